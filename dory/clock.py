@@ -1,0 +1,29 @@
+"""Time, in one place, so that a test or a simulation can bring its own.
+
+All times are UTC. A clock is any callable that returns an aware ``datetime``.
+"""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+Clock = Callable[[], datetime]
+
+
+def utc() -> datetime:
+    """The machine's clock."""
+    return datetime.now(UTC)
+
+
+def exact(at: datetime) -> str:
+    """Microseconds, for blobs: the same SOUL at two times must give two hashes."""
+    return at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def second(at: datetime) -> str:
+    """Seconds, for room lines: ``2026-11-21T07:38:02Z``."""
+    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def minute(at: datetime) -> str:
+    """Minutes, for LIFE and entry headers: every digit there is paid for in every prompt."""
+    return at.strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,58 @@
+"""The exception tree. Every error a person or the agent may meet is one of these, and its text is one line that says what to do.
+
+DoryError
+├── ConfigError          a setting, flag or environment variable is wrong
+├── IdentityError        no such identity, or a prefix that fits several
+├── Busy                 another process holds this identity
+├── FormatError          a file is damaged, or written by a version that is not known here
+├── BlobError            a blob is missing, ambiguous or does not match its name
+├── ToolError            a tool call that changed nothing; its text is the call's result
+└── ModelError           a model call failed
+    ├── ModelRefused     not worth repeating: key refused, unknown model, bad request
+    ├── ModelAway        worth repeating later: unreachable, overloaded, cut off
+    └── WindowExceeded   the prompt is longer than the model's window
+"""
+
+
+class DoryError(Exception):
+    """Base of everything Dory raises on purpose; ``str(error)`` is one line for a person."""
+
+
+class ConfigError(DoryError):
+    """A setting is unknown, malformed or contradictory."""
+
+
+class IdentityError(DoryError):
+    """An identity is unknown, or its prefix is ambiguous."""
+
+
+class Busy(DoryError):
+    """The identity's lock is held by another process."""
+
+
+class FormatError(DoryError):
+    """A file does not have the form or the version that its room reads."""
+
+
+class BlobError(DoryError):
+    """A blob is missing, ambiguous, or does not match its name."""
+
+
+class ToolError(DoryError):
+    """A tool call failed and changed nothing."""
+
+
+class ModelError(DoryError):
+    """A model call failed."""
+
+
+class ModelRefused(ModelError):
+    """The endpoint refused for good: repeating the same call cannot help."""
+
+
+class ModelAway(ModelError):
+    """The endpoint could not be reached, was overloaded, or broke off."""
+
+
+class WindowExceeded(ModelError):
+    """The prompt does not fit into the model's own window."""

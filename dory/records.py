@@ -1,0 +1,131 @@
+"""The frozen shapes that rooms hand to each other. No behaviour beyond what the shape itself implies."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Literal, Protocol
+
+Purpose = Literal["turn", "segment", "summarise"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One chat message; ``role`` is ``system``, ``user`` or ``assistant``."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What is sent to a model. ``prompt.py`` alone makes one; compaction only forks it."""
+
+    messages: tuple[Message, ...]
+
+    def fork(self, instruction: str) -> "Prompt":
+        """This prompt byte for byte, with one instruction appended to its last message: the provider has the rest cached."""
+        last = self.messages[-1]
+        longer = replace(last, content=f"{last.content}\n\n{instruction}")
+        return Prompt((*self.messages[:-1], longer))
+
+    @property
+    def text(self) -> str:
+        """All of it in order; what prefixes are measured on."""
+        return "\n\n".join(message.content for message in self.messages)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """One model call as the provider counted it; ``cached`` is None when the provider does not say."""
+
+    purpose: Purpose
+    model: str
+    prompt: int
+    cached: int | None
+    completion: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A model's answer: the text that is parsed and the reasoning that is not. ``cut`` says that the answer hit its length limit."""
+
+    text: str
+    reasoning: str
+    usage: Usage
+    cut: bool = False
+
+
+class Model(Protocol):
+    """Anything that completes prompts: an endpoint, or the offline stand-in. Thread-safe: compaction calls it from several threads."""
+
+    name: str
+
+    def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
+        """Raise ``ModelRefused``, ``ModelAway`` or ``WindowExceeded``; never return half an answer."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One tool line of a response. ``edits`` are (search, replace) pairs; ``error`` says why the line cannot be run at all."""
+
+    tool: str
+    args: str = ""
+    body: str | None = None
+    edits: tuple[tuple[str, str], ...] = ()
+    error: str | None = None
+
+    @property
+    def title(self) -> str:
+        """The line as a person would name it: tool and arguments, without bodies."""
+        return f"{self.tool} {self.args}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One message in a room. ``end`` is the byte offset just behind it in the room's file."""
+
+    room: str
+    kind: str
+    name: str
+    at: str
+    text: str
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened in a life: ``kind`` is ``heard``, ``response``, ``result``, ``notice``, ``compacted`` or ``epoch``."""
+
+    at: datetime
+    kind: str
+    text: str
+    ref: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """One stretch that left the context: what every consumer of a compaction gets, and all it gets."""
+
+    first: int
+    last: int
+    hash: str
+    gist: str
+    summary: str
+    relevance: int
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """A stored text: see ``blobs.py`` for the kinds."""
+
+    hash: str
+    kind: str
+    at: str
+    gist: str
+    parent: str | None
+    body: str
+
+
+Post = Callable[[str], None]
