@@ -1,0 +1,150 @@
+"""Settings: the defaults below, then ``dory.yaml``, then ``DORY_*`` in the environment, then flags; the later wins.
+
+This table is the one place where settings are documented; ``python agent.py --settings`` prints it. An unknown key is an error that names
+the nearest known one.
+"""
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from dory.errors import ConfigError
+
+
+def _setting(default: Any, meaning: str) -> Any:
+    return field(default=default, metadata={"meaning": meaning})
+
+
+@dataclass(frozen=True)
+class Config:
+    """Every setting. In the environment ``DORY_`` and the name in capitals, as a flag ``--`` and dashes for underscores."""
+
+    model: str = _setting("", "the model's name at its endpoint; empty: chosen by the key that is found, see README")
+    base_url: str = _setting("", "an OpenAI-compatible endpoint, such as http://localhost:11434/v1; empty: the one of the key that is found")
+    api_key: str = _setting("", "the endpoint's key; better given in the environment than in dory.yaml; local servers need none")
+    name: str = _setting("dory", "what the agent calls itself in rooms; the first digits of its identity are added")
+    room: str = _setting("dev", "the room that a freshly booted agent enters")
+    context_limit: int = _setting(40_000, "tokens of live context beyond which a compaction starts")
+    window: int = _setting(0, "tokens that the model can take at all, prompt and answer; 0: not known")
+    max_tokens: int = _setting(0, "tokens that one answer may have; 0: the endpoint's own limit")
+    temperature: float | None = _setting(None, "sampling temperature; empty: the endpoint's own")
+    timeout: float = _setting(120.0, "seconds without a byte from the model after which a call counts as failed")
+    retries: int = _setting(4, "how often a call that failed for a passing reason is repeated, with growing pauses")
+    heartbeat: float = _setting(0.0, "seconds of sleep after which the agent takes a turn by itself; 0: never")
+    workers: int = _setting(8, "model calls that a compaction may have under way at once")
+
+    @property
+    def hard_limit(self) -> int:
+        """Tokens of context at which a turn waits for the compaction: twice the limit, or the model's window if that is smaller."""
+        return min(2 * self.context_limit, self.window or 2 * self.context_limit)
+
+
+PROVIDERS = {
+    "DEEPSEEK_API_KEY": ("https://api.deepseek.com", "deepseek-v4-pro"),
+    "OPENAI_API_KEY": ("https://api.openai.com/v1", "gpt-5-mini"),
+    "OPENROUTER_API_KEY": ("https://openrouter.ai/api/v1", "deepseek/deepseek-v4-pro"),
+}
+"""Where a key in the environment leads when no endpoint and no model is named: (base URL, model). The first key found wins."""
+
+_LEAST = {"context_limit": 1000, "window": 0, "max_tokens": 0, "timeout": 0.001, "retries": 0, "heartbeat": 0, "workers": 1}
+
+STAND_IN = "stand-in"
+"""The model name that asks for the offline stand-in even when a key is there."""
+
+
+def load(file: Path, environment: Mapping[str, str], flags: Mapping[str, Any]) -> Config:
+    """Put the four sources together. ``flags`` holds only those that were given. Raises ``ConfigError``."""
+    given: dict[str, Any] = {}
+    for name, value in _from_file(file).items():
+        given[_known(str(name), f"{file.name}: unknown setting", str)] = _typed(str(name), value, file.name)
+    for variable, text in environment.items():
+        if variable.startswith("DORY_") and variable != "DORY_HOME":
+            name = _known(variable, "unknown environment variable", lambda key: f"DORY_{key.upper()}")
+            given[name] = _typed(name, text, variable)
+    given.update(flags)
+    return _checked(_with_endpoint(replace(Config(), **given), environment))
+
+
+def secrets(config: Config, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Every value that must not appear in anything the harness writes: keys and tokens of the settings and the environment, longest first."""
+    marks = ("KEY", "TOKEN", "SECRET", "PASSWORD")
+    found = {value for name, value in environment.items() if name.upper().endswith(marks) and len(value) >= 8}
+    return tuple(sorted(found | ({config.api_key} if config.api_key else set()), key=len, reverse=True))
+
+
+def _from_file(file: Path) -> dict[str, Any]:
+    try:
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file.name} cannot be read ({error}): mend it or remove it") from error
+    import yaml  # loaded only when there is a file to read
+
+    try:
+        content = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{file.name} is not YAML ({' '.join(str(error).split())}): mend it or remove it") from error
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise ConfigError(f"{file.name} must hold lines such as 'context_limit: 40000'")
+    return content
+
+
+def _known(given: str, complaint: str, spelling: Any) -> str:
+    for known in fields(Config):
+        if given == spelling(known.name):
+            return known.name
+    nearest = difflib.get_close_matches(given, [spelling(known.name) for known in fields(Config)], n=1, cutoff=0.0)
+    raise ConfigError(f"{complaint} {given!r}; did you mean {nearest[0]!r}? ('python agent.py --settings' lists all)")
+
+
+def _typed(name: str, value: Any, where: str) -> Any:
+    kind = _kind(name)
+    try:
+        if isinstance(value, (bool, list, dict)) or (kind is int and isinstance(value, float)):
+            raise ValueError
+        if value is None or (value == "" and kind is not str):
+            return getattr(Config(), name)
+        return kind(value)
+    except ValueError:
+        raise ConfigError(f"{where}: {name} must be {_words(kind)}, not {value!r}") from None
+
+
+def _kind(name: str) -> type[int] | type[float] | type[str]:
+    default = getattr(Config(), name, "")
+    return str if isinstance(default, str) else int if isinstance(default, int) else float
+
+
+def _words(kind: type[int] | type[float] | type[str]) -> str:
+    return {int: "a whole number", float: "a number", str: "text"}[kind]
+
+
+def _with_endpoint(config: Config, environment: Mapping[str, str]) -> Config:
+    """Fill in endpoint, model and key from the first key found, unless endpoint or model was chosen."""
+    if config.model == STAND_IN:
+        return config
+    if config.base_url:
+        keys = {url: environment.get(variable, "") for variable, (url, _) in PROVIDERS.items()}
+        return replace(config, api_key=config.api_key or keys.get(config.base_url.rstrip("/"), ""))
+    for variable, (url, model) in PROVIDERS.items():
+        key = environment.get(variable, "")
+        if key or (config.api_key and variable == "DEEPSEEK_API_KEY"):
+            return replace(config, base_url=url, model=config.model or model, api_key=config.api_key or key)
+    if config.model:
+        raise ConfigError(f"model {config.model!r} needs an endpoint: give --base-url, or a key such as DEEPSEEK_API_KEY in the environment")
+    return replace(config, model=STAND_IN)
+
+
+def _checked(config: Config) -> Config:
+    for name, least in _LEAST.items():
+        if getattr(config, name) < least:
+            raise ConfigError(f"{name} must be at least {least}, not {getattr(config, name)}")
+    if config.base_url and not config.base_url.startswith(("http://", "https://")):
+        raise ConfigError(f"base_url must begin with http:// or https://, not {config.base_url!r}")
+    if config.base_url and not config.model:
+        raise ConfigError(f"base_url {config.base_url!r} needs a model: give --model, or model in dory.yaml")
+    return config

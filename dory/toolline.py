@@ -1,0 +1,130 @@
+"""Text → tool calls. Pure, and never raises: what cannot be run becomes a ``Call`` with an ``error`` that says what to do instead.
+
+    SAY dev one line                 arguments up to the end of the line
+    SAY dev <<END                    a here-document: the body up to a line that is END
+    EDIT_FILE MEMORY.md              edit blocks on the lines that follow
+    <<<<<<< SEARCH
+    old text
+    =======
+    new text
+    >>>>>>> REPLACE
+
+A call begins at the first column with a tool's name. Lines of code fences are passed over, so a model may fence its calls. Text inside
+``<think>`` or ``<reasoning>`` is never parsed. An unterminated body swallows the rest of the text: it must not be half-executed.
+"""
+
+import difflib
+import re
+from collections.abc import Collection
+
+from dory.records import Call
+
+_HEREDOC = re.compile(r"(.*?)\s*<<\s*(['\"]?)([A-Za-z_][A-Za-z0-9_]*)\2\s*")
+_FENCE = re.compile(r"\s*(```|~~~)[\w-]*\s*")
+_THOUGHT = re.compile(r"<(think|reasoning)>", re.IGNORECASE)
+_WORD = re.compile(r"[A-Z][A-Z_]{2,}(?=\s|:|$)")
+_SEARCH, _DIVIDER, _REPLACE = "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE"
+
+
+def parse(text: str, tools: Collection[str]) -> list[Call]:
+    """The calls in ``text``, in order. ``tools`` are the names that exist."""
+    lines = _Lines(text.split("\n"))
+    calls: list[Call] = []
+    while lines.left:
+        line = lines.take()
+        name, _, rest = line.rstrip("\r").partition(" ")
+        if name in tools:
+            calls.append(_call(name, rest.strip(), lines))
+        elif thought := _THOUGHT.search(line):
+            lines.skip_thought(line[thought.end() :], thought[1])
+        elif hint := _misspelt(line, tools):
+            calls.append(hint)
+    return calls
+
+
+def render(calls: list[Call]) -> str:
+    """Tool lines that parse back to ``calls``; a body gets a delimiter that does not occur in it."""
+    return "\n".join(_rendered(call) for call in calls)
+
+
+class _Lines:
+    """The lines not yet taken."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self._lines = lines
+        self._at = 0
+
+    @property
+    def left(self) -> bool:
+        return self._at < len(self._lines)
+
+    def take(self) -> str:
+        self._at += 1
+        return self._lines[self._at - 1]
+
+    def until(self, *ends: str) -> list[str] | None:
+        """Take the lines before the next line that is one of ``ends``, and that line; None, and everything taken, when there is none."""
+        for at in range(self._at, len(self._lines)):
+            if self._lines[at].rstrip() in ends:
+                found = self._lines[self._at : at]
+                self._at = at + 1
+                return found
+        self._at = len(self._lines)
+        return None
+
+    def at_block(self) -> bool:
+        """Whether an edit block comes next, behind nothing but empty lines and fences; if so, move behind its first line."""
+        for at in range(self._at, len(self._lines)):
+            if self._lines[at].rstrip() == _SEARCH:
+                self._at = at + 1
+                return True
+            if self._lines[at].strip() and not _FENCE.fullmatch(self._lines[at]):
+                return False
+        return False
+
+    def skip_thought(self, rest: str, tag: str) -> None:
+        """Move behind the closing tag, starting with the ``rest`` of the opening line."""
+        close = f"</{tag.lower()}>"
+        while close not in rest.lower() and self.left:
+            rest = self.take()
+
+
+def _call(name: str, rest: str, lines: _Lines) -> Call:
+    heredoc = _HEREDOC.fullmatch(rest)
+    if heredoc:
+        body = lines.until(heredoc[3])
+        if body is None:
+            return Call(name, heredoc[1], error=f"unterminated text: nothing was done; end it with a line that is just {heredoc[3]}")
+        return Call(name, heredoc[1], body="\n".join(body))
+    edits: list[tuple[str, str]] = []
+    while lines.at_block():
+        search, replacement = lines.until(_DIVIDER), lines.until(_REPLACE)
+        if search is None or replacement is None or {_SEARCH, _REPLACE} & {line.rstrip() for line in search}:
+            wanted = f"'<<<<<<< SEARCH', old text, '{_DIVIDER}', new text, '{_REPLACE}'"
+            return Call(name, rest, error=f"unterminated edit block: nothing was changed; a block is {wanted}, each mark on a line of its own")
+        edits.append(("\n".join(search), "\n".join(replacement)))
+    return Call(name, rest, edits=tuple(edits))
+
+
+def _misspelt(line: str, tools: Collection[str]) -> Call | None:
+    word = _WORD.match(line)
+    if not word or (len(word[0]) == len(line.strip()) and "_" not in word[0]):
+        return None
+    near = [tool for tool in tools if tool.startswith(f"{word[0]}_")] or difflib.get_close_matches(word[0], tools, n=1, cutoff=0.75)
+    if not near:
+        return None
+    return Call(word[0], error=f"nothing was done: did you mean the tool {near[0]}? A tool line begins with its exact name and a space")
+
+
+def _rendered(call: Call) -> str:
+    if call.body is not None:
+        mark = "END"
+        while mark in {line.rstrip() for line in call.body.split("\n")}:
+            mark += "_"
+        return f"{call.title} <<{mark}\n{call.body}\n{mark}"
+    blocks = [f"\n{_SEARCH}\n{_joined(search)}{_DIVIDER}\n{_joined(replacement)}{_REPLACE}" for search, replacement in call.edits]
+    return call.title + "".join(blocks)
+
+
+def _joined(text: str) -> str:
+    return f"{text}\n" if text else ""
