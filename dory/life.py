@@ -1,0 +1,56 @@
+"""LIFE.md: one line for everything that ever happened to an identity. It only grows.
+
+    [dory-life 1] times in UTC
+    2026-11-21 07:38 heard dev ada: hello, who are you?
+    2026-11-21 07:38 response ◱hash=5d41402abc4b2a76 gist=SAY dev Hello Ada!◲
+
+Lines hold at most 120 characters: the newest 50 stand in every prompt and are paid in full each turn. A line is an acknowledgement: what it
+tells has happened and is on disk. ``state.json`` names the byte up to which LIFE is known to be whole and the lines that follow there, so
+after a crash ``write`` is simply repeated: the same bytes at the same place.
+"""
+
+from collections import deque
+from pathlib import Path
+
+from dory import clock, files, refs
+from dory.errors import FormatError
+from dory.records import Event
+
+LINE_LIMIT = 120
+HEADING = "[dory-life 1] times in UTC\n"
+_CUT = "…"
+
+
+def line(event: Event) -> str:
+    """The event as its line, newline included, at most 120 characters before it; the gist is cut, a reference never."""
+    head = f"{clock.minute(event.at)} {event.kind} "
+    if event.ref is None:
+        return f"{head}{refs.one_line(event.text, LINE_LIMIT - len(head))}".rstrip() + "\n"
+    room = LINE_LIMIT - len(head) - len(refs.reference(event.ref, ""))
+    return f"{head}{refs.reference(event.ref, refs.one_line(event.text, room))}\n"
+
+
+class Life:
+    """The log of one identity. Only its loop writes; the newest lines are kept in memory, so no turn reads the file."""
+
+    def __init__(self, path: Path, keep: int) -> None:
+        """Read the newest ``keep`` lines. Raises ``FormatError`` for an unknown version."""
+        self.path = path
+        with open(path, "rb") as file:
+            heading = file.readline(200).decode("utf-8", "replace")
+        if heading != HEADING:
+            raise FormatError(f"{path} begins with {heading.strip()[:60]!r}, this Dory reads {HEADING.strip()!r}: put the right file back")
+        whole = [raw.decode("utf-8", "replace") for raw in files.tail(path, keep + 1) if not raw.startswith(b"[dory-life")]
+        self._newest = deque(whole[-keep:], maxlen=keep)
+
+    def write(self, offset: int, lines: str) -> None:
+        """Make the log end with ``lines`` at byte ``offset``."""
+        files.write_at(self.path, offset, lines.encode("utf-8"))
+
+    def remember(self, lines: str) -> None:
+        """Take ``lines`` into the tail that the prompt shows."""
+        self._newest.extend(lines.splitlines())
+
+    def tail(self, count: int) -> str:
+        """The newest ``count`` lines, each with its newline."""
+        return "".join(f"{text}\n" for text in list(self._newest)[-count:])

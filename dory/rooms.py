@@ -1,0 +1,110 @@
+"""Rooms: one append-only markdown file each, shared by people, agents and bridges, who need nothing but this format.
+
+    [dory-room 1]
+    [USER:ada 2026-11-21T07:38:02Z] hello
+    [AGENT:dory-1a2b3c4d 2026-11-21T07:38:04Z] Hello Ada!
+        Further lines of a message are indented by four spaces, so none can pass for a tag.
+    [NOTICE:dory-1a2b3c4d 2026-11-21T07:38:09Z] what the harness itself says: answers to commands, trouble with the model
+
+A message is one locked append. The heading is written with a room's first message; a file without it is read as version 1, so that
+a shell script may begin a room. Agents read USER and AGENT lines; NOTICE lines are for people.
+"""
+
+import re
+from datetime import datetime
+from pathlib import Path
+
+from dory import clock, files
+from dory.errors import FormatError, ToolError
+from dory.records import Line
+
+KINDS = ("USER", "AGENT", "NOTICE")
+HEADING = "[dory-room 1]"
+_ID = re.compile(r"[a-z0-9_-]{1,64}")
+_TAG = re.compile(r"\[(USER|AGENT|NOTICE):([^\s\]]{1,64}) ([^\s\]]{1,40})\] ?(.*)", re.DOTALL)
+_INDENT = "    "
+
+
+def check_id(room: str) -> str:
+    """``room`` itself if it is a legal room id, else a ``ToolError`` that says what one looks like."""
+    if not _ID.fullmatch(room):
+        raise ToolError(f"{room[:70]!r} is no room: a room id has 1 to 64 of a-z, 0-9, _ and -")
+    return room
+
+
+def clean_name(name: str) -> str:
+    """A speaker's name as it may stand in a tag: no white space, brackets or control characters, 1 to 64 characters."""
+    kept = "".join(c for c in "_".join(name.split()) if c.isprintable() and c not in "[]◱◲")
+    return kept[:64] or "someone"
+
+
+class Rooms:
+    """The rooms below one folder. Any number of processes may use the same folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def path(self, room: str) -> Path:
+        """The room's file, whether it exists or not."""
+        return self.folder / f"{check_id(room)}.md"
+
+    def exists(self, room: str) -> bool:
+        """Whether anything was ever said in the room, or somebody entered it."""
+        return self.path(room).exists()
+
+    def open(self, room: str) -> None:
+        """Make sure that the room's file is there, so that one can subscribe to it."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if not self.exists(room):
+            files.append(self.path(room), b"", f"{HEADING}\n".encode())
+
+    def say(self, room: str, kind: str, name: str, text: str, at: datetime) -> None:
+        """Append one message; it is durable when this returns. Empty lines at its ends are dropped."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        line = f"[{kind}:{clean_name(name)} {clock.second(at)}] {laid_out(text)}\n"
+        files.append(self.path(room), line.encode("utf-8", "replace"), f"{HEADING}\n".encode())
+
+    def size(self, room: str) -> int:
+        """Bytes in the room's file; 0 when there is none."""
+        return files.size(self.path(room))
+
+    def read(self, room: str, offset: int) -> list[Line]:
+        """The whole messages from byte ``offset`` on. An unknown version raises ``FormatError``; stray lines join the message before."""
+        content = files.read_from(self.path(room), offset)
+        return _parse(room, content[: content.rfind(b"\n") + 1], offset)
+
+    def unanswered(self, room: str) -> int:
+        """Where a newcomer begins to read: behind the last line of an agent, but at most 20 messages and 64 KiB before the end."""
+        start = max(0, self.size(room) - 65536)
+        recent = self.read(room, start)[-21:]
+        ends = [start] + [line.end for line in recent]
+        answered = [number for number, line in enumerate(recent, 1) if line.kind == "AGENT"]
+        return ends[max([*answered, len(recent) - 20, 1 if start else 0])]
+
+
+def laid_out(text: str) -> str:
+    """A message as it stands behind its tag: every line but the first indented, whatever kind of line break it had."""
+    return f"\n{_INDENT}".join(line.rstrip() for line in text.strip().splitlines())
+
+
+def shown(line: Line) -> str:
+    """A message as it stands in the room, tag included; ``_parse`` reads it back."""
+    return f"[{line.kind}:{line.name} {line.at}] {laid_out(line.text)}"
+
+
+def _parse(room: str, content: bytes, offset: int) -> list[Line]:
+    lines: list[Line] = []
+    end = offset
+    for raw in content.splitlines(keepends=True):
+        text = raw.decode("utf-8", "replace").rstrip("\r\n")
+        end += len(raw)
+        tag = _TAG.fullmatch(text)
+        if tag:
+            lines.append(Line(room, tag[1], tag[2], tag[3], tag[4], end))
+        elif text.startswith("[dory-room ") and end == len(raw):
+            if text != HEADING:
+                raise FormatError(f"chats/{room}.md is of version {text!r}, this Dory reads {HEADING!r}: update Dory, or move the file away")
+        elif lines:
+            last = lines[-1]
+            lines[-1] = Line(room, last.kind, last.name, last.at, f"{last.text}\n{text.removeprefix(_INDENT)}", end)
+    return lines

@@ -1,0 +1,118 @@
+"""state.json: the commit record of one identity, replaced atomically. What it does not name has not happened.
+
+Everything an event changes is written first (blobs, the end of ``context.md``), then this record, which names how far ``context.md`` counts and
+which LIFE lines follow at which byte. A crash before the replacement leaves the state before the event, a crash after it is completed on
+resume from what stands here.
+"""
+
+import json
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from dory import files
+from dory.errors import FormatError
+
+VERSION = 1
+
+
+@dataclass(slots=True)
+class RoomState:
+    """How far a room was taken in. Offsets are bytes in its file; commands run ahead of what the model was given."""
+
+    read: int = 0
+    commands: int = 0
+    exchanges: int = 0
+    """Messages between agents since a person last spoke there."""
+
+
+@dataclass(slots=True)
+class Running:
+    """A response whose tool lines are being run: ``done`` of them have an outcome on disk, ``mark`` tells whether the next one acted."""
+
+    response: str
+    done: int = 0
+    mark: str = ""
+    outcomes: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Opened:
+    """An original that UNCOMPACT put back: pinned up to and including turn ``until``, later folded into ``summary``."""
+
+    hash: str
+    gist: str
+    summary: str
+    until: int
+
+
+@dataclass(slots=True)
+class State:
+    """Everything about an identity that is not text. Sizes in bytes, turns counted from 1."""
+
+    name: str = ""
+    """What the identity is called in rooms; fixed at boot, or it would not know its own lines."""
+    turn: int = 0
+    epoch: int = 0
+    next_id: int = 1
+    context_bytes: int = 0
+    life_bytes: int = 0
+    life_lines: str = ""
+    """Lines that belong at ``life_bytes``; whether they got there is not known after a crash."""
+    awake: bool = False
+    """Whether something stands in the context that the model has not answered yet."""
+    streak: int = 0
+    """Turns since the last event from outside."""
+    parent: str | None = None
+    """The newest response's blob."""
+    texts: dict[str, str] = field(default_factory=dict)
+    """The blob of each text that the prompt names by reference, by file name."""
+    characters_per_token: float = 4.0
+    rooms: dict[str, RoomState] = field(default_factory=dict)
+    running: Running | None = None
+    opened: dict[str, Opened] = field(default_factory=dict)
+    """By entry id."""
+    last_swap: list[int] = field(default_factory=list)
+    """First ids of the stretches that the last compaction replaced; empty once it was taken back."""
+    last_compaction: str = ""
+    """One line for ``/status``."""
+    failures: int = 0
+    """Compactions in a row that achieved nothing."""
+    paused_until: int = 0
+    """No compaction starts by itself up to and including this turn."""
+
+
+def load(path: Path) -> State:
+    """Read a state. Raises ``FormatError`` when it is damaged or of a version not known here."""
+    try:
+        content = json.loads(path.read_bytes())
+        version = content.pop("version")
+    except FileNotFoundError:
+        raise FormatError(f"{path} is missing: put it back from a backup, or boot a new agent") from None
+    except (ValueError, AttributeError, KeyError, TypeError) as error:
+        raise FormatError(f"{path} is damaged ({error}): put it back from a backup") from error
+    if version != VERSION:
+        raise FormatError(f"{path} is of version {version!r}, this Dory reads {VERSION}: update Dory")
+    try:
+        return _typed(content)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise FormatError(f"{path} is damaged ({error}): put it back from a backup") from error
+
+
+def save(path: Path, state: State) -> None:
+    """Replace the record; durable when this returns."""
+    files.replace(path, (json.dumps({"version": VERSION, **asdict(state)}, ensure_ascii=False, indent=1) + "\n").encode())
+
+
+def _typed(content: dict[str, Any]) -> State:
+    unknown = content.keys() - {known.name for known in fields(State)}
+    if unknown:
+        raise ValueError(f"unknown fields {', '.join(sorted(unknown))}")
+    content["rooms"] = {room: RoomState(**value) for room, value in content.get("rooms", {}).items()}
+    content["opened"] = {entry: Opened(**value) for entry, value in content.get("opened", {}).items()}
+    content["running"] = Running(**content["running"]) if content.get("running") else None
+    state = State(**content)
+    for known in fields(State):
+        if type(getattr(State(), known.name)) is int and type(getattr(state, known.name)) is not int:
+            raise ValueError(f"{known.name} is {getattr(state, known.name)!r}")
+    return state

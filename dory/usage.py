@@ -1,0 +1,24 @@
+"""usage.jsonl: one line of JSON for every model call of an identity, as the provider counted it. Append-only; ``v`` is the version.
+
+{"v": 1, "at": "2026-11-21T07:38:04Z", "purpose": "turn", "model": "…", "prompt": 5120, "cached": 4864, "completion": 80, "seconds": 1.9}
+"""
+
+import json
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+
+from dory import clock, files
+from dory.records import Usage
+
+
+def record(path: Path, usage: Usage, at: datetime) -> None:
+    """Append one call. Tokens; ``cached`` is null when the provider does not say; ``seconds`` is rounded to milliseconds."""
+    line = {"v": 1, "at": clock.second(at), **asdict(usage), "seconds": round(usage.seconds, 3)}
+    files.append(path, (json.dumps(line, ensure_ascii=False) + "\n").encode())
+
+
+def told(usage: Usage) -> str:
+    """One line for a person."""
+    cached = "not told" if usage.cached is None else f"{usage.cached} ({usage.cached / max(usage.prompt, 1):.0%})"
+    return f"{usage.purpose}: prompt {usage.prompt} tokens, cached {cached}, answer {usage.completion}, {usage.seconds:.1f} s, {usage.model}"
