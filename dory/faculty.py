@@ -1,0 +1,151 @@
+"""What a part of the mind offers to the loop: tools, commands, a section of the prompt, and work beside the loop.
+
+A faculty is one file and one line in the list that ``agent.py`` holds. ``Faculty`` has a default for everything, so each says only what it
+does. ``Faculties`` is the list in use, and the boundary: whatever a faculty raises is reported to the person and the agent, and the turn
+goes on.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from dory.records import Call, Compacted, Event
+from dory.state import Opened
+from dory.work import Job
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a tool gave: raw text. ``hash`` and ``opened`` are set when the text is an original put back, whose blob exists already."""
+
+    text: str
+    hash: str | None = None
+    opened: Opened | None = None
+
+
+def _no_mark(call: Call) -> str:
+    return ""
+
+
+def _never(call: Call, mark: str) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool line. ``run`` raises ``ToolError`` when nothing was changed.
+
+    For the crash rule a tool with an effect leaves a ``mark`` before it runs and can tell from it afterwards whether it ``acted``.
+    ``quiet``: its result need not be seen, so no further turn follows.
+    """
+
+    name: str
+    usage: str
+    run: Callable[[Call], Outcome]
+    mark: Callable[[Call], str] = _no_mark
+    acted: Callable[[Call, str], bool] = _never
+    quiet: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What a person types with a slash. ``run`` takes the rest of the line and returns the answer; a ``DoryError`` is an answer too."""
+
+    name: str
+    usage: str
+    run: Callable[[str], str]
+
+
+Apply = Callable[[], None]
+Work = Callable[[], Apply]
+"""Work beside the loop: reads what it was given, calls a model, and returns what the loop shall do with the result between two turns."""
+
+
+class Faculty:
+    """One part of the mind. ``live`` sections are rendered each turn and paid in full, others once per epoch."""
+
+    name = "faculty"
+    live = False
+
+    def tools(self) -> Sequence[Tool]:
+        """The tool lines it adds."""
+        return ()
+
+    def commands(self) -> Sequence[Command]:
+        """The commands it adds."""
+        return ()
+
+    def section(self) -> str:
+        """Its part of the prompt; empty for none."""
+        return ""
+
+    def on_event(self, event: Event) -> None:
+        """Something happened and is on disk."""
+
+    def on_compacted(self, record: Compacted) -> None:
+        """A stretch left the context and is on disk."""
+
+    def background(self) -> Work | None:
+        """Work that is due now, or None. Asked between turns; one work of a faculty runs at a time."""
+        return None
+
+
+class Faculties:
+    """The faculties in order, with the boundary that keeps one's failure from the others."""
+
+    def __init__(self, members: Sequence[Faculty], report: Callable[[str], None]) -> None:
+        self.members = list(members)
+        self._report = report
+        self._jobs: dict[str, Job[Apply]] = {}
+
+    def tools(self) -> list[Tool]:
+        """All tools, in order."""
+        return [tool for member in self.members for tool in member.tools()]
+
+    def commands(self) -> list[Command]:
+        """All commands, in order."""
+        return [command for member in self.members for command in member.commands()]
+
+    def sections(self, live: bool) -> list[str]:
+        """The sections that are (not) live, in order, each under a header with its faculty's name, without empty ones."""
+        found: list[str] = []
+        for member in self.members:
+            if member.live == live:
+                with self._boundary(member, "section"):
+                    text = member.section()
+                    found += [f"[#{member.name}]\n{text}"] if text else []
+        return found
+
+    def on_event(self, event: Event) -> None:
+        """Tell all."""
+        for member in self.members:
+            with self._boundary(member, "event"):
+                member.on_event(event)
+
+    def on_compacted(self, record: Compacted) -> None:
+        """Tell all."""
+        for member in self.members:
+            with self._boundary(member, "compacted stretch"):
+                member.on_compacted(record)
+
+    def step(self) -> None:
+        """Between turns: apply what has ended, start what is due."""
+        for member in self.members:
+            with self._boundary(member, "background work"):
+                job = self._jobs.get(member.name)
+                if job and job.done:
+                    del self._jobs[member.name]
+                    job.result()()
+                elif not job and (work := member.background()):
+                    self._jobs[member.name] = Job(work, member.name)
+
+    def under_way(self) -> list[str]:
+        """The names of those that work beside the loop now."""
+        return sorted(self._jobs)
+
+    @contextmanager
+    def _boundary(self, member: Faculty, where: str) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            self._report(f"the faculty {member.name} failed at its {where}: {type(error).__name__}: {error}")

@@ -1,0 +1,203 @@
+"""One identity on disk: ``agents/<self>/``, and the only way to change it.
+
+    SOUL (a blob; its hash is <self>)   LIFE.md   MEMORY.md   context.md   state.json   lock   subs/   workspace/
+
+``add`` and ``log`` collect what happened, ``commit`` makes it durable: the end of ``context.md``, then ``state.json``, then LIFE. A kill before
+the second leaves the state before, a kill after it is completed by ``resume``. ``new_epoch`` does the same for a context that was changed
+in its middle: the new one is written beside the old, ``state.json`` names its epoch, and only then it takes the old one's place.
+
+Only the loop's thread may call anything here that writes.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from dory import context, files, life, refs, state
+from dory.blobs import Blobs
+from dory.clock import Clock, minute
+from dory.context import Context, Entry
+from dory.errors import FormatError
+from dory.records import Event
+from dory.rooms import Rooms, check_id
+from dory.texts import template
+
+MEMORY, SEGMENT, SUMMARISE = "MEMORY.md", "SEGMENT.md", "SUMMARISE.md"
+LIFE_KEPT = 64
+"""LIFE lines kept in memory; at least as many as any prompt shows."""
+_CHATS = Path("../../../chats")
+"""The rooms as seen from ``subs/``: relative, so that a home can be moved."""
+
+
+def boot(home: Path, name: str, room: str, now: Clock) -> str:
+    """Make a new identity that is subscribed to ``room`` and return its hash. It is there as a whole or not at all."""
+    check_id(room)
+    at = now()
+    soul = template(home, "SOUL.md")
+    hash = Blobs(home / "blobs").stash(soul, kind="soul", gist=soul.partition("\n")[0], at=at)
+    rooms = Rooms(home / "chats")
+    rooms.open(room)
+    draft = home / "agents" / f".{hash}.boot"
+    shutil.rmtree(draft, ignore_errors=True)
+    (draft / "subs").mkdir(parents=True)
+    (draft / "subs" / f"{room}.md").symlink_to(_CHATS / f"{room}.md")
+    (draft / "workspace").mkdir()
+    files.replace(draft / MEMORY, b"")
+    files.replace(draft / "LIFE.md", life.HEADING.encode())
+    heading = context.heading(0).encode()
+    files.replace(draft / "context.md", heading)
+    fresh = state.State(name=f"{name}-{hash[:8]}", context_bytes=len(heading), life_bytes=len(life.HEADING))
+    fresh.rooms[room] = state.RoomState(*[rooms.unanswered(room)] * 2)
+    state.save(draft / "state.json", fresh)
+    os.rename(draft, home / "agents" / hash)
+    files.sync_folder(home / "agents")
+    return hash
+
+
+class Identity:
+    """The state of one identity in memory, as it stands on disk plus what was not committed yet. The caller holds its lock."""
+
+    def __init__(self, home: Path, hash: str, now: Clock) -> None:
+        """Load it, completing what a crash left open. Raises ``FormatError`` or ``BlobError`` naming what is damaged."""
+        self.home, self.hash, self.now = home, hash, now
+        self.folder = home / "agents" / hash
+        self.blobs, self.rooms = Blobs(home / "blobs"), Rooms(home / "chats")
+        self.soul = self.blobs.get(hash).body
+        self.state = state.load(self.folder / "state.json")
+        self.context = Context(self._load_context())
+        self.life = life.Life(self.folder / "LIFE.md", LIFE_KEPT)
+        self.listeners: list[Callable[[Event], None]] = []
+        self._entries: list[Entry] = []
+        self._events: list[Event] = []
+        self._settle_life()
+        self.life = life.Life(self.folder / "LIFE.md", LIFE_KEPT)
+
+    @property
+    def name(self) -> str:
+        """What it is called in rooms."""
+        return self.state.name
+
+    @property
+    def memory(self) -> str:
+        """MEMORY.md as it is now; it may have been edited by hand."""
+        return (self.folder / MEMORY).read_bytes().decode("utf-8", "replace")
+
+    def tokens(self, characters: int) -> int:
+        """Characters as tokens, by the ratio that the provider's own figures gave."""
+        return round(characters / self.state.characters_per_token)
+
+    def subscriptions(self) -> list[str]:
+        """The rooms it is in: the symlinks in ``subs/``, in order of name."""
+        return sorted(link.stem for link in (self.folder / "subs").glob("*.md") if link.is_symlink())
+
+    def join(self, room: str) -> None:
+        """Subscribe, beginning with what nobody has answered yet. The room is made if it is new."""
+        self.rooms.open(room)
+        self.state.rooms[room] = state.RoomState(*[self.rooms.unanswered(room)] * 2)
+        link = self.folder / "subs" / f"{room}.md"
+        if not link.is_symlink():
+            link.symlink_to(_CHATS / f"{room}.md")
+            files.sync_folder(link.parent)
+
+    def leave(self, room: str) -> None:
+        """Unsubscribe; the room stays."""
+        (self.folder / "subs" / f"{room}.md").unlink(missing_ok=True)
+        files.sync_folder(self.folder / "subs")
+        self.state.rooms.pop(room, None)
+
+    def text(self, name: str) -> str:
+        """SEGMENT.md or SUMMARISE.md: its own copy if it has one, else the template."""
+        own = self.folder / name
+        return own.read_text(encoding="utf-8", errors="replace") if own.exists() else template(self.home, name)
+
+    def text_reference(self, name: str) -> str:
+        """A stable reference to such a text: stashed again only when the text has changed."""
+        body, known = self.text(name), self.state.texts.get(name)
+        gist = refs.one_line(body.partition("\n")[0])
+        if known is None or self.blobs.get(known).body != body:
+            self.state.texts[name] = self.blobs.stash(body, kind="text", gist=gist, at=self.now())
+        return refs.reference(self.state.texts[name], gist)
+
+    def begin(self) -> None:
+        """A new epoch for the boot or the resume, told to the agent when it was there before."""
+        if self.state.epoch:
+            self.notice("You were resumed. What was said in your rooms meanwhile follows.")
+        else:
+            self.notice(f"You were booted. You are in the room {', '.join(self.subscriptions())}.")
+        self.new_epoch()
+
+    def add(self, kind: str, about: str, body: str) -> Entry:
+        """Add an entry at the end of the context; ``body`` is already escaped."""
+        entry = Entry(self.state.next_id, self.state.next_id, kind, about, body)
+        self.state.next_id += 1
+        self.context.entries.append(entry)
+        self._entries.append(entry)
+        return entry
+
+    def log(self, kind: str, text: str, ref: str | None = None) -> None:
+        """Note an event for LIFE and for whoever listens."""
+        self._events.append(Event(self.now(), kind, text, ref))
+
+    def notice(self, text: str) -> None:
+        """Tell the agent something, in its context and in LIFE."""
+        self.add("notice", minute(self.now()), refs.escape(text))
+        self.log("notice", text)
+
+    def commit(self) -> None:
+        """Make everything added and logged durable. May be repeated after an ``OSError``."""
+        added = context.render(self._entries).encode("utf-8")
+        files.write_at(self.folder / "context.md", self.state.context_bytes, added)
+        self._record(self.state.context_bytes + len(added), self.state.epoch)
+
+    def new_epoch(self) -> None:
+        """Commit a context that was changed anywhere. The next prompt need not extend the one before."""
+        epoch = self.state.epoch + 1
+        content = (context.heading(epoch) + context.render(self.context)).encode("utf-8")
+        files.replace(self.folder / "context.next.md", content)
+        self._record(len(content), epoch)
+        self._finish_epoch()
+
+    def change(self, old: Sequence[Entry], new: Sequence[Entry]) -> None:
+        """Put ``new`` where ``old`` stands; durable with the ``new_epoch`` that must follow."""
+        self.context.replace(old, new)
+
+    def _record(self, context_bytes: int, epoch: int) -> None:
+        events, lines = list(self._events), "".join(map(life.line, self._events))
+        self._settle_life()
+        written = self.state.life_bytes + len(self.state.life_lines.encode())
+        after = replace(self.state, context_bytes=context_bytes, epoch=epoch, life_bytes=written, life_lines=lines)
+        state.save(self.folder / "state.json", after)
+        self.state, self._life_is_settled = after, not lines
+        self._entries.clear()
+        self._events.clear()
+        self._settle_life()
+        self.life.remember(lines)
+        for listener in self.listeners:
+            for event in events:
+                listener(event)
+
+    _life_is_settled = False
+
+    def _settle_life(self) -> None:
+        if not self._life_is_settled:
+            self.life.write(self.state.life_bytes, self.state.life_lines)
+            self._life_is_settled = True
+
+    def _finish_epoch(self) -> None:
+        os.rename(self.folder / "context.next.md", self.folder / "context.md")
+        files.sync_folder(self.folder)
+
+    def _load_context(self) -> list[Entry]:
+        path, beside = self.folder / "context.md", self.folder / "context.next.md"
+        if beside.exists() and context.read_epoch(beside.read_bytes())[0] == self.state.epoch:
+            self._finish_epoch()
+        try:
+            content = path.read_bytes()[: self.state.context_bytes]
+        except FileNotFoundError:
+            raise FormatError(f"{path} is missing: put it back from a backup, or boot a new agent") from None
+        epoch, text = context.read_epoch(content)
+        if epoch != self.state.epoch or len(content) < self.state.context_bytes:
+            raise FormatError(f"{path} is not the one that state.json describes: put both back from the same backup")
+        return context.parse(text)
