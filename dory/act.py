@@ -1,0 +1,103 @@
+"""Running the tool lines of a response so that a kill at any instant neither repeats nor hides an effect.
+
+``state.json`` is committed before the first tool runs and between any two: it names the response, how many of its calls have an outcome in the
+context, and the mark from which one can tell whether the next one acted. So after a crash at most one call is in doubt, and its mark
+settles the doubt. What did not run is not run later: the agent is told and decides.
+"""
+
+from collections.abc import Sequence
+
+from dory import refs
+from dory.errors import ToolError
+from dory.faculty import Outcome, Tool
+from dory.identity import Identity
+from dory.limits import result_limit
+from dory.opening import add_opened
+from dory.records import Call
+from dory.state import Running
+from dory.toolline import parse
+
+ABOUT_LIMIT = 60
+"""Characters of a call's title in the header of its result."""
+
+
+class Hands:
+    """The tools of one identity, and the secrets that must not enter its memory through them."""
+
+    def __init__(self, identity: Identity, tools: Sequence[Tool], context_limit: int, secrets: Sequence[str]) -> None:
+        self._identity = identity
+        self._tools = {tool.name: tool for tool in tools}
+        self._limit = result_limit(context_limit)
+        self._secrets = secrets
+
+    def parse(self, text: str) -> list[Call]:
+        """The calls in a response."""
+        return parse(text, self._tools)
+
+    def act(self, response: str, calls: Sequence[Call]) -> bool:
+        """Run ``calls`` of the stashed ``response``; returns whether another turn must follow because a result has to be seen."""
+        running = self._identity.state.running = Running(response)
+        follow = False
+        for call in calls:
+            running.mark = self._mark(call)
+            self._identity.commit()
+            follow |= self._run(call, response)
+            running.done += 1
+        self._identity.state.running = None
+        return follow
+
+    def report_interruption(self) -> None:
+        """After a crash: tell the agent which tool lines of its last response ran and which did not."""
+        running = self._identity.state.running
+        if not running:
+            return
+        calls = self.parse(self._identity.blobs.get(running.response).body)
+        ran, rest = [*calls[: running.done]], [*calls[running.done :]]
+        if rest and self._acted(rest[0], running.mark):
+            ran.append(rest.pop(0))
+        told = "You were stopped while the tool lines of your last response ran."
+        self._identity.notice(f"{told} Ran: {_titles(ran)}. Did not run, and had no effect: {_titles(rest)}. Repeat what is still wanted.")
+        self._identity.state.running = None
+        self._identity.state.awake = True
+        self._identity.commit()
+
+    def _mark(self, call: Call) -> str:
+        tool = self._tools.get(call.tool)
+        return tool.mark(call) if tool and not call.error else ""
+
+    def _acted(self, call: Call, mark: str) -> bool:
+        tool = self._tools.get(call.tool)
+        return bool(tool and not call.error and tool.acted(call, mark))
+
+    def _run(self, call: Call, response: str) -> bool:
+        tool = self._tools.get(call.tool)
+        try:
+            if call.error or not tool:
+                raise ToolError(call.error or f"{call.tool} is no tool")
+            outcome = tool.run(call)
+        except (ToolError, OSError) as error:
+            self._add("error", call, Outcome(" ".join(str(error).split())), response)
+            return True
+        if outcome.text:
+            self._add("result", call, outcome, response)
+        else:
+            self._identity.log(call.tool, "")
+        return not tool.quiet
+
+    def _add(self, kind: str, call: Call, outcome: Outcome, response: str) -> None:
+        # tool and first argument: the rest stands in the response just above, and headers are paid for like all else
+        title = refs.one_line(refs.redact(f"{call.tool} {call.args.partition(' ')[0]}", self._secrets), ABOUT_LIMIT)
+        if outcome.opened:
+            entry = add_opened(self._identity, outcome)
+            self._identity.log(call.tool, entry.gist, outcome.hash)
+            return
+        text = refs.redact(outcome.text, self._secrets)
+        if len(text) > self._limit + 200:
+            text = f"{text[: self._limit]}\n… cut at {self._limit} characters"
+        hash = self._identity.blobs.stash(text, kind="result", gist=f"{title}: {text}", at=self._identity.now(), parent=response)
+        self._identity.add(kind, title, refs.escape(text))
+        self._identity.log(call.tool if kind == "result" else f"{call.tool} failed", text, hash)
+
+
+def _titles(calls: Sequence[Call]) -> str:
+    return "; ".join(refs.one_line(call.title, ABOUT_LIMIT) for call in calls) or "none"

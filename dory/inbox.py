@@ -1,0 +1,99 @@
+"""What comes in from the rooms: lines for the context, and people's commands for the harness.
+
+Each room has two offsets on disk: how far its lines were handed to the agent, and how far its commands were answered. Commands run ahead,
+because they are answered at once, also while a model call is under way. Both move in the same commit as what they caused, so no line is
+lost or heard twice and no command has its effect twice.
+"""
+
+import difflib
+import re
+from collections.abc import Callable, Sequence
+
+from dory import refs, rooms
+from dory.errors import DoryError
+from dory.faculty import Command
+from dory.identity import Identity
+from dory.limits import EXCHANGE_LIMIT
+from dory.records import Line
+from dory.state import RoomState
+
+_COMMAND = re.compile(r"/([a-z][a-z-]*)(?:\s+(.*))?", re.DOTALL)
+
+
+class Inbox:
+    """The rooms that one identity is in."""
+
+    def __init__(self, identity: Identity, commands: Sequence[Command], log: Callable[[str], None]) -> None:
+        self._identity = identity
+        self._commands = {command.name: command for command in commands}
+        self._log = log
+
+    def drain(self) -> bool:
+        """Hand over everything new; returns whether there was anything to hear. Commands on the way are answered."""
+        self.serve()
+        before = len(self._identity.context.entries)
+        for room in self._identity.subscriptions():
+            self._take(room)
+        heard = len(self._identity.context.entries) > before
+        if heard:
+            self._identity.commit()
+        return heard
+
+    def serve(self) -> None:
+        """Answer the commands that have come in; leave all other lines for ``drain``."""
+        for room in self._identity.subscriptions():
+            at = self._at(room)
+            if self._identity.rooms.size(room) <= at.commands:
+                continue
+            for line in self._identity.rooms.read(room, at.commands):
+                at.commands = line.end
+                if line.kind == "USER" and (found := _COMMAND.fullmatch(line.text.strip())):
+                    self._answer(room, found[1], (found[2] or "").strip())
+
+    def post(self, text: str) -> None:
+        """Say something to the people in every room that the agent is in."""
+        for room in self._identity.subscriptions():
+            self._identity.rooms.say(room, "NOTICE", self._identity.name, text, self._identity.now())
+
+    def _take(self, room: str) -> None:
+        at = self._at(room)
+        if self._identity.rooms.size(room) > at.read:
+            for line in self._identity.rooms.read(room, at.read):
+                at.read = line.end
+                self._hear(line, at)
+
+    def _at(self, room: str) -> RoomState:
+        """Where the room was left. A symlink that somebody else made, or a crash left, begins like any newcomer."""
+        known = self._identity.state.rooms.get(room)
+        if known is None:
+            known = self._identity.state.rooms[room] = RoomState(*[self._identity.rooms.unanswered(room)] * 2)
+        return known
+
+    def _hear(self, line: Line, at: RoomState) -> None:
+        own = line.kind == "AGENT" and line.name == self._identity.name
+        if own or line.kind == "NOTICE" or (line.kind == "USER" and _COMMAND.fullmatch(line.text.strip())):
+            return
+        tag = f"[{line.kind}:{line.name} {line.at}]"
+        self._identity.add("heard", line.room, f"{tag} {refs.escape(rooms.laid_out(line.text))}")
+        self._identity.log("heard", f"{line.room} {line.name}: {line.text}")
+        at.exchanges = 0 if line.kind == "USER" else at.exchanges + 1
+        if at.exchanges <= EXCHANGE_LIMIT:
+            self._identity.state.awake = True
+            self._identity.state.streak = 0
+        elif at.exchanges == EXCHANGE_LIMIT + 1:
+            told = f"{EXCHANGE_LIMIT} exchanges in {line.room} with agents only: you wait until a person speaks there."
+            self._identity.notice(told)
+            self._log(told)
+
+    def _answer(self, room: str, name: str, argument: str) -> None:
+        command = self._commands.get(name)
+        try:
+            if command:
+                answer = command.run(argument)
+            else:
+                near = difflib.get_close_matches(name, self._commands, n=1)
+                answer = f"there is no /{name}" + (f"; did you mean /{near[0]}?" if near else "") + " (/help lists the commands)"
+        except DoryError as error:
+            answer = str(error)
+        self._identity.commit()
+        self._identity.rooms.say(room, "NOTICE", self._identity.name, answer, self._identity.now())

@@ -1,0 +1,67 @@
+"""UNCOMPACT: the way back from a reference to the original, and from there to the summary again."""
+
+from collections.abc import Iterable
+
+from dory import refs
+from dory.context import Entry, compacted
+from dory.errors import BlobError, ToolError
+from dory.faculty import Outcome
+from dory.identity import Identity
+from dory.limits import PIN_TURNS
+from dory.records import Blob
+from dory.state import Opened
+
+
+def open_original(identity: Identity, argument: str, room_left: int) -> Outcome:
+    """The original behind a hash or a pasted reference. ``room_left`` is in characters. Raises ``ToolError``; nothing is changed."""
+    hash = refs.named_hash(argument)
+    if hash is None:
+        raise ToolError(f"{argument[:70]!r} is no reference: write UNCOMPACT and the hash behind ◱hash=")
+    try:
+        blob = identity.blobs.get(hash)
+    except BlobError as error:
+        raise ToolError(str(error)) from error
+    until = identity.state.turn + PIN_TURNS
+    for entry, opened in identity.state.opened.items():
+        if opened.hash == blob.hash:
+            opened.until = until
+            return Outcome(f"it stands in your context already, at #{entry}; it stays for {PIN_TURNS} more turns")
+    if len(blob.body) > room_left:
+        part = f"READ_FILE blobs/{blob.hash[:2]}/{blob.hash}.md 1-200"
+        raise ToolError(f"the original has {len(blob.body)} characters, too many for your context now: read a part of it with {part}")
+    summary = identity.context.summary_of(blob.hash) or blob.gist
+    return Outcome(blob.body, blob.hash, Opened(blob.hash, blob.gist, summary, until))
+
+
+def add_opened(identity: Identity, outcome: Outcome) -> Entry:
+    """Put the original into the context, at its end: what stands before it must not change."""
+    opened = outcome.opened
+    if opened is None:
+        raise ValueError("that outcome opens nothing")
+    blob = identity.blobs.get(opened.hash)
+    entry = identity.add("uncompacted", refs.reference(blob.hash, blob.gist), as_quoted(blob))
+    identity.state.opened[str(entry.first)] = opened
+    return entry
+
+
+def as_quoted(blob: Blob) -> str:
+    """A blob's body as it may stand in an entry: stretches of context keep their references live, everything else is escaped."""
+    return refs.quote(blob.body.removesuffix("\n")) if blob.kind == "context" else refs.escape(blob.body)
+
+
+def pinned(identity: Identity) -> list[int]:
+    """The ids of the opened originals that must stay."""
+    return [int(entry) for entry, opened in identity.state.opened.items() if identity.state.turn <= opened.until]
+
+
+def fold(identity: Identity, entries: Iterable[Entry]) -> int:
+    """Fold every opened original among ``entries`` that is no longer pinned back to its summary; returns how many. No model is asked."""
+    count, stays = 0, pinned(identity)
+    for entry in list(entries):
+        opened = identity.state.opened.get(str(entry.first))
+        if opened and entry.kind == "uncompacted" and entry.first not in stays:
+            identity.change([entry], [compacted(entry.first, entry.last, opened.hash, opened.gist, opened.summary)])
+            identity.log("folded", f"{opened.gist}", opened.hash)
+            del identity.state.opened[str(entry.first)]
+            count += 1
+    return count

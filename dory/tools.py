@@ -1,0 +1,190 @@
+"""The core tool lines: SAY, READ_FILE, EDIT_FILE, UNCOMPACT, JOIN, LEAVE, WAIT.
+
+A tool either does all of what it was asked or changes nothing and raises a ``ToolError`` whose one line says what to do instead. Those with
+an effect leave a mark first, so that after a crash ``act.py`` can tell whether they acted.
+"""
+
+import hashlib
+import io
+import re
+
+from dory import walls
+from dory.config import Config
+from dory.errors import ToolError
+from dory.faculty import Faculty, Outcome, Tool
+from dory.identity import MEMORY, Identity
+from dory.limits import MEMORY_LIMIT, result_limit
+from dory.opening import open_original
+from dory.records import Call
+from dory.rooms import check_id, laid_out
+
+_RANGE = re.compile(r"(.*?)\s+(\d+)?-(\d+)?")
+
+
+class CoreTools(Faculty):
+    """What every agent can do."""
+
+    name = "core"
+
+    def __init__(self, identity: Identity, config: Config) -> None:
+        self._identity = identity
+        self._config = config
+
+    def tools(self) -> list[Tool]:
+        """The seven, in the order in which the prompt lists them."""
+        return [
+            Tool("SAY", "SAY <room> <message>", self.say, self._room_size, self._said, quiet=True),
+            Tool("READ_FILE", "READ_FILE <path> [from-to]", self.read_file),
+            Tool("EDIT_FILE", "EDIT_FILE <path>, then one or more search/replace blocks", self.edit_file, self._digest, self._edited),
+            Tool("UNCOMPACT", "UNCOMPACT <hash>", self.uncompact),
+            Tool("JOIN", "JOIN <room>", self.join, self._membership, self._moved),
+            Tool("LEAVE", "LEAVE <room>", self.leave, self._membership, self._moved),
+            Tool("WAIT", "WAIT", lambda call: Outcome(""), quiet=True),
+        ]
+
+    def say(self, call: Call) -> Outcome:
+        """Append a message to a room that the agent is in."""
+        room, text = _message(call)
+        rooms = self._identity.subscriptions()
+        if room not in rooms:
+            raise ToolError(f"you are not in the room {room[:70]!r}: you are in {', '.join(rooms) or 'none'}; JOIN enters one")
+        if not text.strip():
+            raise ToolError("nothing to say: write SAY <room> <message>")
+        self._identity.rooms.say(room, "AGENT", self._identity.name, text, self._identity.now())
+        return Outcome(f"said in {room}")
+
+    def read_file(self, call: Call) -> Outcome:
+        """The lines of a text file, or the names in a folder."""
+        found = _RANGE.fullmatch(call.args)
+        path, first, last = (found[1], int(found[2] or 1), int(found[3] or 10**9)) if found else (call.args, 1, 10**9)
+        if not path:
+            raise ToolError("which file? write READ_FILE <path>, or READ_FILE <path> 1-80 for some lines")
+        if first < 1 or last < first:
+            raise ToolError(f"there are no lines {first}-{last}: lines count from 1, the lower number first")
+        if path == "SOUL.md":
+            return Outcome(_part(io.BytesIO(self._identity.soul.encode()), path, first, last, self._limit))
+        root, parts = walls.place(self._identity.folder, self._identity.home, path)
+        names = walls.listing(root, parts, path)
+        if names is not None:
+            return Outcome(f"{path} holds: {', '.join(names) or 'nothing'}"[: self._limit])
+        with open(walls.opened(root, parts, path), "rb") as file:
+            return Outcome(_part(file, path, first, last, self._limit))
+
+    def edit_file(self, call: Call) -> Outcome:
+        """Apply all search/replace blocks of the call, or none."""
+        path = call.args
+        walls.may_edit(path)
+        if not call.edits:
+            raise ToolError("no search/replace block: put '<<<<<<< SEARCH', old text, '=======', new text, '>>>>>>> REPLACE' below the line")
+        before = self._content(path)
+        after = before
+        for search, replacement in call.edits:
+            after = _edited(after, search, replacement, path)
+        if path.removeprefix("./") == MEMORY and len(after) > MEMORY_LIMIT:
+            raise ToolError(f"MEMORY.md would have {len(after)} characters, it may have {MEMORY_LIMIT}: nothing was changed; shorten it first")
+        if after == before:
+            raise ToolError(f"{path} would not change: it holds that already")
+        # its own copy of SEGMENT.md or SUMMARISE.md lies in its folder, wherever the text was read from
+        walls.write(self._identity.folder, path.removeprefix("./").split("/"), path, after.encode("utf-8", "replace"))
+        return Outcome(f"{path} changed; it has {len(after)} characters now")
+
+    def uncompact(self, call: Call) -> Outcome:
+        """Put an original back, unless it is larger than what is left before the hard limit."""
+        left = self._config.hard_limit * self._identity.state.characters_per_token - self._identity.context.characters
+        return open_original(self._identity, call.args, int(left))
+
+    def join(self, call: Call) -> Outcome:
+        """Enter a room; a new one is made."""
+        room = check_id(call.args)
+        if room in self._identity.subscriptions():
+            raise ToolError(f"you are in {room} already")
+        self._identity.join(room)
+        return Outcome(f"you are in {room} now; you hear what is said there from now on")
+
+    def leave(self, call: Call) -> Outcome:
+        """Leave a room."""
+        room = check_id(call.args)
+        if room not in self._identity.subscriptions():
+            raise ToolError(f"you are not in {room}: you are in {', '.join(self._identity.subscriptions()) or 'none'}")
+        self._identity.leave(room)
+        return Outcome(f"you have left {room}")
+
+    @property
+    def _limit(self) -> int:
+        return result_limit(self._config.context_limit)
+
+    def _content(self, path: str) -> str:
+        root, parts = walls.place(self._identity.folder, self._identity.home, path)
+        try:
+            with open(walls.opened(root, parts, path), "rb") as file:
+                return file.read().decode("utf-8")
+        except ToolError as error:
+            if str(error).startswith("no such file"):
+                return ""
+            raise
+        except UnicodeDecodeError:
+            raise ToolError(f"{path} is not a text file") from None
+
+    def _room_size(self, call: Call) -> str:
+        room, _ = _message(call)
+        return str(self._identity.rooms.size(room)) if room in self._identity.subscriptions() else ""
+
+    def _said(self, call: Call, mark: str) -> bool:
+        room, text = _message(call)
+        later = self._identity.rooms.read(room, int(mark)) if mark else []
+        return any(line.name == self._identity.name and laid_out(line.text) == laid_out(text) for line in later)
+
+    def _digest(self, call: Call) -> str:
+        try:
+            walls.may_edit(call.args)
+            return hashlib.sha256(self._content(call.args).encode()).hexdigest()
+        except ToolError:
+            return ""
+
+    def _edited(self, call: Call, mark: str) -> bool:
+        return bool(mark) and self._digest(call) != mark
+
+    def _membership(self, call: Call) -> str:
+        return "in" if call.args in self._identity.subscriptions() else "out"
+
+    def _moved(self, call: Call, mark: str) -> bool:
+        return self._membership(call) != mark
+
+
+def _message(call: Call) -> tuple[str, str]:
+    room, _, text = call.args.partition(" ")
+    return room, text.strip() if call.body is None else f"{text.strip()}\n{call.body}".strip()
+
+
+def _edited(content: str, search: str, replacement: str, path: str) -> str:
+    if not search:  # the widely known meaning of an empty search part: append, or make the file
+        gap = "\n" if content and not content.endswith("\n") else ""
+        return f"{content}{gap}{replacement}\n"
+    count = content.count(search)
+    if count != 1:
+        what = "is not in" if not count else f"stands {count} times in"
+        raise ToolError(f"the search text {search[:40]!r} {what} {path}: nothing was changed; give text that stands there exactly once")
+    after = content.replace(search, replacement)
+    return after if replacement or after.strip() else ""
+
+
+def _part(file: io.BufferedIOBase, path: str, first: int, last: int, limit: int) -> str:
+    """Lines ``first`` to ``last`` as far as ``limit`` characters go, headed by what they are."""
+    shown: list[str] = []
+    number, size = 0, 0
+    while raw := file.readline(limit + 1):
+        if b"\x00" in raw:
+            raise ToolError(f"{path} is not a text file")
+        number += 1
+        if number < first:
+            continue
+        text = raw.decode("utf-8", "replace")
+        if not shown and len(text) > limit:
+            return f"{path}, the beginning of line {number}, which is longer than {limit} characters\n{text[:limit]}"
+        if number > last or size + len(text) > limit:
+            return f"{path}, lines {first}-{number - 1}; it goes on: READ_FILE {path} {number}-\n{''.join(shown)}"
+        shown.append(text)
+        size += len(text)
+    if not shown:
+        return f"{path} is empty" if not number else f"{path} has only {number} lines"
+    return f"{path}, lines {first}-{number}, its end\n{''.join(shown)}"
