@@ -1,0 +1,101 @@
+"""The two answers of a compaction, read and checked, and the choice of what to swap. Pure; a ``ValueError`` says to the model what is wrong."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dory import context, refs
+from dory.context import Entry
+
+_RANGE = re.compile(r"[\s*\-#]*(\d+)(?:\s*(?:-|–|—|to)\s*#?(\d+))?\b.*")
+_GIST = re.compile(r"^\W*GIST\W*:\s*(.+)$", re.MULTILINE | re.IGNORECASE)
+_RELEVANCE = re.compile(r"^\W*RELEVANCE\W*:\D*(-?\d+)", re.MULTILINE | re.IGNORECASE)
+_SUMMARY = re.compile(r"^\W*SUMMARY\W*:\s*(.+)", re.MULTILINE | re.IGNORECASE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A chunk and what a model would put in its place; ``relevance`` is 1 to 10."""
+
+    entries: tuple[Entry, ...]
+    gist: str
+    summary: str
+    relevance: int
+
+    @property
+    def original(self) -> str:
+        """The stretch as it stands in the context."""
+        return context.render(self.entries)
+
+    @property
+    def saved(self) -> int:
+        """Characters that the swap would save; not positive when it is not worth doing."""
+        stand_in = context.compacted(self.entries[0].first, self.entries[-1].last, "0" * 16, self.gist, self.summary)
+        return len(self.original) - len(stand_in.text)
+
+
+def listed(runs: Sequence[Sequence[Entry]]) -> str:
+    """The ids of runs of entries as they stand in a request: ``3-17 19-40``."""
+    return " ".join(f"{run[0].first}-{run[-1].last}" for run in runs)
+
+
+def read_ranges(answer: str, runs: Sequence[Sequence[Entry]]) -> list[tuple[Entry, ...]]:
+    """The chunks that an answer to SEGMENT.md names, cut at entries and, where a pinned entry lies between, in two."""
+    found = [_RANGE.fullmatch(line) for line in answer.splitlines()]
+    spans = sorted((int(one[1]), int(one[2] or one[1])) for one in found if one)
+    if not spans:
+        raise ValueError("no line names a chunk; answer with lines such as '12-19 planning the trip'")
+    low, high = runs[0][0].first, runs[-1][-1].last
+    for (first, last), (after, _) in zip(spans, [*spans[1:], (high + 1, 0)], strict=True):
+        if last < first or first < low or last > high:
+            raise ValueError(f"the chunk {first}-{last} is not within {listed(runs)}")
+        if after <= last:
+            raise ValueError(f"the chunks {first}-{last} and {after}-… overlap")
+    pieces = [tuple(entry for entry in run if entry.last >= first and entry.first <= last) for first, last in spans for run in runs]
+    return _disjoint([piece for piece in pieces if piece])
+
+
+def read_summary(answer: str, entries: tuple[Entry, ...]) -> Draft:
+    """The draft that an answer to SUMMARISE.md makes."""
+    gist, relevance, summary = _GIST.search(answer), _RELEVANCE.search(answer), _SUMMARY.search(answer)
+    if not gist or not relevance or not summary:
+        missing = [name for name, found in (("GIST", gist), ("RELEVANCE", relevance), ("SUMMARY", summary)) if not found]
+        raise ValueError(f"no line begins with {' or '.join(f'{name}:' for name in missing)}")
+    if not 1 <= int(relevance[1]) <= 10:
+        raise ValueError(f"RELEVANCE is {relevance[1]}; it must be 1 to 10")
+    if not refs.one_line(gist[1]):
+        raise ValueError("GIST is empty")
+    return Draft(entries, refs.one_line(gist[1]), summary[1].strip(), int(relevance[1]))
+
+
+def choose(drafts: Sequence[Draft], eligible: int) -> list[Draft]:
+    """From least to most relevant, older first among equals, until the ``eligible`` characters are at half their size."""
+    chosen: list[Draft] = []
+    left = eligible
+    for draft in sorted(drafts, key=lambda one: (one.relevance, one.entries[0].first)):
+        if left <= eligible / 2:
+            break
+        if draft.saved > 0:
+            chosen.append(draft)
+            left -= draft.saved
+    return chosen
+
+
+def mechanical(entries: tuple[Entry, ...]) -> Draft:
+    """What stands for entries when no model could say: their number, and the beginnings of the first and last things in them."""
+    heads = [refs.one_line(refs.unescape(entry.gist or entry.body), 60) for entry in entries]
+    shown = heads if len(heads) <= 8 else [*heads[:4], "…", *heads[-4:]]
+    gist = f"{len(entries)} entries, not summarised: {heads[0]}"
+    return Draft(entries, refs.one_line(gist), "\n".join(head for head in shown if head), 1)
+
+
+def _disjoint(pieces: list[tuple[Entry, ...]]) -> list[tuple[Entry, ...]]:
+    """An entry that covers several ids may be named by two chunks; it belongs to the first."""
+    taken: set[int] = set()
+    kept: list[tuple[Entry, ...]] = []
+    for piece in pieces:
+        own = tuple(entry for entry in piece if entry.first not in taken)
+        taken |= {entry.first for entry in own}
+        if own:
+            kept.append(own)
+    return kept

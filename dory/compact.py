@@ -1,0 +1,180 @@
+"""Compaction: old context loses detail, its gist stays, the original is one UNCOMPACT away.
+
+``step`` is called between turns: it starts a compaction when the context exceeds its limit and applies one that has ended. The model's part
+(``distil.py``) runs beside the loop on a snapshot; all swaps of one compaction are applied in one step, one epoch, one cache break. A
+stretch that changed or was opened meanwhile is left out. No turn fails because a compaction failed, and none waits for it, except at the
+hard limit; there, if the model does not help, the oldest entries are folded without it.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from dory import context, refs
+from dory.chunks import Draft, choose, mechanical
+from dory.config import Config
+from dory.context import Entry
+from dory.distil import Distilled, Request, distil
+from dory.errors import DoryError
+from dory.identity import SEGMENT, SUMMARISE, Identity
+from dory.limits import FAILURE_LIMIT, PAUSE_TURNS
+from dory.opening import fold, pinned
+from dory.prompt import PromptBuilder
+from dory.records import Compacted, Model, Usage
+from dory.work import Job
+
+
+class Compaction:
+    """The compactions of one identity, one at a time."""
+
+    def __init__(
+        self,
+        identity: Identity,
+        config: Config,
+        model: Model,
+        prompts: PromptBuilder,
+        on_compacted: Callable[[Compacted], None],
+        on_usage: Callable[[Usage], None],
+    ) -> None:
+        self._identity, self._config, self._model, self._prompts = identity, config, model, prompts
+        self._on_compacted, self._on_usage = on_compacted, on_usage
+        self._job: Job[Distilled] | None = None
+        self._eligible = 0
+        self._opened_before: set[str] = set()
+
+    @property
+    def under_way(self) -> bool:
+        """Whether the model is working on one."""
+        return self._job is not None
+
+    @property
+    def tokens(self) -> int:
+        """The size of the live context."""
+        return self._identity.tokens(self._identity.context.characters)
+
+    @property
+    def at_hard_limit(self) -> bool:
+        """Whether the next turn has to wait for room."""
+        return self.tokens >= self._config.hard_limit
+
+    def step(self) -> None:
+        """Between turns: apply what has ended, start what is due."""
+        state = self._identity.state
+        if self._job:
+            if self._job.done:
+                self._finish(self._job)
+        elif self.tokens > self._config.context_limit and state.turn > state.paused_until:
+            self.start()
+
+    def start(self) -> None:
+        """Fold what is no longer pinned; if that does not do, let the model work on the prompt last sent. ``DoryError``: one is under way."""
+        if self._job:
+            raise DoryError("a compaction is under way already; /status tells when it is done")
+        if fold(self._identity, self._identity.context):
+            self._identity.new_epoch()
+            if self.tokens <= self._config.context_limit:
+                return
+        prompt, entries = self._prompts.live()
+        runs = context.eligible(entries, pinned(self._identity))
+        if not runs:
+            self._failed("nothing in the older two thirds may be compacted")
+            return
+        self._eligible = sum(len(entry.text) for run in runs for entry in run)
+        self._opened_before = set(self._identity.state.opened)
+        texts = (self._identity.text(SEGMENT).strip(), self._identity.text(SUMMARISE).strip())
+        request = Request(prompt, runs, *texts, self._config.workers)
+        self._job = Job(lambda: distil(self._model, request), "compaction")
+
+    def make_room(self, meanwhile: Callable[[], None]) -> None:
+        """At the hard limit: wait for a compaction, calling ``meanwhile`` again and again; fold mechanically if that did not help."""
+        if self.at_hard_limit and not self._job:
+            self.start()
+        if self.at_hard_limit and self._job:
+            while not self._job.wait(0.05):
+                meanwhile()
+            self._finish(self._job)
+        while self.at_hard_limit and self.fold_oldest():
+            pass
+
+    def fold_oldest(self) -> bool:
+        """Without a model: replace the oldest entries by one reference until about half of the context is left; False if none can be."""
+        entries = self._identity.context.entries
+        target = self._identity.context.characters // 2
+        for run in [*context.eligible(entries, pinned(self._identity)), *context.eligible(entries, ()), entries[:-1]]:
+            taken: list[Entry] = []
+            for entry in run:
+                taken.append(entry)
+                if sum(len(one.text) for one in taken) >= target:
+                    break
+            if taken and (draft := mechanical(tuple(taken))).saved > 0:
+                self._swap([draft], "without the model")
+                return True
+        return False
+
+    def undo(self) -> str:
+        """Take the last swap back; returns what was done. Raises ``DoryError`` when there is none."""
+        state = self._identity.state
+        stand = [entry for entry in self._identity.context if entry.first in state.last_swap and entry.kind == "compacted"]
+        if not stand:
+            raise DoryError("there is no compaction to take back")
+        for entry in stand:
+            self._identity.change([entry], context.parse(self._identity.blobs.get(entry.hash or "").body))
+            self._identity.log("restored", entry.gist, entry.hash)
+        state.last_swap, state.paused_until = [], state.turn + PAUSE_TURNS
+        self._identity.new_epoch()
+        return f"{len(stand)} stretches stand in full again ({self.tokens} tokens of context); no compaction for {PAUSE_TURNS} turns"
+
+    def _finish(self, job: Job[Distilled]) -> None:
+        self._job = None
+        if job.error is not None:
+            self._failed(f"{job.error}" if isinstance(job.error, (DoryError, ValueError)) else f"{type(job.error).__name__}: {job.error}")
+            return
+        found = job.result()
+        for usage in found.usages:
+            self._on_usage(usage)
+        chosen = choose([draft for draft in found.drafts if self._stands(draft)], self._eligible)
+        if chosen:
+            self._swap(chosen, "")
+        else:
+            self._failed("no chunk had a summary that is shorter than it")
+
+    def _stands(self, draft: Draft) -> bool:
+        """Whether the stretch is still as the model saw it, and nothing in it was opened since."""
+        entries = self._identity.context.entries
+        at = next((number for number, entry in enumerate(entries) if entry.first == draft.entries[0].first), None)
+        if at is None or tuple(entries[at : at + len(draft.entries)]) != draft.entries:
+            return False
+        opened = {one.hash for entry, one in self._identity.state.opened.items() if entry not in self._opened_before}
+        return not opened & {entry.hash for entry in draft.entries}
+
+    def _swap(self, drafts: Sequence[Draft], how: str) -> None:
+        """All swaps in one epoch: blobs first, then the context that names them, then whoever wants to know."""
+        state, before = self._identity.state, self.tokens
+        fold(self._identity, self._identity.context)
+        records = list(self._replaced(drafts))
+        now = f"{before} → {self.tokens} tokens"
+        state.last_swap = [record.first for record in records]
+        state.last_compaction = f"turn {state.turn}: {len(records)} stretches, {now} {how}".strip()
+        state.failures, state.paused_until = 0, state.turn
+        self._identity.new_epoch()
+        for record in records:
+            self._on_compacted(record)
+
+    def _replaced(self, drafts: Sequence[Draft]) -> Iterator[Compacted]:
+        for draft in drafts:
+            first, last, gist = draft.entries[0].first, draft.entries[-1].last, draft.gist
+            parent = next((entry.hash for entry in draft.entries if entry.hash), None)
+            hash = self._identity.blobs.stash(draft.original, kind="context", gist=gist, at=self._identity.now(), parent=parent)
+            for entry in draft.entries:
+                self._identity.state.opened.pop(str(entry.first), None)
+            self._identity.change(draft.entries, [context.compacted(first, last, hash, gist, draft.summary)])
+            self._identity.log("compacted", gist, hash)
+            yield Compacted(first, last, hash, gist, draft.summary, draft.relevance)
+
+    def _failed(self, why: str) -> None:
+        state = self._identity.state
+        state.failures += 1
+        state.last_compaction = f"turn {state.turn}: failed, {refs.one_line(why)}"
+        state.paused_until = state.turn
+        if state.failures >= FAILURE_LIMIT:
+            state.failures, state.paused_until = 0, state.turn + PAUSE_TURNS
+            self._identity.notice(f"Compaction failed twice ({refs.one_line(why)}); it pauses for {PAUSE_TURNS} turns.")
+        self._identity.commit()

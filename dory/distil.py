@@ -1,0 +1,74 @@
+"""The model's part of a compaction: name the chunks, summarise each. Runs beside the loop on a snapshot and writes nothing.
+
+Every request is the live prompt byte for byte with one instruction appended, so the provider has all of it cached. The segment call goes
+alone, then one summary, then the rest at once: by then the instruction is cached too.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from dory import chunks
+from dory.chunks import Draft
+from dory.context import Entry
+from dory.errors import ModelAway
+from dory.records import Model, Prompt, Purpose, Usage
+from dory.work import in_parallel
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Distilled:
+    """What came of it. ``dropped`` counts chunks that stay as they are because no usable summary came."""
+
+    drafts: list[Draft] = field(default_factory=list)
+    usages: list[Usage] = field(default_factory=list)
+    dropped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A snapshot: the prompt as it was sent, the runs of entries that may be compacted, and the two instructions."""
+
+    prompt: Prompt
+    runs: Sequence[Sequence[Entry]]
+    segment: str
+    summarise: str
+    workers: int
+
+
+def distil(model: Model, request: Request) -> Distilled:
+    """Do both phases. Raises a ``ModelError``, or a ``ValueError`` when the model cannot name chunks."""
+    result = Distilled()
+
+    def summarised(entries: tuple[Entry, ...]) -> Draft | None:
+        instruction = f"[#summarise {chunks.listed([entries])}]\n{request.summarise}"
+        try:
+            return _ask(model, request.prompt, "summarise", instruction, lambda answer: chunks.read_summary(answer, entries), result)
+        except (ValueError, ModelAway):  # that chunk stays as it is; the others may still come
+            return None
+
+    instruction = f"[#segment {chunks.listed(request.runs)}]\n{request.segment}"
+    found = _ask(model, request.prompt, "segment", instruction, lambda answer: chunks.read_ranges(answer, request.runs), result)
+    drafts = [summarised(found[0])]
+    rest = found[1:]
+    for start in range(0, len(rest), request.workers):
+        batch = rest[start : start + request.workers]
+        drafts += in_parallel([lambda entries=entries: summarised(entries) for entries in batch], "summarise")  # type: ignore[misc]
+    result.drafts = [draft for draft in drafts if draft]
+    result.dropped = len(drafts) - len(result.drafts)
+    return result
+
+
+def _ask(model: Model, prompt: Prompt, purpose: Purpose, instruction: str, read: Callable[[str], T], result: Distilled) -> T:
+    """One request, and one more that names the error if the answer cannot be read."""
+    reply = model.complete(prompt.fork(instruction), purpose)
+    result.usages.append(reply.usage)
+    try:
+        return read(reply.text)
+    except ValueError as error:
+        again = f"{instruction}\n\n[#retry]\nYour last answer could not be used: {error}. Answer again in the form asked for."
+        reply = model.complete(prompt.fork(again), purpose)
+        result.usages.append(reply.usage)
+        return read(reply.text)
