@@ -1,0 +1,150 @@
+"""One agent, one process, a small loop: drain, prompt, call, stash, parse, act, compact, save.
+
+``python agent.py`` boots a new identity, ``python agent.py HASH`` resumes one. Only this thread writes the identity's state; model calls run
+beside it, so people's commands are answered while one is under way.
+"""
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+from dory import cli, config, files, identity, refs, roster
+from dory.act import Hands
+from dory.clock import minute, utc
+from dory.commands import CoreCommands
+from dory.compact import Compaction
+from dory.config import Config
+from dory.errors import Busy, DoryError
+from dory.faculty import Faculties
+from dory.identity import Identity
+from dory.inbox import Inbox
+from dory.life import line
+from dory.limits import TURN_LIMIT
+from dory.prompt import PromptBuilder
+from dory.records import Model, Reply
+from dory.thought import POLL, Thought
+from dory.tools import CoreTools
+
+
+class Agent:
+    """One identity, awake in this process."""
+
+    def __init__(self, me: Identity, settings: Config, model: Model, verbose: bool) -> None:
+        self.me, self.settings, self.stopping, self.last_turn = me, settings, False, time.monotonic()
+        self.faculties = Faculties([CoreTools(me, settings)], self.report)
+        self.prompts = PromptBuilder(me, settings, self.faculties)
+        self.compaction = Compaction(me, settings, model, self.prompts, self.faculties.on_compacted, lambda used: self.thought.record(used))
+        self.faculties.members.append(CoreCommands(me, settings, self.compaction, lambda: self.faculties))
+        self.inbox = Inbox(me, self.faculties.commands(), self.say)
+        self.hands = Hands(me, self.faculties.tools(), settings.context_limit, config.secrets(settings, os.environ))
+        self.thought = Thought(me, model, self.inbox, self.say, verbose)
+        me.listeners.append(self.faculties.on_event)
+        if verbose:
+            me.listeners.append(lambda event: self.say(line(event)))
+
+    def run(self) -> None:
+        """Live until told to stop."""
+        self.hands.report_interruption()
+        while not self.stopping:
+            news = self.inbox.drain()
+            self.compaction.step()
+            self.faculties.step()
+            if self.me.state.awake and self.thought.ready(news):
+                self.turn()
+            else:
+                self.doze()
+
+    def turn(self) -> None:
+        """One prompt, one response, and what it does."""
+        self.compaction.make_room(self.inbox.serve)
+        reply = self.thought.ask(self.prompts.build(), self.compaction)
+        if reply:
+            response = self.stash(reply)
+            self.me.state.awake = self.hands.act(response, self.hands.parse(reply.text))
+            self.bound_streak()
+            self.me.commit()
+            self.last_turn = time.monotonic()
+
+    def stash(self, reply: Reply) -> str:
+        """The response as a blob and as an entry; it counts as soon as ``act`` or the end of the turn commits it."""
+        state, now = self.me.state, self.me.now()
+        body = f"<reasoning>\n{reply.reasoning}\n</reasoning>\n{reply.text}" if reply.reasoning else reply.text
+        gist = refs.one_line(reply.text) or "(an empty response)"
+        state.parent = self.me.blobs.stash(body, kind="response", gist=gist, at=now, parent=state.parent)
+        state.turn, state.streak = state.turn + 1, state.streak + 1
+        self.me.add("response", minute(now), refs.escape(body))
+        self.me.log("response", gist, state.parent)
+        return state.parent
+
+    def bound_streak(self) -> None:
+        """After too many turns without news the agent waits for some."""
+        if self.me.state.awake and self.me.state.streak >= TURN_LIMIT:
+            self.me.state.awake = False
+            self.me.notice(f"{TURN_LIMIT} turns in a row without an event from outside: you wait for one now.")
+
+    def doze(self) -> None:
+        """Sleep for a moment; after ``heartbeat`` seconds without a turn, take one."""
+        idle = time.monotonic() - self.last_turn
+        if self.settings.heartbeat and not self.me.state.awake and idle >= self.settings.heartbeat:
+            self.me.notice(f"Heartbeat: nothing has happened for {idle:.0f} seconds.")
+            self.me.state.awake, self.me.state.streak = True, 0
+            self.me.commit()
+        time.sleep(POLL)
+
+    def report(self, text: str) -> None:
+        """A faculty failed: the person and the agent are told."""
+        self.say(text)
+        self.me.notice(text)
+
+    def say(self, text: str) -> None:
+        """One line for the person at this terminal."""
+        print(f"{self.me.name}: {refs.one_line(text, 1000)}", file=sys.stderr, flush=True)
+
+    def stop(self, *_: object) -> None:
+        """Ctrl-C or SIGTERM: end after the running step; the second time at once, which loses nothing either."""
+        if self.stopping:
+            os._exit(130)
+        self.stopping = True
+        self.say("stopping after this step; Ctrl-C again stops at once")
+
+
+def live(home: Path, hash: str, settings: Config, verbose: bool) -> None:
+    """Hold the identity's lock and live. Raises ``Busy`` when another process holds it."""
+    lock = home / "agents" / hash / "lock"
+    with files.held(lock) as mine:
+        if not mine:
+            raise Busy(f"{hash} runs already, as process {files.holder(lock)}: talk to it with 'python chat.py', or stop it first")
+        me = Identity(home, hash, utc)
+        me.begin()
+        agent = Agent(me, settings, cli.model(settings, lambda text: agent.say(text)), verbose)
+        for name in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(name, agent.stop)
+        print(cli.greeting(me, settings), flush=True)
+        agent.run()
+        print(f"{me.name} sleeps; 'python agent.py {hash[:8]}' wakes it", flush=True)
+
+
+def main() -> int:
+    """Boot or resume as the command line says. Exit code 0, or 2 after a one-line error."""
+    options = cli.parser().parse_args()
+    home = cli.home(options.home, os.environ)
+    try:
+        if options.list:
+            print(cli.listing(home))
+            return 0
+        settings = cli.settings(options, home)
+        if options.settings:
+            print(cli.settings_listing(settings))
+            return 0
+        hash = roster.find(home, options.identity) if options.identity else identity.boot(home, settings.name, settings.room, utc)
+        live(home, hash, settings, options.verbose)
+    except (DoryError, OSError) as error:
+        print(f"agent.py: {refs.one_line(str(error), 1000)}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

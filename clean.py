@@ -1,0 +1,70 @@
+"""Wipe the runtime state of a home, or check it: ``python clean.py``, ``python clean.py --check``."""
+
+import argparse
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from dory import check, cli, roster
+
+STATE = ("agents", "chats", "blobs")
+
+
+def main() -> int:
+    """Exit code 0; 1 when the check finds something or the person says no; 2 when an agent runs."""
+    options = argparse.ArgumentParser(prog="clean.py", description="Wipe all agents, rooms and blobs, or check them.")
+    options.add_argument("--home", type=Path, help="the folder with agents/, chats/ and blobs/ (default: the program's own, or DORY_HOME)")
+    options.add_argument("--yes", action="store_true", help="wipe without asking")
+    options.add_argument("--check", action="store_true", help="wipe nothing: verify every blob, reference and identity")
+    given = options.parse_args()
+    home = cli.home(given.home, os.environ)
+    return checked(home) if given.check else wiped(home, given.yes)
+
+
+def checked(home: Path) -> int:
+    """Print what is wrong in ``home``."""
+    found = list(check.problems(home))
+    for problem in found:
+        print(problem)
+    print(f"{home}: {len(found)} problems" if found else f"{home}: everything is whole")
+    return 1 if found else 0
+
+
+def wiped(home: Path, yes: bool) -> int:
+    """Show what goes, ask, remove."""
+    running = [one for one in roster.residents(home) if one.pid is not None]
+    if running:
+        names = ", ".join(f"{one.name} (process {one.pid})" for one in running)
+        print(f"clean.py: {names} runs: stop it first (Ctrl-C where it runs, or kill {running[0].pid})", file=sys.stderr)
+        return 2
+    present = [home / name for name in STATE if (home / name).exists()]
+    if not present:
+        print(f"{home} holds no agents, rooms or blobs: nothing to do")
+        return 0
+    print(cli.table([("what", "how many", "bytes"), *map(_row, present)]))
+    if not yes and not _agreed():
+        print("nothing was removed")
+        return 1
+    for folder in present:
+        shutil.rmtree(folder)
+    print("removed")
+    return 0
+
+
+def _row(folder: Path) -> tuple[str, str, str]:
+    inside = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
+    count = len(list(folder.glob("*"))) if folder.name != "blobs" else len(inside)
+    return f"{folder.name}/", str(count), str(sum(path.stat().st_size for path in inside))
+
+
+def _agreed() -> bool:
+    try:
+        return input("Remove all of it? It cannot be undone. [y/N] ").strip().lower() in ("y", "yes")
+    except (EOFError, KeyboardInterrupt):
+        print()
+        return False
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,137 @@
+"""``clean.py --check``: derive again what the files claim, and say in plain lines what does not hold. Reads only, also beside running agents.
+
+For every blob: its name, its front matter, its parent, its live references. For every identity: state, context, LIFE, MEMORY, rooms, every
+reference; and the promise itself: from the live context every entry there ever was is reached through references, none missing, none twice.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from dory import context, files, life, refs, roster, state
+from dory.blobs import KINDS, Blobs
+from dory.context import Entry
+from dory.errors import BlobError, DoryError, FormatError
+from dory.limits import MEMORY_LIMIT
+from dory.rooms import Rooms
+
+
+def problems(home: Path) -> Iterator[str]:
+    """Everything that is wrong below ``home``, one line each."""
+    blobs = Blobs(home / "blobs")
+    yield from _blobs(blobs)
+    yield from _rooms(home)
+    for folder in roster.folders(home):
+        for problem in _identity(home, folder, blobs):
+            yield f"agents/{folder.name}: {problem}"
+
+
+def _blobs(blobs: Blobs) -> Iterator[str]:
+    for path in blobs.walk():
+        name = f"blobs/{path.parent.name}/{path.name}"
+        if not hashlib.sha256(path.read_bytes()).hexdigest().startswith(path.stem) or path.parent.name != path.stem[:2]:
+            yield f"{name}: its content does not match its name"
+            continue
+        try:
+            blob = blobs.get(path.stem)
+        except DoryError as error:
+            yield f"{name}: {error}"
+            continue
+        if blob.kind not in KINDS:
+            yield f"{name}: unknown kind {blob.kind!r}"
+        named = refs.live(blob.body) if blob.kind == "context" else []
+        for hash in [*([blob.parent] if blob.parent else []), *(hash for hash, _ in named)]:
+            yield from _missing(blobs, hash, name)
+
+
+def _rooms(home: Path) -> Iterator[str]:
+    rooms = Rooms(home / "chats")
+    for path in sorted((home / "chats").glob("*.md")):
+        try:
+            rooms.read(path.stem, 0)
+        except DoryError as error:
+            yield f"chats/{path.name}: {error}"
+
+
+def _identity(home: Path, folder: Path, blobs: Blobs) -> Iterator[str]:
+    try:
+        record, entries = _as_committed(folder)
+        blobs.get(folder.name)
+        life.Life(folder / "LIFE.md", 0)
+        memory = (folder / "MEMORY.md").read_bytes().decode("utf-8")
+    except (DoryError, OSError, UnicodeDecodeError) as error:
+        yield str(error)
+        return
+    if len(memory) > MEMORY_LIMIT:
+        yield f"MEMORY.md has {len(memory)} characters, it may have {MEMORY_LIMIT}"
+    if files.size(folder / "LIFE.md") < record.life_bytes:
+        yield f"LIFE.md is shorter than the {record.life_bytes} bytes that state.json knows of"
+    for room, at in record.rooms.items():
+        if at.read > Rooms(home / "chats").size(room):
+            yield f"it has read {at.read} bytes of chats/{room}.md, which is shorter"
+    yield from _references(folder, record, entries, blobs)
+    yield from _coverage(entries, 1, record.next_id - 1, blobs, frozenset())
+
+
+def _as_committed(folder: Path) -> tuple[state.State, list[Entry]]:
+    """State and context that belong together; a running agent may replace one between two looks, so look again."""
+    for attempt in range(5):
+        record = state.load(folder / "state.json")
+        for name in ("context.md", "context.next.md"):
+            path = folder / name
+            if path.exists():
+                content = path.read_bytes()[: record.context_bytes]
+                epoch, text = context.read_epoch(content)
+                if epoch == record.epoch and len(content) == record.context_bytes:
+                    return record, context.parse(text)
+        if files.holder(folder / "lock") is None and attempt:
+            break
+    raise FormatError("context.md is not the one that state.json describes")
+
+
+def _references(folder: Path, record: state.State, entries: list[Entry], blobs: Blobs) -> Iterator[str]:
+    named = [hash for hash, _ in refs.live(context.render(entries))]
+    named += record.texts.values()
+    named += [one.hash for one in record.opened.values()]
+    named += [hash for hash in (record.parent, record.running.response if record.running else None) if hash]
+    for hash in named:
+        yield from _missing(blobs, hash, "state or context")
+    with open(folder / "LIFE.md", encoding="utf-8", errors="replace", newline="\n") as log:
+        for number, line in enumerate(log, 1):
+            for hash, _ in refs.live(line):
+                yield from _missing(blobs, hash, f"LIFE.md line {number}")
+
+
+def _coverage(entries: list[Entry], first: int, last: int, blobs: Blobs, above: frozenset[str]) -> Iterator[str]:
+    """Whether ``entries`` stand for the ids ``first`` to ``last``, each once, down to the originals."""
+    expected = first
+    for entry in entries:
+        if entry.first != expected:
+            yield f"entry #{entry.ids} follows on #{expected - 1}: ids are missing or doubled"
+        expected = entry.last + 1
+        hash = entry.hash
+        if entry.kind == "compacted" and hash and hash not in above:
+            yield from _original(entry, hash, blobs, above | {hash})
+    if expected != last + 1:
+        yield f"the entries reach to #{expected - 1}, there were {last}"
+
+
+def _original(entry: Entry, hash: str, blobs: Blobs, above: frozenset[str]) -> Iterator[str]:
+    try:
+        blob = blobs.get(hash)
+        if blob.kind != "context":
+            return  # an opened response or result, folded: the blob is the text itself
+        inside = context.parse(blob.body)
+    except DoryError as error:
+        yield f"entry #{entry.ids} cannot be opened: {error}"
+        return
+    folded = bool(inside) and entry.first == entry.last and not inside[0].first <= entry.first <= inside[-1].last
+    first, last = (inside[0].first, inside[-1].last) if folded else (entry.first, entry.last)
+    yield from _coverage(inside, first, last, blobs, above)
+
+
+def _missing(blobs: Blobs, hash: str, where: str) -> Iterator[str]:
+    try:
+        blobs.resolve(hash)
+    except BlobError:
+        yield f"{where}: refers to {hash}, which is missing"

@@ -1,0 +1,93 @@
+"""The command line of ``agent.py``: its flags, which are the settings, what it prints, and the model that they name."""
+
+import argparse
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from dory import config, roster, texts
+from dory.clock import minute
+from dory.config import STAND_IN, Config
+from dory.identity import Identity
+from dory.records import Model
+from dory.texts import HOUSE
+
+
+def parser() -> argparse.ArgumentParser:
+    """One flag per setting, so that a setting is described in one place."""
+    made = argparse.ArgumentParser(prog="agent.py", description="Boot an agent, or resume one. Talk to it with chat.py.")
+    made.add_argument("identity", nargs="?", metavar="HASH", help="resume this identity; 4 or more digits of it will do")
+    made.add_argument("--home", type=Path, help="the folder with agents/, chats/ and blobs/ (default: the program's own, or DORY_HOME)")
+    made.add_argument("--verbose", action="store_true", help="print what happens, and what each model call cost")
+    made.add_argument("--list", action="store_true", help="show every identity and end")
+    made.add_argument("--settings", action="store_true", help="show every setting with its value here and end")
+    group = made.add_argument_group("settings (also in dory.yaml and as DORY_… in the environment)")
+    for one in fields(Config):
+        kind = float if one.name == "temperature" else type(one.default)
+        flag = f"--{one.name.replace('_', '-')}"
+        group.add_argument(flag, type=kind, default=None, metavar=kind.__name__.upper(), help=one.metadata["meaning"].replace("%", "%%"))
+    return made
+
+
+def home(given: Path | None, environment: Mapping[str, str]) -> Path:
+    """The folder that holds all state: the flag, then ``DORY_HOME``, then where the program is."""
+    return (given or Path(environment.get("DORY_HOME") or HOUSE)).expanduser().resolve()
+
+
+def settings(options: argparse.Namespace, folder: Path) -> Config:
+    """The settings in force. Raises ``ConfigError``."""
+    given = {one.name: getattr(options, one.name) for one in fields(Config) if getattr(options, one.name, None) is not None}
+    return config.load(folder / "dory.yaml", os.environ, given)
+
+
+def model(current: Config, log: Callable[[str], None]) -> Model:
+    """The model that the settings name; its room is imported only now, it is heavy."""
+    if current.model == STAND_IN:
+        from dory.standin import StandIn
+
+        return StandIn()
+    from dory.llm import Endpoint
+
+    return Endpoint(current, log)
+
+
+def greeting(me: Identity, current: Config) -> str:
+    """What a person sees when an agent wakes."""
+    rooms = me.subscriptions()
+    lines = [
+        f"{me.name} is awake; its identity is {me.hash}",
+        f"talk to it: python chat.py {rooms[0] if rooms else 'dev'}   end it: Ctrl-C   wake it again: python agent.py {me.hash[:8]}",
+    ]
+    if me.soul != texts.template(me.home, "SOUL.md"):
+        lines.append("SOUL.md has changed since this identity was booted; it goes on with the one it was booted with")
+    return "\n".join([*lines, texts.prompt("stand-in") if current.model == STAND_IN else f"model: {current.model} at {current.base_url}"])
+
+
+def settings_listing(current: Config) -> str:
+    """Every setting with its value here, the key hidden."""
+    shown: dict[str, Any] = {one.name: getattr(current, one.name) for one in fields(Config)}
+    if current.api_key:
+        shown["api_key"] = "(given)"
+    width = max(map(len, shown))
+    return "\n".join(f"{one.name:{width}} = {shown[one.name]!s:24} {one.metadata['meaning']}" for one in fields(Config))
+
+
+def listing(folder: Path) -> str:
+    """Every identity, the one active last first."""
+    rows = [("identity", "last active (UTC)", "turns", "context", "life", "runs", "SOUL")]
+    for one in roster.residents(folder):
+        when = minute(one.last_active) if one.last_active else "never"
+        runs = f"pid {one.pid}" if one.pid is not None else "no"
+        soul = one.trouble or one.soul_line[:50]
+        rows.append((one.hash, when, str(one.turns), f"{one.context_tokens} tokens", f"{one.life_bytes} bytes", runs, soul))
+    if len(rows) == 1:
+        return f"nobody lives in {folder} yet: 'python agent.py' boots an agent"
+    return table(rows)
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Rows as columns of equal width."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
