@@ -1,0 +1,37 @@
+# `make run` and `make test` need Python 3.11 or newer with venv, make and git; everything else they set up in .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: run test demo bench
+
+run: .venv/.run  ## set up, boot (or wake) an agent and talk to it in the room dev
+	@$(BIN)/python chat.py dev --boot
+
+test: .venv/.test  ## set up; lint, types, all tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest
+
+demo: .venv/.run  ## a life in under a minute: told, forgotten, brought back, killed, resumed
+	@$(BIN)/python -m bench.demo
+
+bench: .venv/.run  ## play a real conversation into an agent and account for every byte of it
+	$(BIN)/python -m bench.life ../shared/locomo/26.json --limit 6000 --json
+
+.venv/.python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Dory needs Python 3.11 or newer: make PYTHON=python3.12 run"; exit 1; }
+	@echo "setting up .venv (once)"
+	@$(PYTHON) -m venv .venv
+	@touch $@
+
+.venv/.run: .venv/.python requirements.txt
+	@$(PIP) install -r requirements.txt
+	@touch $@
+
+# The real llama.cpp server is tested against where its package can be had; its tests say so when it cannot.
+.venv/.test: .venv/.run requirements-dev.txt requirements-llama.txt
+	@$(PIP) install -r requirements-dev.txt
+	@$(PIP) install -r requirements-llama.txt || echo "llama.cpp cannot be installed here: its tests will be skipped"
+	@touch $@
