@@ -1,0 +1,101 @@
+"""What a provider does beside answering, in small and without any network: it counts, caches, lays answers out in pieces, and fails.
+
+Tokens are counted by rule of thumb. What a prompt has in common with the beginning of any prompt before it counts as cached, in whole blocks.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from dory import wire
+from dory.records import Message, Prompt, Purpose
+
+BLOCK = 64
+"""Tokens; DeepSeek's unit of caching."""
+
+_PURPOSE = re.compile(r"^\[#(segment|summarise)\b", re.MULTILINE)
+_PIECES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What goes wrong with one completion; the fields combine. The middle is half way through the pieces of a stream.
+
+    ``close`` drops the connection ``before`` the answer or in its ``middle``, or ends the answer ``early`` as if it were whole.
+    """
+
+    delay: float = 0.0  # seconds of silence before the answer
+    status: int = 0  # answer with this HTTP status, and with these headers and this body
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: str = ""
+    text: str | None = None  # answer this and do not ask the model
+    finish: str = ""  # end for this reason
+    pause: float = 0.0  # seconds of silence in the middle
+    raw: str = ""  # bytes sent in the middle, as Latin-1
+    close: Literal["", "before", "middle", "early"] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A completion that was asked for and not refused; ``prompt`` and ``cached`` are in tokens."""
+
+    messages: tuple[Message, ...]
+    purpose: Purpose
+    prompt: int
+    cached: int
+
+
+class Cache:
+    """The beginnings of all prompts seen. Not thread-safe."""
+
+    def __init__(self) -> None:
+        self._known: set[bytes] = set()
+
+    def request(self, prompt: Prompt) -> Request:
+        """Count a prompt against those before it, and remember it."""
+        named = _PURPOSE.findall(prompt.messages[-1].content)
+        return Request(prompt.messages, named[-1] if named else "turn", wire.tokens(prompt.text), self._cached(prompt.text))
+
+    def _cached(self, text: str) -> int:
+        size, hits, beginning = BLOCK * wire.CHARACTERS_PER_TOKEN, 0, hashlib.sha256()
+        for end in range(size, len(text) + 1, size):
+            beginning.update(text[end - size : end].encode("utf-8", "surrogatepass"))
+            hits += beginning.digest() in self._known
+            self._known.add(beginning.digest())
+        return hits * BLOCK
+
+
+def messages(asked: object) -> tuple[Message, ...]:
+    """The messages of a decoded request. Raises ``ValueError``."""
+    listed = asked.get("messages") if isinstance(asked, dict) else None
+    if not isinstance(listed, list) or not listed:
+        raise ValueError("'messages' must be a list with something in it")
+    for each in listed:
+        if not isinstance(each, dict) or not isinstance(each.get("role"), str) or not isinstance(each.get("content"), str):
+            raise ValueError("a message must have a 'role' and a 'content', both text")
+    return tuple(Message(each["role"], each["content"]) for each in listed)
+
+
+def usage(request: Request, answer: str) -> dict[str, Any]:
+    """The bill, as OpenAI words it and as DeepSeek does."""
+    completion = wire.tokens(answer)
+    return {
+        "prompt_tokens": request.prompt,
+        "completion_tokens": completion,
+        "total_tokens": request.prompt + completion,
+        "prompt_tokens_details": {"cached_tokens": request.cached},
+        "prompt_cache_hit_tokens": request.cached,
+        "prompt_cache_miss_tokens": request.prompt - request.cached,
+    }
+
+
+def pieces(text: str, reasoning: str) -> list[dict[str, str]]:
+    """An answer as a stream brings it: the role first, then the reasoning, then the text, each in several pieces."""
+    return [{"role": "assistant", "content": ""}, *_cut("reasoning_content", reasoning), *_cut("content", text)]
+
+
+def _cut(name: str, text: str) -> list[dict[str, str]]:
+    size = len(text) // _PIECES + 1
+    return [{name: text[at : at + size]} for at in range(0, len(text), size)]

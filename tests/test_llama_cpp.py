@@ -1,0 +1,57 @@
+"""The endpoint against a real llama.cpp server: what its wire really carries, and what its cache really keeps."""
+
+from collections.abc import Iterator
+
+import pytest
+from tests.llama import WINDOW, llama_server
+from tests.wire import Caller
+
+from dory.errors import WindowExceeded
+from dory.records import Message, Prompt
+from dory.work import in_parallel
+
+SYSTEM = Message("system", "You are Dory, who remembers what people tell her.")
+STORY = "\n".join(f"[#{number} heard dev] Ada counts fish number {number} in the bay of Lisbon." for number in range(8))
+
+
+@pytest.fixture(scope="module")
+def base_url() -> Iterator[str]:
+    with llama_server() as url:
+        yield url
+
+
+@pytest.fixture
+def caller(base_url: str) -> Caller:
+    return Caller(base_url, key="", retries=0, timeout=60.0, max_tokens=6, temperature=0.0)
+
+
+def test_a_turn_is_streamed_and_counted(caller: Caller) -> None:
+    reply = caller.ask("Say hello.")
+    assert reply.text.strip()
+    assert reply.cut, "six tokens are too few for this model"
+    assert reply.usage.completion == 6
+    assert 5 < reply.usage.prompt < 60
+    assert reply.usage.cached is not None
+
+
+def test_a_longer_prompt_and_forks_of_it_are_served_from_the_cache(caller: Caller) -> None:
+    begun = Prompt((SYSTEM, Message("user", STORY)))
+    grown = Prompt((SYSTEM, Message("user", f"{STORY}\n[#8 heard dev] Ada asks how many fish there are.")))
+    first = caller.endpoint.complete(begun, "turn").usage
+    second = caller.endpoint.complete(grown, "turn").usage
+    forks = [caller.endpoint.complete(grown.fork(f"[#summarise {at}]\nSum it up."), "summarise").usage for at in ("0-4", "5-8")]
+    tail = 12  # tokens behind the text that the chat template adds, and one that may straddle the seam
+    assert first.prompt > 150
+    assert (second.cached or 0) >= first.prompt - tail
+    assert all((fork.cached or 0) >= second.prompt - tail for fork in forks)
+    assert all(fork.prompt > (fork.cached or 0) for fork in forks)
+
+
+def test_threads_wait_for_the_only_slot(caller: Caller) -> None:
+    replies = in_parallel([lambda: caller.ask("Say hello.")] * 3, "caller")
+    assert len({reply.text for reply in replies}) == 1
+
+
+def test_a_prompt_beyond_the_window_is_told_as_that(caller: Caller) -> None:
+    with pytest.raises(WindowExceeded, match=f"{WINDOW} tokens"):
+        caller.ask("fish " * 2 * WINDOW)
