@@ -8,9 +8,9 @@ from dory import context, refs
 from dory.context import Entry
 
 _RANGE = re.compile(r"[\s*\-#]*(\d+)(?:\s*(?:-|–|—|to)\s*#?(\d+))?\b.*")
-_GIST = re.compile(r"^\W*GIST\W*:\s*(.+)$", re.MULTILINE | re.IGNORECASE)
-_RELEVANCE = re.compile(r"^\W*RELEVANCE\W*:\D*(-?\d+)", re.MULTILINE | re.IGNORECASE)
-_SUMMARY = re.compile(r"^\W*SUMMARY\W*:\s*(.+)", re.MULTILINE | re.IGNORECASE | re.DOTALL)
+_GIST = re.compile(r"^[^\w\n]*GIST[^\w\n]*:[ \t*_]*(.+?)[ \t*_]*$", re.MULTILINE | re.IGNORECASE)
+_RELEVANCE = re.compile(r"^[^\w\n]*RELEVANCE[^\w\n]*:[^\d\n-]*(-?\d+)", re.MULTILINE | re.IGNORECASE)
+_SUMMARY = re.compile(r"^[^\w\n]*SUMMARY[^\w\n]*:[*_]*\s*(.+)", re.MULTILINE | re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from dory import config, roster, texts
 from dory.clock import minute
-from dory.config import STAND_IN, Config
+from dory.config import Config
 from dory.identity import Identity
 from dory.records import Model
 from dory.texts import HOUSE
@@ -44,7 +44,7 @@ def settings(options: argparse.Namespace, folder: Path) -> Config:
 
 def model(current: Config, log: Callable[[str], None]) -> Model:
     """The model that the settings name; its room is imported only now, it is heavy."""
-    if current.model == STAND_IN:
+    if current.offline:
         from dory.standin import StandIn
 
         return StandIn()
@@ -62,7 +62,7 @@ def greeting(me: Identity, current: Config) -> str:
     ]
     if me.soul != texts.template(me.home, "SOUL.md"):
         lines.append("SOUL.md has changed since this identity was booted; it goes on with the one it was booted with")
-    return "\n".join([*lines, texts.prompt("stand-in") if current.model == STAND_IN else f"model: {current.model} at {current.base_url}"])
+    return "\n".join([*lines, texts.prompt("stand-in") if current.offline else f"model: {current.model} at {current.base_url}"])
 
 
 def settings_listing(current: Config) -> str:

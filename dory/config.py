@@ -36,6 +36,11 @@ class Config:
     workers: int = _setting(8, "model calls that a compaction may have under way at once")
 
     @property
+    def offline(self) -> bool:
+        """Whether the stand-in in this process does the thinking."""
+        return self.model == STAND_IN and not self.base_url
+
+    @property
     def hard_limit(self) -> int:
         """Tokens of context at which a turn waits for the compaction: twice the limit, or the model's window if that is smaller."""
         return min(2 * self.context_limit, self.window or 2 * self.context_limit)
@@ -125,7 +130,7 @@ def _words(kind: type[int] | type[float] | type[str]) -> str:
 
 def _with_endpoint(config: Config, environment: Mapping[str, str]) -> Config:
     """Fill in endpoint, model and key from the first key found, unless endpoint or model was chosen."""
-    if config.model == STAND_IN:
+    if config.offline:
         return config
     if config.base_url:
         keys = {url: environment.get(variable, "") for variable, (url, _) in PROVIDERS.items()}

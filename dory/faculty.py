@@ -97,6 +97,7 @@ class Faculties:
         self.members = list(members)
         self._report = report
         self._jobs: dict[str, Job[Apply]] = {}
+        self._told: set[str] = set()
 
     def tools(self) -> list[Tool]:
         """All tools, in order."""
@@ -148,4 +149,7 @@ class Faculties:
         try:
             yield
         except Exception as error:
-            self._report(f"the faculty {member.name} failed at its {where}: {type(error).__name__}: {error}")
+            told = f"the faculty {member.name} failed at its {where}: {type(error).__name__}: {error}"
+            if told not in self._told:  # once: the notice is an event itself, and a faculty may fail at every event
+                self._told.add(told)
+                self._report(told)
