@@ -8,6 +8,7 @@ POSIX only (``flock``); an ``OSError`` passes through unchanged, the loop maps i
 import fcntl
 import os
 import secrets
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -118,14 +119,11 @@ def held(path: Path) -> Iterator[bool]:
     """Hold ``path`` as this process's lock; yields False when another process holds it. The kernel frees it however the holder dies."""
     fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-            return
-        os.ftruncate(fd, 0)
-        os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
-        yield True
+        mine = _taken(fd)
+        if mine:
+            os.ftruncate(fd, 0)
+            os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
+        yield mine
     finally:
         os.close(fd)
 
@@ -142,6 +140,18 @@ def holder(path: Path) -> int | None:
             return None
     except FileNotFoundError:
         return None
+
+
+def _taken(fd: int) -> bool:
+    """Try for a fifth of a second: whoever asks for the ``holder`` has the lock for a moment, too."""
+    for _ in range(20):
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(0.01)
+        else:
+            return True
+    return False
 
 
 def _write_all(fd: int, content: bytes, offset: int | None = None) -> None:

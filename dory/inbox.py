@@ -32,12 +32,9 @@ class Inbox:
         """Hand over everything new; returns whether there was anything to hear. Commands on the way are answered."""
         self.serve()
         before = len(self._identity.context.entries)
-        for room in self._identity.subscriptions():
-            self._take(room)
-        heard = len(self._identity.context.entries) > before
-        if heard:
+        if sum(self._take(room) for room in self._identity.subscriptions()):
             self._identity.commit()
-        return heard
+        return len(self._identity.context.entries) > before
 
     def serve(self) -> None:
         """Answer the commands that have come in; leave all other lines for ``drain``."""
@@ -55,12 +52,15 @@ class Inbox:
         for room in self._identity.subscriptions():
             self._identity.rooms.say(room, "NOTICE", self._identity.name, text, self._identity.now())
 
-    def _take(self, room: str) -> None:
+    def _take(self, room: str) -> bool:
         at = self._at(room)
-        if self._identity.rooms.size(room) > at.read:
-            for line in self._identity.rooms.read(room, at.read):
-                at.read = line.end
-                self._hear(line, at)
+        if self._identity.rooms.size(room) <= at.read:
+            return False
+        lines = self._identity.rooms.read(room, at.read)
+        for line in lines:
+            at.read = line.end
+            self._hear(line, at)
+        return bool(lines)
 
     def _at(self, room: str) -> RoomState:
         """Where the room was left. A symlink that somebody else made, or a crash left, begins like any newcomer."""

@@ -21,8 +21,9 @@ from dory.records import Line
 KINDS = ("USER", "AGENT", "NOTICE")
 HEADING = "[dory-room 1]"
 _ID = re.compile(r"[a-z0-9_-]{1,64}")
-_TAG = re.compile(r"\[(USER|AGENT|NOTICE):([^\s\]]{1,64}) ([^\s\]]{1,40})\] ?(.*)", re.DOTALL)
+_TAG = re.compile(r"\[(USER|AGENT|NOTICE):([^\s\[\]◱◲]{1,64}) ([0-9A-Za-z:.+-]{1,40})\] ?(.*)", re.DOTALL)
 _INDENT = "    "
+_RECENT = 65536
 
 
 def check_id(room: str) -> str:
@@ -53,10 +54,9 @@ class Rooms:
         return self.path(room).exists()
 
     def open(self, room: str) -> None:
-        """Make sure that the room's file is there, so that one can subscribe to it."""
+        """Make sure that the room's file is there and ends with a whole line: what is said next begins at its ``size``."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        if not self.exists(room):
-            files.append(self.path(room), b"", f"{HEADING}\n".encode())
+        files.append(self.path(room), b"", f"{HEADING}\n".encode())
 
     def say(self, room: str, kind: str, name: str, text: str, at: datetime) -> None:
         """Append one message; it is durable when this returns. Empty lines at its ends are dropped."""
@@ -73,13 +73,20 @@ class Rooms:
         content = files.read_from(self.path(room), offset)
         return _parse(room, content[: content.rfind(b"\n") + 1], offset)
 
+    def recent(self, room: str, count: int) -> list[Line]:
+        """The newest messages, at most ``count``, looked for in the last 64 KiB: a room of years is not read to show some lines."""
+        start = max(0, self.size(room) - _RECENT)
+        if start:  # on to the next line's start: from the middle of one, quoted text could pass for a tag
+            start += files.read_from(self.path(room), start).find(b"\n") + 1
+        return self.read(room, start)[-count:]
+
     def unanswered(self, room: str) -> int:
-        """Where a newcomer begins to read: behind the last line of an agent, but at most 20 messages and 64 KiB before the end."""
-        start = max(0, self.size(room) - 65536)
-        recent = self.read(room, start)[-21:]
-        ends = [start] + [line.end for line in recent]
-        answered = [number for number, line in enumerate(recent, 1) if line.kind == "AGENT"]
-        return ends[max([*answered, len(recent) - 20, 1 if start else 0])]
+        """Where a newcomer begins to read: behind the last recent line of an agent, but at most 20 messages before the end."""
+        recent = self.recent(room, 21)
+        answered = [line.end for line in recent if line.kind == "AGENT"]
+        if answered:
+            return answered[-1]
+        return recent[0].end if len(recent) > 20 or self.size(room) > _RECENT else 0
 
 
 def laid_out(text: str) -> str:

@@ -1,0 +1,114 @@
+"""Talk to Dory in a room: in a terminal as a person, through a pipe as a script. ``python chat.py --help`` tells how."""
+
+import argparse
+import getpass
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from dory.errors import DoryError, ToolError
+from dory.rooms import check_id
+from dory.terminal import pipe
+from dory.terminal.company import company
+from dory.terminal.visit import Visit
+
+HERE = Path(__file__).resolve().parent
+
+
+class Parser(argparse.ArgumentParser):
+    """Complains in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong with the command line and exit with 2."""
+        self.exit(2, f"{self.prog}: {message} (--help shows the usage)\n")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the chat; 0 if all went well, 1 if nobody answers or listens, 2 if the command line is wrong."""
+    given, flags = read_arguments(arguments)
+    visit = Visit(given.home, given.room, given.name)
+    for number in (signal.SIGTERM, signal.SIGHUP):  # leave in good order, so that an agent that was booted is stopped
+        signal.signal(number, leave)
+    try:
+        with company(visit, HERE / "agent.py", flags, complain) if given.boot else nullcontext():
+            if sys.stdin.isatty() and sys.stdout.isatty():
+                from dory.terminal import screen  # its imports cost half a second
+
+                screen.run(visit)
+            else:
+                pipe.run(visit, sys.stdin, given.wait)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # whoever read the answers is gone, and the interpreter's last flush must not complain either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (DoryError, OSError) as error:
+        complain(f"chat.py: {error}")
+        return 1
+    return 0
+
+
+def read_arguments(arguments: Sequence[str]) -> tuple[argparse.Namespace, Sequence[str]]:
+    """The chat's own arguments, and behind ``--`` the agent's."""
+    parser = Parser(prog="chat.py", description="Talk to Dory in a room.", epilog="What follows -- is handed to the agent that --boot starts.")
+    parser.add_argument("room", nargs="?", default="dev", type=room_id, help="the room (default: dev)")
+    parser.add_argument("--boot", action="store_true", help="start an agent if none listens, and stop it on leaving")
+    parser.add_argument("--name", default=login_name(), help="who is speaking (default: the login name)")
+    parser.add_argument(
+        "--wait", type=seconds, default=60.0, metavar="SECONDS", help="how long a piped line waits for its answer (default: 60)"
+    )
+    parser.add_argument("--home", type=Path, default=os.environ.get("DORY_HOME") or HERE, help="where agents/, chats/ and blobs/ are")
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    given, flags = parser.parse_args(arguments[:end]), arguments[end + 1 :]
+    if flags and not given.boot:
+        parser.error("what follows -- is for an agent: it needs --boot")
+    given.home = given.home.expanduser().resolve()
+    return given, flags
+
+
+def login_name() -> str:
+    """The login name; empty where the system knows none."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return ""
+
+
+def room_id(text: str) -> str:
+    """A legal room id, or argparse's error."""
+    try:
+        return check_id(text)
+    except ToolError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def seconds(text: str) -> float:
+    """A number of seconds above zero, or argparse's error."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not number > 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds above 0")
+    return number
+
+
+def complain(text: str) -> None:
+    """A line for the person, beside what the room says."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def leave(number: int, frame: FrameType | None) -> NoReturn:
+    """End as the signal would have, but in good order."""
+    sys.exit(128 + number)
+
+
+if __name__ == "__main__":
+    for stream in (sys.stdin, sys.stdout):
+        stream.reconfigure(errors="replace")  # type: ignore[union-attr]  # bytes that are no text must not end the chat
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,47 @@
+"""One person in one room: what is new in it, what they say, and which agents listen."""
+
+from pathlib import Path
+
+from dory import clock, roster
+from dory.records import Line
+from dory.rooms import Rooms, clean_name, laid_out
+from dory.roster import Resident
+
+
+class Visit:
+    """Begins at the room's end; what was said from then on comes out of ``heard`` once, one's own lines included."""
+
+    def __init__(self, home: Path, room: str, name: str) -> None:
+        """Raises ``ToolError`` if ``room`` is no room id. Nothing is written before something is said."""
+        self.home, self.room, self.name = home, room, clean_name(name)
+        self._rooms = Rooms(home / "chats")
+        self._offset = self._rooms.size(room)
+
+    def last(self, count: int) -> list[Line]:
+        """The newest messages of those that ``heard`` will not bring, at most ``count``."""
+        return [line for line in self._rooms.recent(self.room, count) if line.end <= self._offset]
+
+    def heard(self) -> list[Line]:
+        """The messages that came since the last call. Raises ``FormatError`` if the room is of an unknown version."""
+        if self._rooms.size(self.room) < self._offset:  # the room was moved away or wiped, and has begun anew
+            self._offset = 0
+        lines = self._rooms.read(self.room, self._offset)
+        if lines:
+            self._offset = lines[-1].end
+        return lines
+
+    def say(self, text: str) -> int:
+        """Say ``text`` and return the end of the message, in bytes from the room's beginning. ``text`` must not be blank."""
+        start = self._rooms.size(self.room)
+        self._rooms.say(self.room, "USER", self.name, text, clock.utc())
+        said = laid_out(text)
+        return next(line.end for line in self._rooms.read(self.room, start) if line.name == self.name and laid_out(line.text) == said)
+
+    def listeners(self) -> list[Resident]:
+        """The agents that run and are in the room."""
+        return roster.listening(self.home, self.room)
+
+    def absence(self) -> str:
+        """What to say when nobody listens: one line that names the way out."""
+        flag = "" if self.room == "dev" else f" --room {self.room}"
+        return f"nobody listens in {self.room}: start an agent with `python agent.py{flag}`, or let chat.py do so with --boot"
