@@ -12,13 +12,13 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
-from tests.wire import ANSWER, Caller, Fish, prompt
 
 from dory.errors import ModelAway, ModelError, ModelRefused, WindowExceeded
 from dory.records import Message, Prompt, Purpose, Reply
 from dory.standin.provider import Fault
 from dory.standin.server import Server
 from dory.work import Job
+from tests.wire import ANSWER, Caller, Fish, prompt
 
 HOUSE = Path(__file__).parent.parent
 

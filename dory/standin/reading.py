@@ -1,0 +1,139 @@
+"""Prompt → what stands in it. Pure; a line that looks like no header the stand-in knows is left aside, so nothing raises.
+
+The prompt is text that ``prompt.py`` wrote: entries as ``context.py`` lays them out, then sections whose header is a word
+(``[#memory 31 of 4000 characters]``, ``[#turn]``). Only the harness can write a line that begins with ``[#``; an opened original carries its
+own headers behind one backslash, and is read by taking that away.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from dory import refs, toolline
+from dory.context import Entry
+from dory.records import Call, Prompt
+
+TOOLS = ("SAY", "READ_FILE", "EDIT_FILE", "UNCOMPACT", "JOIN", "LEAVE", "WAIT")
+_ENTRY = re.compile(r"(\d{1,15})(?:-(\d{1,15}))? ([a-z]+)(?: (.*))?\]")
+_SPAN = re.compile(r"(\d{1,15})(?:-(\d{1,15}))?")
+_SECTION = re.compile(r"([a-z]+)(?: (.*))?\]")
+_ROOM = re.compile(r"[a-z0-9_-]{1,64}")
+_TAG = re.compile(r"^\[(USER|AGENT):([^\s\[\]◱◲]+) ([^\s\[\]]+)\] ?", re.MULTILINE)
+_QUOTATION = re.compile(r"(\S+): “(.*)”")
+_NAME = re.compile(r"^You are (\S+); your identity is", re.MULTILINE)
+_LIMIT = re.compile(r" of (\d{1,9}) ")
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """One message in a room, unescaped. ``place`` is the index of its entry."""
+
+    room: str
+    kind: str
+    name: str
+    at: str
+    text: str
+    place: int
+
+    @property
+    def speaker(self) -> str:
+        """The name with a capital, as one writes it in a sentence."""
+        return self.name[:1].upper() + self.name[1:]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What stands in a prompt. ``sections`` maps a section's name to what its header says and its text; ``name`` is the agent's own."""
+
+    name: str = ""
+    entries: list[Entry] = field(default_factory=list)
+    sections: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+    @property
+    def memory(self) -> list[str]:
+        """The lines of MEMORY.md, unescaped."""
+        text = plain(self.sections.get("memory", ("", ""))[1])
+        return text.split("\n") if text.strip() else []
+
+    @property
+    def memory_limit(self) -> int:
+        """Characters that MEMORY.md may have, as its header says."""
+        found = _LIMIT.search(self.sections.get("memory", ("", ""))[0])
+        return int(found[1]) if found else 4000
+
+    def named(self, section: str) -> list[list[Entry]]:
+        """The runs of entries whose ids a request's header names, such as ``[#segment 3-17 19-40]``."""
+        spans = [(int(span[1]), int(span[2] or span[1])) for span in _SPAN.finditer(self.sections[section][0])]
+        return [[entry for entry in self.entries if first <= entry.first and entry.last <= last] for first, last in spans]
+
+
+def read(prompt: Prompt) -> Reading:
+    """Read the whole prompt."""
+    system = "\n".join(message.content for message in prompt.messages if message.role == "system")
+    name = _NAME.search(system)
+    reading = Reading(name[1] if name else "")
+    for message in prompt.messages:
+        if message.role == "assistant":
+            last = reading.entries[-1].last if reading.entries else 0
+            reading.entries.append(Entry(last, last, "response", "", message.content))
+        elif message.role != "system":
+            _read_blocks(message.content, reading)
+    return reading
+
+
+def entries(text: str) -> list[Entry]:
+    """The entries of a stretch of context."""
+    reading = Reading()
+    _read_blocks(text, reading)
+    return reading.entries
+
+
+def original(entry: Entry) -> list[Entry]:
+    """The entries within an ``uncompacted`` entry."""
+    return entries(refs.unquote(entry.body))
+
+
+def heard(entry: Entry, place: int = 0) -> Iterator[Heard]:
+    """The messages in a ``heard`` entry, in order."""
+    tags = list(_TAG.finditer(entry.body)) if _ROOM.fullmatch(entry.about) else []
+    ends = [tag.start() for tag in tags[1:]] + [len(entry.body)]
+    for tag, end in zip(tags, ends, strict=bool(tags)):
+        lines = plain(entry.body[tag.end() : end]).split("\n")
+        yield Heard(entry.about, tag[1], tag[2], tag[3], "\n".join(line.removeprefix("    ") for line in lines).strip(), place)
+
+
+def said(entry: Entry) -> Iterator[tuple[str, str]]:
+    """(speaker, text) of what people, agents, files and summaries say in an entry, nothing of the agent's own; the speaker may be empty."""
+    if entry.kind == "heard":
+        yield from ((message.speaker, message.text) for message in heard(entry))
+    elif entry.kind == "compacted":
+        yield "", entry.gist
+        for line in plain(entry.body).split("\n"):
+            quotation = _QUOTATION.fullmatch(line)
+            yield (quotation[1], quotation[2]) if quotation else ("", line)
+    elif entry.kind == "uncompacted":
+        for inner in original(entry):
+            yield from said(inner)
+    elif entry.kind == "result" and entry.about.startswith("READ_FILE "):
+        yield "", plain(entry.body)
+
+
+def calls(entry: Entry) -> list[Call]:
+    """The tool lines of a ``response`` entry."""
+    return toolline.parse(plain(entry.body), TOOLS)
+
+
+def plain(text: str) -> str:
+    """``text`` unescaped; most texts hold nothing to unescape, and looking for one character is faster."""
+    return refs.unescape(text) if "\\" in text else text
+
+
+def _read_blocks(text: str, reading: Reading) -> None:
+    for block in f"\n{text}".split("\n[#")[1:]:
+        header, _, body = block.partition("\n")
+        if entry := _ENTRY.fullmatch(header):
+            first = int(entry[1])
+            last = max(first, int(entry[2] or first))
+            reading.entries.append(Entry(first, last, entry[3], entry[4] or "", body.strip("\n")))
+        elif section := _SECTION.fullmatch(header):
+            reading.sections[section[1]] = (section[2] or "", body.strip("\n"))

@@ -1,0 +1,128 @@
+"""The rules of a turn.
+
+1. A turn answers what is open (see ``pending.py``), every message once and in its own room. In a room where one message needs something opened
+   first, nothing is said and nothing noted this turn, so all that was heard there stays open until the result is in view.
+2. A person's greeting or "who are you" is answered with an introduction; a fact goes into MEMORY and is quoted back; a file is read, then
+   shown; a question goes to ``Evidence``, which finds an answer or names the reference to open first; the rest is acknowledged in a few words.
+3. An agent gets an answer to a question, and an acknowledgement when it names this agent. Neither names it, so two stand-ins fall silent.
+4. A tool line that failed is told once. Nothing is tried twice.
+5. When nothing is left to do: WAIT.
+"""
+
+import zlib
+from dataclasses import dataclass
+from functools import cached_property
+
+from dory import refs, toolline
+from dory.records import Call
+from dory.standin import memory, pending
+from dory.standin.answering import Evidence
+from dory.standin.intents import intent
+from dory.standin.reading import Heard, Reading
+
+_INTRODUCTION = "I am the offline stand-in for a language model: I note facts, read files, and answer questions by quoting what was said."
+_NOTED = ("I see, {}.", "All right, {}.", "Got it, {}.")
+_SHOWN_LINES, _SHOWN_CHARACTERS = 20, 1500
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """What a message leads to at once: words to say, or a tool line that must run before anything can be said."""
+
+    words: str = ""
+    opens: Call | None = None
+
+
+def respond(reading: Reading) -> tuple[str, str]:
+    """The response, and one line of reasoning; that is empty when no question had to be weighed."""
+    turn = _Turn(reading)
+    messages = pending.unanswered(reading)
+    opening = [(message.room, deed.opens) for message in messages if (deed := turn.look_up(message)) and deed.opens]
+    busy = {room for room, _ in opening}
+    said = [_say(room, f"That did not work: {refs.one_line(error, 200)}") for room, error in pending.failures(reading)]
+    for message in messages:
+        if message.room not in busy and (words := turn.answer(message)):
+            said.append(_say(message.room, words))
+    change = memory.edit(reading.memory, turn.memory)
+    made = [*dict.fromkeys(call for _, call in opening), *([change] if change else []), *said]
+    return toolline.render(made or [Call("WAIT")]), "; ".join(turn.thoughts)
+
+
+class _Turn:
+    """The rules, over one prompt. ``memory`` is what MEMORY.md shall hold after the turn."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self._found: dict[Heard, Deed] = {}
+        self.memory = reading.memory
+        self.thoughts: list[str] = []
+
+    @cached_property
+    def _evidence(self) -> Evidence:
+        return Evidence(self._reading)
+
+    def look_up(self, message: Heard) -> Deed | None:
+        """What a question or a request to read comes to; None for any other message."""
+        wish = intent(message.text)
+        if message not in self._found:
+            if wish.name == "ask":
+                self._found[message] = self._evidence_for(message, wish.subject[0])
+            elif wish.name == "read" and message.kind == "USER":
+                self._found[message] = self._file(message, wish.subject[0])
+        return self._found.get(message)
+
+    def answer(self, message: Heard) -> str:
+        """What to say to a message for which nothing has to be opened; empty when it wants no answer."""
+        if found := self.look_up(message):
+            return found.words
+        if message.kind == "AGENT":
+            return "Understood." if self._reading.name and self._reading.name.lower() in message.text.lower() else ""
+        wish = intent(message.text)
+        if wish.name == "remember":
+            return " ".join(self._note(fact, message.speaker) for fact in wish.subject)
+        if wish.name == "forget":
+            return self._forget(wish.subject[0], message.speaker)
+        if wish.name in ("introduce", "greet"):
+            return f"Hello {message.speaker}! {_INTRODUCTION}"
+        return _NOTED[zlib.crc32(message.text.encode("utf-8", "replace")) % len(_NOTED)].format(message.speaker)
+
+    def _evidence_for(self, message: Heard, question: str) -> Deed:
+        found = self._evidence.answer(message, question, pending.tried(self._reading, message, "UNCOMPACT"))
+        self.thoughts.append(found.thought)
+        return Deed(found.text, Call("UNCOMPACT", found.opens) if found.opens else None)
+
+    def _file(self, message: Heard, path: str) -> Deed:
+        call = Call("READ_FILE", path)
+        if path not in pending.tried(self._reading, message, "READ_FILE"):
+            return Deed(opens=call)
+        result = pending.outcome(self._reading, message, call.title)
+        return Deed(_shown(refs.unescape(result.body)) if result else f"I could not read {path}.")
+
+    def _note(self, fact: str, speaker: str) -> str:
+        before = self.memory
+        self.memory, old = memory.noted(before, memory.as_line(fact, speaker), self._reading.memory_limit)
+        if self.memory == before:
+            return f"I have noted that already, {speaker}: “{fact}”."
+        return f"Noted, {speaker}: “{fact}”." + (f" Before, I had: “{old}”." if old else "")
+
+    def _forget(self, subject: str, speaker: str) -> str:
+        line = memory.matching(self.memory, subject, speaker)
+        if not line:
+            return f"MEMORY holds nothing about that, {speaker}."
+        self.memory = [kept for kept in self.memory if kept != line]
+        return f"Forgotten, {speaker}: “{line}”."
+
+
+def _say(room: str, text: str) -> Call:
+    if "\n" in text or "<<" in text:  # text that ends like the start of a here-document must stand in one
+        return Call("SAY", room, body=text)
+    return Call("SAY", f"{room} {text}")
+
+
+def _shown(content: str) -> str:
+    lines = content.strip().split("\n")
+    kept = lines[:_SHOWN_LINES]
+    while len(kept) > 1 and sum(map(len, kept)) > _SHOWN_CHARACTERS:
+        kept.pop()
+    more = f"\n… and {len(lines) - len(kept)} more lines" if len(lines) > len(kept) else ""
+    return "\n".join(kept)[: 2 * _SHOWN_CHARACTERS] + more

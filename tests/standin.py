@@ -1,0 +1,101 @@
+"""A toy life for the stand-in: real entries, parser and phases of a compaction; tool lines are applied to plain values."""
+
+import hashlib
+
+from dory import chunks, context, refs, rooms, toolline
+from dory.context import Context, Entry
+from dory.distil import Request, distil
+from dory.records import Call, Message, Prompt
+from dory.standin import StandIn
+from dory.standin.reading import TOOLS
+
+SYSTEM = "You are Dory, a long-lived agent.\n\n# The harness\n\nYou are dory-1a2b3c4d; your identity is 1a2b3c4d.\nRooms you are in: dev"
+AT = "2026-11-21T07:38:02Z"
+
+
+def prompt(*entries: Entry, memory: str = "") -> Prompt:
+    """A prompt as ``prompt.py`` lays it out."""
+    tail = f"[#memory {len(memory)} of 4000 characters]\n{refs.escape(memory)}\n[#life]\n2026-11-21 07:38 heard\n[#turn]\nRespond.\n"
+    return Prompt((Message("system", SYSTEM), Message("user", context.render(entries) + tail)))
+
+
+class Life:
+    """Hear, take turns until nothing is left to see, compact; ``said`` is everything said so far as (room, text)."""
+
+    def __init__(self, memory: str = "", files: dict[str, str] | None = None) -> None:
+        self.context = Context()
+        self.memory = memory
+        self.files = files or {}
+        self.blobs: dict[str, tuple[str, str]] = {}
+        self.said: list[tuple[str, str]] = []
+        self.opened: list[str] = []
+        self.turns = 0
+
+    def add(self, kind: str, about: str, body: str) -> None:
+        number = self.context.entries[-1].last + 1 if self.context.entries else 1
+        self.context.entries.append(Entry(number, number, kind, about, body))
+
+    def hear(self, text: str, name: str = "ada", room: str = "dev", kind: str = "USER") -> None:
+        self.add("heard", room, f"[{kind}:{name} {AT}] {refs.escape(rooms.laid_out(text))}")
+
+    def ask(self, text: str, name: str = "ada", room: str = "dev") -> str:
+        """What is said in answer to one message; empty when nothing is."""
+        before = len(self.said)
+        self.hear(text, name, room)
+        self.live()
+        return "\n".join(words for _, words in self.said[before:])
+
+    def live(self) -> None:
+        while self.turn():
+            assert self.turns < 1000
+
+    def turn(self) -> bool:
+        """One turn; whether another must follow."""
+        self.turns += 1
+        reply = StandIn().complete(prompt(*self.context, memory=self.memory), "turn")
+        self.add("response", "2026-11-21 07:38", toolline.as_thought(reply.reasoning) + refs.escape(reply.text))
+        made = toolline.parse(reply.text, TOOLS)
+        assert made
+        for call in made:
+            self._run(call)
+        return any(call.tool not in ("SAY", "WAIT") for call in made)
+
+    def _run(self, call: Call) -> None:
+        title = refs.one_line(call.title, 60)
+        if call.tool == "SAY":
+            room, _, text = call.args.partition(" ")
+            self.said.append((room, text if call.body is None else call.body))
+            self.add("result", title, f"said in {room}")
+        elif call.tool == "READ_FILE" and call.args in self.files:
+            self.add("result", title, refs.escape(f"{call.args}, lines 1-9, its end\n{self.files[call.args]}"))
+        elif call.tool == "READ_FILE":
+            self.add("error", title, f"no such file: {call.args}")
+        elif call.tool == "UNCOMPACT" and call.args not in self.blobs:
+            self.add("error", title, "no such blob")
+        elif call.tool == "UNCOMPACT":
+            gist, body = self.blobs[call.args]
+            self.opened.append(call.args)
+            self.add("uncompacted", refs.reference(call.args, gist), refs.quote(body.removesuffix("\n")))
+        elif call.tool == "EDIT_FILE":
+            for search, replacement in call.edits:
+                assert not search or self.memory.count(search) == 1
+                self.memory = self.memory.replace(search, replacement) if search else f"{self.memory}{replacement}\n"
+            assert len(self.memory) <= 4000
+            self.add("result", title, "MEMORY.md changed")
+
+    def put_away(self, first: int, last: int, gist: str, summary: str) -> str:
+        """Compact the entries of some ids by hand; returns the hash."""
+        old = [entry for entry in self.context if first <= entry.first and entry.last <= last]
+        body = context.render(old)
+        hash = hashlib.sha256(body.encode()).hexdigest()[:16]
+        self.blobs[hash] = (gist, body)
+        self.context.replace(old, [context.compacted(old[0].first, old[-1].last, hash, gist, summary)])
+        return hash
+
+    def compact(self) -> None:
+        """One compaction as the agent does it, by the stand-in."""
+        runs = context.eligible(self.context.entries, [])
+        result = distil(StandIn(), Request(prompt(*self.context, memory=self.memory), runs, "Name the chunks.", "Summarise.", 2))
+        assert not result.dropped
+        for draft in chunks.choose(result.drafts, sum(len(entry.text) for run in runs for entry in run)):
+            self.put_away(draft.entries[0].first, draft.entries[-1].last, draft.gist, draft.summary)
