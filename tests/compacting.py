@@ -161,3 +161,10 @@ def kinds(entries: list[Entry]) -> str:
 def referenced(entries: list[Entry]) -> list[str]:
     """The hashes that stand in the context."""
     return [hash for hash, _ in refs.live(context.render(entries))]
+
+
+def act(house: House, text: str) -> None:
+    """One response with tool lines, as in a turn."""
+    response = house.agent.stash(Reply(text, "", Usage("turn", "scripted", 0, None, 0, 0.0)))
+    house.agent.hands.act(response, house.agent.hands.parse(text))
+    house.me.commit()

@@ -1,11 +1,13 @@
+"""Compaction: what it asks, what it swaps, what it leaves alone, and how it fails."""
+
 from pathlib import Path
 
 import pytest
 
 from dory import check, context, refs
 from dory.errors import DoryError, ModelAway
-from dory.limits import PAUSE_TURNS, PIN_TURNS
-from dory.records import Prompt, Reply, Usage
+from dory.limits import PAUSE_TURNS
+from dory.records import Prompt
 from tests.compacting import House, Scripted, asked_ids, in_parts, instruction, kinds, originals, summary
 
 
@@ -169,21 +171,6 @@ def test_a_gist_with_marks_and_line_breaks_cannot_forge_anything(tmp_path: Path)
     assert list(check.problems(tmp_path)) == []
 
 
-def test_a_chunk_that_was_opened_while_the_compaction_ran_is_left_out(tmp_path: Path) -> None:
-    house = House(tmp_path, Scripted())
-    house.hear(29)
-    house.compact()
-    reference = next(entry for entry in house.me.context if entry.hash)
-    house.hear(12)
-    house.model.released.clear()
-    house.compaction.start()
-    house.agent.hands.act(house.agent.stash(_reply(f"UNCOMPACT {reference.hash}")), house.agent.hands.parse(f"UNCOMPACT {reference.hash}"))
-    house.model.released.set()
-    house.finish()
-    assert reference in list(house.me.context)
-    assert "compacted" in kinds([entry for entry in house.me.context if entry.first > reference.first]), "others were swapped"
-
-
 def test_what_was_added_while_a_compaction_ran_stands_behind_it(tmp_path: Path) -> None:
     house = House(tmp_path, Scripted())
     house.hear(29)
@@ -215,53 +202,6 @@ def test_two_failures_in_a_row_pause_compaction_for_ten_turns(tmp_path: Path) ->
     house.compaction.step()
     house.finish()
     assert len(house.model.asked) > asked
-
-
-def test_an_opened_original_is_pinned_for_twenty_turns_and_then_folds_without_a_model_call(tmp_path: Path) -> None:
-    house = House(tmp_path, Scripted(), context_limit=3000)
-    house.hear(29)
-    house.compact()
-    reference = next(entry for entry in house.me.context if entry.hash)
-    act(house, f"UNCOMPACT {reference.hash}")
-    opened = next(entry for entry in house.me.context if entry.kind == "uncompacted")
-    assert opened == house.me.context.entries[-1]
-    house.hear(60)
-    at = house.me.state.turn
-    house.me.state.turn = at + PIN_TURNS
-    house.compact()
-    assert opened in list(house.me.context), "pinned"
-    house.me.state.turn = at + PIN_TURNS + 1
-    house.compaction.start()
-    folded = next(entry for entry in house.me.context if entry.first == opened.first)
-    assert folded.kind == "compacted" and folded.hash == reference.hash and folded.body == reference.body
-    house.finish()
-    assert list(check.problems(tmp_path)) == []
-
-
-def test_folding_alone_is_enough_when_it_brings_the_context_under_its_limit(tmp_path: Path) -> None:
-    house = House(tmp_path, Scripted(), context_limit=3000)
-    house.hear(29)
-    house.compact()
-    act(house, f"UNCOMPACT {next(entry for entry in house.me.context if entry.hash).hash}")
-    house.me.state.turn += PIN_TURNS + 1
-    asked = len(house.model.asked)
-    house.compaction.start()
-    assert not house.compaction.under_way
-    assert len(house.model.asked) == asked
-    assert "uncompacted" not in kinds(house.me.context.entries)
-
-
-def test_opening_what_is_open_extends_its_pin_and_doubles_nothing(tmp_path: Path) -> None:
-    house = House(tmp_path, Scripted(), context_limit=3000)
-    house.hear(29)
-    house.compact()
-    reference = next(entry for entry in house.me.context if entry.hash)
-    act(house, f"UNCOMPACT {reference.hash}")
-    house.me.state.turn += 5
-    act(house, f"UNCOMPACT ◱hash={reference.hash} gist={reference.gist}◲")
-    assert "stands in your context already" in house.me.context.entries[-1].body
-    (opened,) = house.me.state.opened.values()
-    assert opened.until == house.me.state.turn + PIN_TURNS
 
 
 def test_at_the_hard_limit_the_oldest_entries_fold_when_the_model_stays_away(tmp_path: Path) -> None:
@@ -309,13 +249,3 @@ def test_a_swap_survives_a_restart(tmp_path: Path) -> None:
     after = list(house.me.context)
     house.wake()
     assert list(house.me.context)[: len(after)] == after
-
-
-def act(house: House, text: str) -> None:
-    """One response with tool lines, as in a turn."""
-    house.agent.hands.act(house.agent.stash(_reply(text)), house.agent.hands.parse(text))
-    house.me.commit()
-
-
-def _reply(text: str) -> Reply:
-    return Reply(text, "", Usage("turn", "scripted", 0, None, 0, 0.0))

@@ -1,8 +1,7 @@
+"""The loop, driven in this process with a scripted model: turns, limits, commands, trouble with the model."""
+
 import itertools
 import json
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -10,18 +9,14 @@ import pytest
 
 from agent import Agent
 from dory import check, refs, state
-from dory.act import Hands
 from dory.config import Config
 from dory.errors import ModelAway, ModelError, ModelRefused, WindowExceeded
-from dory.faculty import Command, Faculty, Outcome, Tool, Work
-from dory.inbox import Inbox
+from dory.faculty import Outcome, Tool
 from dory.limits import EXCHANGE_LIMIT, TURN_LIMIT
 from dory.llm import Endpoint
-from dory.records import Blob, Call, Event, Prompt, Reply, Usage
+from dory.records import Blob, Call, Prompt, Reply, Usage
 from dory.standin import StandIn
 from dory.standin.server import Server
-from dory.texts import HOUSE
-from dory.thought import Thought
 from tests.compacting import House, Scripted, kinds
 
 
@@ -245,114 +240,3 @@ def test_within_an_epoch_each_prompt_before_its_tail_extends_the_one_before(tmp_
     for (epoch, before), (after_epoch, after) in itertools.pairwise(sent):
         if epoch == after_epoch:
             assert after.startswith(before[: before.index("\n[#memory") + 1])
-
-
-class Bell(Faculty):
-    """A faculty as others will be written: a tool, a command, a section, events, and work beside the loop."""
-
-    name = "bell"
-    live = True
-
-    def __init__(self, broken: bool = False) -> None:
-        self.broken, self.rung, self.heard, self.worked = broken, 0, 0, 0
-
-    def tools(self) -> list[Tool]:
-        return [Tool("RING", "RING", self.ring)]
-
-    def ring(self, call: Call) -> Outcome:
-        self.rung += 1
-        return Outcome("rung")
-
-    def commands(self) -> list[Command]:
-        return [Command("bell", "/bell  how often it rang", lambda _: f"rung {self.rung} times")]
-
-    def section(self) -> str:
-        return f"rung {self.rung} times"
-
-    def on_event(self, event: Event) -> None:
-        if self.broken:
-            raise RuntimeError("cracked")
-        self.heard += event.kind == "heard"
-
-    def background(self) -> Work | None:
-        if self.worked:
-            return None
-        return lambda: self.done
-
-    def done(self) -> None:
-        self.worked += 1
-
-
-def with_faculty(house: House, bell: Bell) -> None:
-    agent, me = house.agent, house.me
-    agent.faculties.members.append(bell)
-    agent.hands = Hands(me, agent.faculties.tools(), 1000, [])
-    agent.inbox = Inbox(me, agent.faculties.commands(), agent.say)
-    agent.thought = Thought(me, house.model, agent.inbox, agent.say, False)
-
-
-def test_a_faculty_adds_a_tool_a_command_a_section_and_work(tmp_path: Path) -> None:
-    house = House(tmp_path, Scripted(turn=lambda prompt: "RING" if "rung 0 times" in prompt.text else echo(prompt)))
-    bell = Bell()
-    with_faculty(house, bell)
-    house.say("ring the bell")
-    house.live(lambda: house.asleep() and bell.worked == 1)
-    house.say("/bell")
-    house.live(lambda: house.lines("NOTICE") == ["rung 1 times"])
-    assert "[#bell]\nrung 1 times\n[#memory" in house.model.asked[-1][1].text
-    assert bell.heard == 1
-
-
-def test_a_faculty_that_fails_is_told_of_once_and_the_turn_goes_on(tmp_path: Path) -> None:
-    house = House(tmp_path, Scripted(turn=lambda prompt: "SAY dev ok"))
-    with_faculty(house, Bell(broken=True))
-    for _ in range(2):
-        house.say("hello")
-        house.live(lambda: len(house.lines("AGENT")) == len(house.lines("USER")) and house.asleep())
-    told = [entry.body for entry in house.me.context if "faculty" in entry.body]
-    assert told == ["the faculty bell failed at its event: RuntimeError: cracked"]
-
-
-def process(home: Path, *arguments: str) -> subprocess.Popen[str]:
-    command = [sys.executable, str(HOUSE / "agent.py"), "--home", str(home), "--model", "stand-in", *arguments]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-
-
-def line_of(agent: subprocess.Popen[str]) -> str:
-    """What it prints first, once it is awake."""
-    assert agent.stdout is not None
-    return agent.stdout.readline()
-
-
-def test_ctrl_c_ends_after_the_running_step_and_resume_says_how(tmp_path: Path) -> None:
-    agent = process(tmp_path)
-    first = line_of(agent)
-    identity = first.rsplit(" ", 1)[1].strip()
-    agent.send_signal(signal.SIGINT)
-    rest, _ = agent.communicate(timeout=20)
-    assert agent.returncode == 0
-    assert "stopping after this step" in rest and f"'python agent.py {identity[:8]}' wakes it" in rest
-    again = process(tmp_path, identity[:4])
-    assert line_of(again) == first
-    refused = process(tmp_path, identity)
-    told, _ = refused.communicate(timeout=20)
-    assert refused.returncode == 2 and f"runs already, as process {again.pid}" in told
-    again.send_signal(signal.SIGTERM)
-    again.communicate(timeout=20)
-    assert again.returncode == 0
-
-
-def test_a_killed_agent_resumes_and_has_heard_every_line_once(tmp_path: Path) -> None:
-    house = House(tmp_path, Scripted())
-    for number in range(5):
-        agent = process(tmp_path, house.hash)
-        line_of(agent)
-        house.say(f"line {number}")
-        time.sleep(0.02 * number)
-        agent.kill()
-        agent.communicate()
-    house.wake()
-    house.live(house.asleep)
-    heard = [entry.body.partition("] ")[2] for entry in house.me.context if entry.kind == "heard"]
-    assert heard == [f"line {number}" for number in range(5)]
-    assert list(check.problems(tmp_path)) == []

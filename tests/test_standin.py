@@ -1,3 +1,5 @@
+"""A turn of the stand-in, in a toy life that applies its tool lines."""
+
 import math
 import threading
 

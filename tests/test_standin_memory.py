@@ -1,3 +1,5 @@
+"""The stand-in remembers, corrects and forgets by editing MEMORY."""
+
 from tests.standin import Life
 
 
