@@ -1,0 +1,9 @@
+"""Measurements and demonstrations with a real agent: a process of its own on the offline stand-in, in a home of its own.
+
+household   one agent in one home: wake it, speak to it, kill it, look at what it has in front of it
+locomo      conversations of the LoCoMo data set
+reach       how everything that entered a life is found again
+figures     what a life came to
+life        ``python -m bench.life``: a long conversation, and what became of every byte of it
+demo        ``python -m bench.demo``: forgetting and bringing back, as a transcript
+"""

@@ -1,0 +1,113 @@
+"""What a life came to, as figures: for a person as a table, for a program as one JSON object. Pure."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from statistics import mean
+from typing import Any
+
+_BARS = "▁▂▃▄▅▆▇█"
+_WIDTH = 72
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Of the turns that questions refer to: how many stand in the prompt, how many at which depth of references, how many nowhere."""
+
+    verbatim: int
+    by_depth: dict[int, int]
+    unreachable: int
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What a life came to. ``context`` is its size in tokens after each turn, ``stretches`` what the compactions swapped."""
+
+    name: str
+    turns: int
+    limit: int
+    context: list[int]
+    compactions: int
+    stretches: int
+    pieces: dict[str, int]
+    bytes_in: int
+    bytes_reachable: int
+    evidence: Evidence
+    model_seconds: dict[str, float]
+    seconds: float
+    problems: list[str]
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing was lost."""
+        return self.bytes_reachable == self.bytes_in and not self.evidence.unreachable and not self.problems
+
+
+def report(figures: Figures) -> str:
+    """What a person reads."""
+    sizes = figures.context
+    took = ", ".join(f"{purpose} {seconds:.1f} s" for purpose, seconds in figures.model_seconds.items())
+    rows = {
+        "compactions": f"{figures.compactions}, {figures.stretches} stretches swapped",
+        "context": f"min {min(sizes)}, mean {mean(sizes):.0f}, max {max(sizes)}, last {sizes[-1]} tokens; limit {figures.limit}",
+        "": sparkline(sizes),
+        "bytes in": f"{figures.bytes_in} ({', '.join(f'{count} {kind}' for kind, count in figures.pieces.items())})",
+        "bytes reachable": f"{figures.bytes_reachable}",
+        "evidence turns": _evidence(asdict(figures.evidence)),
+        "check": "; ".join(figures.problems[:5]) or "everything is whole",
+        "wall time": f"{figures.seconds:.1f} s; in the model: {took}",
+    }
+    return _table(f"{figures.name}: {figures.turns} turns", rows)
+
+
+def report_totals(lives: Sequence[Figures]) -> str:
+    """The same for several lives together."""
+    sums = totals(lives)
+    rows = {
+        "compactions": f"{sums['compactions']}, {sums['stretches']} stretches swapped",
+        "bytes in": sums["bytes_in"],
+        "bytes reachable": sums["bytes_reachable"],
+        "evidence turns": _evidence(sums["evidence"]),
+        "wall time": f"{sums['seconds']:.1f} s",
+    }
+    return _table(f"{len(lives)} conversations: {sums['turns']} turns", rows)
+
+
+def _evidence(found: Mapping[str, Any]) -> str:
+    by_depth = found["by_depth"]
+    near = ", ".join(f"{by_depth.get(depth, 0)} behind {depth}" for depth in (1, 2, 3))
+    far = f"{sum(count for depth, count in by_depth.items() if depth > 3)} behind more references (at most {max(by_depth, default=0)})"
+    return f"{found['verbatim']} verbatim in the prompt, {near}, {far}, {found['unreachable']} unreachable"
+
+
+def _table(title: str, rows: Mapping[str, object]) -> str:
+    return "\n".join([title, *(f"  {name:<16} {row}" for name, row in rows.items())])
+
+
+def sparkline(sizes: Sequence[int]) -> str:
+    """``sizes`` from left to right, from 0 to the largest, each column the mean of its share."""
+    columns = min(_WIDTH, len(sizes))
+    cuts = [column * len(sizes) // columns for column in range(columns + 1)]
+    means = [mean(sizes[start:end]) for start, end in pairwise(cuts)]
+    return "".join(_BARS[round((len(_BARS) - 1) * value / max(*sizes, 1))] for value in means)
+
+
+def totals(lives: Sequence[Figures]) -> dict[str, Any]:
+    """The sums over several lives; ``whole`` when all of them are."""
+    by_depth: Counter[int] = Counter()
+    for one in lives:
+        by_depth.update(one.evidence.by_depth)
+    verbatim, unreachable = (sum(getattr(one.evidence, name) for one in lives) for name in ("verbatim", "unreachable"))
+    return {
+        **{name: sum(getattr(one, name) for one in lives) for name in ("turns", "compactions", "stretches", "bytes_in", "bytes_reachable")},
+        "evidence": {"verbatim": verbatim, "by_depth": dict(sorted(by_depth.items())), "unreachable": unreachable},
+        "seconds": round(sum(one.seconds for one in lives), 2),
+        "whole": all(one.whole for one in lives),
+    }
+
+
+def as_json(lives: Sequence[Figures]) -> str:
+    """The totals on one line, and under ``lives`` every conversation by itself."""
+    return json.dumps({**totals(lives), "lives": [asdict(one) for one in lives]})

@@ -1,0 +1,113 @@
+"""bench.life as its user meets it: a conversation in LoCoMo's format, a real agent, and the report; and that a loss would show."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench import life, locomo
+from bench.household import ROOM
+from bench.reach import Piece, depths, entered
+from dory import check, context, roster
+from dory.blobs import Blobs
+from dory.texts import HOUSE
+
+GARDEN = (
+    "I put the beans along the fence today, {} of them, and the soil is still cold below the first hand's breadth.",
+    "Mine stand in pots on the stairs, {} altogether, where the cat cannot reach them and the evening sun can.",
+    "The blackbird took {} cherries before breakfast, and it sang about it until the neighbours closed their windows.",
+    "Then hang up a few mirrors, the old ones from the attic; with {} in the tree my aunt lost hardly anything.",
+)
+PICTURE = "a photo of a bean plant on a fence"
+
+
+def conversation(folder: Path, sessions: int = 4, turns: int = 9) -> Path:
+    """A file in LoCoMo's format; the first turn of every session is evidence, the second shares a picture."""
+    content: dict[str, Any] = {"speaker_a": "Rosa", "speaker_b": "Henk Jan", "qa": []}
+    for session in range(1, sessions + 1):
+        said = [
+            {"speaker": ("Rosa", "Henk Jan")[at % 2], "dia_id": f"D{session}:{at + 1}", "text": GARDEN[at % 4].format(10 * session + at)}
+            for at in range(turns)
+        ]
+        said[1]["blip_caption"] = PICTURE
+        content |= {f"session_{session}": said, f"session_{session}_date_time": f"9:30 am on {session} May, 2023"}
+        content["qa"].append({"question": "How many beans?", "answer": 10 * session, "evidence": [f"D{session}:1; D9:99"], "category": 4})
+    path = folder / "7.json"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return path
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "bench.life", *arguments]
+    return subprocess.run(command, cwd=HOUSE, capture_output=True, text=True, timeout=100)
+
+
+@pytest.fixture(scope="module")
+def lived(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    """The home of a life that was played and kept, and what was printed."""
+    folder = tmp_path_factory.mktemp("life")
+    ended = run(str(conversation(folder)), "--limit", "1000", "--json", "--keep", str(folder / "homes"))
+    return folder / "homes" / "7", ended
+
+
+def test_a_life_in_a_small_context_is_compacted_and_nothing_of_it_is_lost(lived: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    home, ended = lived
+    figures = json.loads(ended.stdout.splitlines()[-1])
+    heard = (home / "chats" / f"{ROOM}.md").read_text(encoding="utf-8").count("[USER:")
+    assert ended.returncode == 0, ended.stderr
+    assert figures["turns"] == heard == 36
+    assert figures["compactions"] >= 1
+    assert figures["bytes_reachable"] == figures["bytes_in"] > sum(map(len, GARDEN)) * 9
+    assert figures["evidence"]["unreachable"] == 0
+    assert figures["evidence"]["verbatim"] + sum(figures["evidence"]["by_depth"].values()) == 4
+    assert figures["evidence"]["by_depth"], "no turn that is asked about has left the context"
+    assert list(check.problems(home)) == []
+    assert "bytes reachable" in ended.stdout
+
+
+def test_sessions_begin_with_their_date_and_pictures_are_told_by_their_caption(lived: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    said = (lived[0] / "chats" / f"{ROOM}.md").read_text(encoding="utf-8")
+    assert "] (9:30 am on 3 May, 2023) I put the beans" in said
+    assert said.count("(9:30 am on 3 May, 2023)") == 1
+    assert said.count(f"[shares a picture: {PICTURE}]") == 4
+
+
+def test_what_never_entered_a_life_and_what_was_taken_out_of_it_count_as_lost(lived: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    home, _ = lived
+    (resident,) = roster.residents(home)
+    pieces = entered(home, resident.folder, ROOM)
+    _, text = context.read_epoch((resident.folder / "context.md").read_bytes())
+    entries = context.parse(text)
+    blobs = Blobs(home / "blobs")
+    newest = max(place for place, piece in enumerate(pieces) if piece.kind == "heard")
+    changed = [replace(entry, body=f"{entry.body}!") if entry.kind == "heard" else entry for entry in entries]
+    assert depths([*pieces, Piece("heard", "never said"), pieces[0]], entries, blobs)[-2:] == [None, None]
+    assert None not in depths(pieces, entries, blobs)
+    assert depths(pieces, changed, blobs)[newest] is None
+    assert None in depths(pieces, entries, Blobs(home / "nowhere"))
+
+
+def test_a_missing_data_set_is_said_in_one_line_that_tells_how_to_get_it(tmp_path: Path) -> None:
+    ended = run(str(tmp_path / "26.json"))
+    assert ended.returncode == 2
+    assert ended.stdout == ""
+    assert len(ended.stderr.splitlines()) == 1
+    assert "snap-research/locomo, data/locomo10.zip" in ended.stderr
+
+
+def test_a_file_of_another_kind_is_refused_with_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "list.json").write_text("[1, 2]", encoding="utf-8")
+    assert life.main([str(tmp_path / "list.json")]) == 1
+    assert "list.json is no conversation of LoCoMo" in capsys.readouterr().err
+
+
+def test_only_the_first_turns_are_played_when_that_is_asked_for(tmp_path: Path) -> None:
+    whole = locomo.load(conversation(tmp_path))
+    some = whole.first(10)
+    assert [turn.id for turn in some.turns][-2:] == ["D1:9", "D2:1"]
+    assert whole.evidence == {"D1:1", "D2:1", "D3:1", "D4:1"}
+    assert some.evidence == {"D1:1", "D2:1"}
