@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from dory import cli, config, files, identity, refs, roster
+from dory import cli, config, files, identity, refs, roster, toolline
 from dory.act import Hands
 from dory.clock import minute, utc
 from dory.commands import CoreCommands
@@ -70,7 +70,7 @@ class Agent:
     def stash(self, reply: Reply) -> str:
         """The response as a blob and as an entry; it counts as soon as ``act`` or the end of the turn commits it."""
         state, now = self.me.state, self.me.now()
-        body = f"<reasoning>\n{reply.reasoning}\n</reasoning>\n{reply.text}" if reply.reasoning else reply.text
+        body = toolline.as_thought(reply.reasoning) + reply.text
         gist = refs.one_line(reply.text) or "(an empty response)"
         state.parent = self.me.blobs.stash(body, kind="response", gist=gist, at=now, parent=state.parent)
         state.turn, state.streak = state.turn + 1, state.streak + 1
@@ -89,7 +89,7 @@ class Agent:
         idle = time.monotonic() - self.last_turn
         if self.settings.heartbeat and not self.me.state.awake and idle >= self.settings.heartbeat:
             self.me.notice(f"Heartbeat: nothing has happened for {idle:.0f} seconds.")
-            self.me.state.awake, self.me.state.streak = True, 0
+            self.me.wake(self.me.state.next_id - 1)
             self.me.commit()
         time.sleep(POLL)
 
@@ -138,7 +138,7 @@ def main() -> int:
         if options.settings:
             print(cli.settings_listing(settings))
             return 0
-        hash = roster.find(home, options.identity) if options.identity else identity.boot(home, settings.name, settings.room, utc)
+        hash = roster.find(home, options.identity) if options.identity is not None else identity.boot(home, settings.name, settings.room, utc)
         live(home, hash, settings, options.verbose)
     except (DoryError, OSError) as error:
         print(f"agent.py: {refs.one_line(str(error), 1000)}", file=sys.stderr)

@@ -12,6 +12,9 @@ _GIST = re.compile(r"^[^\w\n]*GIST[^\w\n]*:[ \t*_]*(.+?)[ \t*_]*$", re.MULTILINE
 _RELEVANCE = re.compile(r"^[^\w\n]*RELEVANCE[^\w\n]*:[^\d\n-]*(-?\d+)", re.MULTILINE | re.IGNORECASE)
 _SUMMARY = re.compile(r"^[^\w\n]*SUMMARY[^\w\n]*:[*_]*\s*(.+)", re.MULTILINE | re.IGNORECASE | re.DOTALL)
 
+LEAST_SAVING = 0.2
+"""Of a stretch's characters."""
+
 
 @dataclass(frozen=True, slots=True)
 class Draft:
@@ -29,9 +32,14 @@ class Draft:
 
     @property
     def saved(self) -> int:
-        """Characters that the swap would save; not positive when it is not worth doing."""
+        """Characters that the swap would save."""
         stand_in = context.compacted(self.entries[0].first, self.entries[-1].last, "0" * 16, self.gist, self.summary)
         return len(self.original) - len(stand_in.text)
+
+    @property
+    def worth_it(self) -> bool:
+        """Whether the summary shrinks the stretch by enough: each swap costs a level of depth, whatever it saves."""
+        return self.saved >= len(self.original) * LEAST_SAVING
 
 
 def listed(runs: Sequence[Sequence[Entry]]) -> str:
@@ -52,7 +60,8 @@ def read_ranges(answer: str, runs: Sequence[Sequence[Entry]]) -> list[tuple[Entr
         if after <= last:
             raise ValueError(f"the chunks {first}-{last} and {after}-… overlap")
     pieces = [tuple(entry for entry in run if entry.last >= first and entry.first <= last) for first, last in spans for run in runs]
-    return _disjoint([piece for piece in pieces if piece])
+    whole = _disjoint([piece for piece in pieces if piece])
+    return [part for piece in whole for part in _balanced(piece)] or whole
 
 
 def read_summary(answer: str, entries: tuple[Entry, ...]) -> Draft:
@@ -75,7 +84,7 @@ def choose(drafts: Sequence[Draft], eligible: int) -> list[Draft]:
     for draft in sorted(drafts, key=lambda one: (one.relevance, one.entries[0].first)):
         if left <= eligible / 2:
             break
-        if draft.saved > 0:
+        if draft.worth_it:
             chosen.append(draft)
             left -= draft.saved
     return chosen
@@ -87,6 +96,19 @@ def mechanical(entries: tuple[Entry, ...]) -> Draft:
     shown = heads if len(heads) <= 8 else [*heads[:4], "…", *heads[-4:]]
     gist = f"{len(entries)} entries, not summarised: {heads[0]}"
     return Draft(entries, refs.one_line(gist), "\n".join(head for head in shown if head), 1)
+
+
+def _balanced(piece: tuple[Entry, ...]) -> list[tuple[Entry, ...]]:
+    """The piece without a reference that covers more ids than all the rest together, cut in two where that one stood.
+
+    Merged with little at a time, an old reference would gain a level each time and its originals would sink out of reach; so, what a
+    reference covers at least doubles with each level.
+    """
+    spans = [entry.last - entry.first + 1 for entry in piece]
+    heavy = spans.index(max(spans))
+    if piece[heavy].kind != "compacted" or 2 * spans[heavy] <= sum(spans):
+        return [piece]
+    return [part for side in (piece[:heavy], piece[heavy + 1 :]) if side for part in _balanced(side)]
 
 
 def _disjoint(pieces: list[tuple[Entry, ...]]) -> list[tuple[Entry, ...]]:

@@ -21,6 +21,9 @@ from dory.prompt import PromptBuilder
 from dory.records import Compacted, Model, Usage
 from dory.work import Job
 
+LEAST_ELIGIBLE = 0.2
+"""Of the context's characters; with less that may be compacted, asking the model is not worth its price."""
+
 
 class Compaction:
     """The compactions of one identity, one at a time."""
@@ -74,10 +77,12 @@ class Compaction:
                 return
         prompt, entries = self._prompts.live()
         runs = context.eligible(entries, pinned(self._identity))
-        if not runs:
-            self._failed("nothing in the older two thirds may be compacted")
-            return
         self._eligible = sum(len(entry.text) for run in runs for entry in run)
+        if self._eligible < self._identity.context.characters * LEAST_ELIGIBLE:
+            state = self._identity.state
+            state.paused_until, state.last_compaction = state.turn, f"turn {state.turn}: put off, nearly all of the older part is pinned"
+            self._identity.commit()
+            return
         self._opened_before = set(self._identity.state.opened)
         texts = (self._identity.text(SEGMENT).strip(), self._identity.text(SUMMARISE).strip())
         request = Request(prompt, runs, *texts, self._config.workers)
@@ -116,7 +121,7 @@ class Compaction:
         if not stand:
             raise DoryError("there is no compaction to take back")
         for entry in stand:
-            self._identity.change([entry], context.parse(self._identity.blobs.get(entry.hash or "").body))
+            self._identity.context.replace([entry], context.parse(self._identity.blobs.get(entry.hash or "").body))
             self._identity.log("restored", entry.gist, entry.hash)
         state.last_swap, state.paused_until = [], state.turn + PAUSE_TURNS
         self._identity.new_epoch()
@@ -165,7 +170,7 @@ class Compaction:
             hash = self._identity.blobs.stash(draft.original, kind="context", gist=gist, at=self._identity.now(), parent=parent)
             for entry in draft.entries:
                 self._identity.state.opened.pop(str(entry.first), None)
-            self._identity.change(draft.entries, [context.compacted(first, last, hash, gist, draft.summary)])
+            self._identity.context.replace(draft.entries, [context.compacted(first, last, hash, gist, draft.summary)])
             self._identity.log("compacted", gist, hash)
             yield Compacted(first, last, hash, gist, draft.summary, draft.relevance)
 

@@ -11,7 +11,7 @@ Only the loop's thread may call anything here that writes.
 
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,22 +21,19 @@ from dory.clock import Clock, minute
 from dory.context import Context, Entry
 from dory.errors import FormatError
 from dory.records import Event
-from dory.rooms import Rooms, check_id
+from dory.rooms import Rooms, check_id, clean_name
 from dory.texts import template
 
 MEMORY, SEGMENT, SUMMARISE = "MEMORY.md", "SEGMENT.md", "SUMMARISE.md"
-LIFE_KEPT = 64
-"""LIFE lines kept in memory; at least as many as any prompt shows."""
-_CHATS = Path("../../../chats")
-"""The rooms as seen from ``subs/``: relative, so that a home can be moved."""
+LIFE_KEPT = 64  # lines kept in memory; at least as many as any prompt shows
+_CHATS = Path("../../../chats")  # the rooms as seen from subs/: relative, so that a home can be moved
 
 
 def boot(home: Path, name: str, room: str, now: Clock) -> str:
     """Make a new identity that is subscribed to ``room`` and return its hash. It is there as a whole or not at all."""
     check_id(room)
-    at = now()
     soul = template(home, "SOUL.md")
-    hash = Blobs(home / "blobs").stash(soul, kind="soul", gist=soul.partition("\n")[0], at=at)
+    hash = Blobs(home / "blobs").stash(soul, kind="soul", gist=soul.partition("\n")[0], at=now())
     rooms = Rooms(home / "chats")
     rooms.open(room)
     draft = home / "agents" / f".{hash}.boot"
@@ -44,11 +41,10 @@ def boot(home: Path, name: str, room: str, now: Clock) -> str:
     (draft / "subs").mkdir(parents=True)
     (draft / "subs" / f"{room}.md").symlink_to(_CHATS / f"{room}.md")
     (draft / "workspace").mkdir()
-    files.replace(draft / MEMORY, b"")
-    files.replace(draft / "LIFE.md", life.HEADING.encode())
-    heading = context.heading(0).encode()
-    files.replace(draft / "context.md", heading)
-    fresh = state.State(name=f"{name}-{hash[:8]}", context_bytes=len(heading), life_bytes=len(life.HEADING))
+    heading = context.heading(0)
+    for file, content in ((MEMORY, ""), ("LIFE.md", life.HEADING), ("context.md", heading)):
+        files.replace(draft / file, content.encode())
+    fresh = state.State(name=f"{clean_name(name)[:55]}-{hash[:8]}", context_bytes=len(heading), life_bytes=len(life.HEADING))
     fresh.rooms[room] = state.RoomState(*[rooms.unanswered(room)] * 2)
     state.save(draft / "state.json", fresh)
     os.rename(draft, home / "agents" / hash)
@@ -66,13 +62,15 @@ class Identity:
         self.blobs, self.rooms = Blobs(home / "blobs"), Rooms(home / "chats")
         self.soul = self.blobs.get(hash).body
         self.state = state.load(self.folder / "state.json")
-        self.context = Context(self._load_context())
         self.life = life.Life(self.folder / "LIFE.md", LIFE_KEPT)
         self.listeners: list[Callable[[Event], None]] = []
         self._entries: list[Entry] = []
         self._events: list[Event] = []
-        self._settle_life()
+        self._untold: list[Event] = []
+        self._settled = False
+        self._settle()
         self.life = life.Life(self.folder / "LIFE.md", LIFE_KEPT)
+        self.context = Context(self._load_context())
 
     @property
     def name(self) -> str:
@@ -114,19 +112,23 @@ class Identity:
 
     def text_reference(self, name: str) -> str:
         """A stable reference to such a text: stashed again only when the text has changed."""
-        body, known = self.text(name), self.state.texts.get(name)
+        body, known = self.text(name), self.state.texts
         gist = refs.one_line(body.partition("\n")[0])
-        if known is None or self.blobs.get(known).body != body:
-            self.state.texts[name] = self.blobs.stash(body, kind="text", gist=gist, at=self.now())
-        return refs.reference(self.state.texts[name], gist)
+        if name not in known or self.blobs.get(known[name]).body != body:
+            known[name] = self.blobs.stash(body, kind="text", gist=gist, at=self.now())
+        return refs.reference(known[name], gist)
 
     def begin(self) -> None:
-        """A new epoch for the boot or the resume, told to the agent when it was there before."""
-        if self.state.epoch:
-            self.notice("You were resumed. What was said in your rooms meanwhile follows.")
-        else:
-            self.notice(f"You were booted. You are in the room {', '.join(self.subscriptions())}.")
+        """A new epoch for the boot or the resume, told to the agent."""
+        booted = f"You were booted. You are in the room {', '.join(self.subscriptions())}."
+        self.notice("You were resumed. What was said in your rooms meanwhile follows." if self.state.epoch else booted)
         self.new_epoch()
+
+    def wake(self, entry: int) -> None:
+        """Something came in from outside, with the entry of that id: the agent has to answer, and its turns in a row are counted anew."""
+        if not self.state.awake:
+            self.state.woke_at = entry
+        self.state.awake, self.state.streak = True, 0
 
     def add(self, kind: str, about: str, body: str) -> Entry:
         """Add an entry at the end of the context; ``body`` is already escaped."""
@@ -147,52 +149,47 @@ class Identity:
 
     def commit(self) -> None:
         """Make everything added and logged durable. May be repeated after an ``OSError``."""
+        self._settle()
         added = context.render(self._entries).encode("utf-8")
         files.write_at(self.folder / "context.md", self.state.context_bytes, added)
         self._record(self.state.context_bytes + len(added), self.state.epoch)
 
     def new_epoch(self) -> None:
         """Commit a context that was changed anywhere. The next prompt need not extend the one before."""
+        self._settle()
         epoch = self.state.epoch + 1
         content = (context.heading(epoch) + context.render(self.context)).encode("utf-8")
         files.replace(self.folder / "context.next.md", content)
         self._record(len(content), epoch)
-        self._finish_epoch()
-
-    def change(self, old: Sequence[Entry], new: Sequence[Entry]) -> None:
-        """Put ``new`` where ``old`` stands; durable with the ``new_epoch`` that must follow."""
-        self.context.replace(old, new)
 
     def _record(self, context_bytes: int, epoch: int) -> None:
-        events, lines = list(self._events), "".join(map(life.line, self._events))
-        self._settle_life()
+        lines = "".join(map(life.line, self._events))
         written = self.state.life_bytes + len(self.state.life_lines.encode())
         after = replace(self.state, context_bytes=context_bytes, epoch=epoch, life_bytes=written, life_lines=lines)
         state.save(self.folder / "state.json", after)
-        self.state, self._life_is_settled = after, not lines
+        self.state, self._settled = after, False
+        self._untold += self._events
         self._entries.clear()
         self._events.clear()
-        self._settle_life()
-        self.life.remember(lines)
-        for listener in self.listeners:
-            for event in events:
+        self._settle()
+
+    def _settle(self) -> None:
+        """Complete what ``state.json`` names already: the epoch's file, the end of LIFE, whoever listens."""
+        if not self._settled:
+            beside = self.folder / "context.next.md"
+            if beside.exists() and context.read_epoch(beside.read_bytes())[0] == self.state.epoch:
+                os.rename(beside, self.folder / "context.md")
+                files.sync_folder(self.folder)
+            self.life.write(self.state.life_bytes, self.state.life_lines)
+            self.life.remember(self.state.life_lines)
+            self._settled = True
+        while self._untold:
+            event = self._untold.pop(0)
+            for listener in self.listeners:
                 listener(event)
 
-    _life_is_settled = False
-
-    def _settle_life(self) -> None:
-        if not self._life_is_settled:
-            self.life.write(self.state.life_bytes, self.state.life_lines)
-            self._life_is_settled = True
-
-    def _finish_epoch(self) -> None:
-        os.rename(self.folder / "context.next.md", self.folder / "context.md")
-        files.sync_folder(self.folder)
-
     def _load_context(self) -> list[Entry]:
-        path, beside = self.folder / "context.md", self.folder / "context.next.md"
-        if beside.exists() and context.read_epoch(beside.read_bytes())[0] == self.state.epoch:
-            self._finish_epoch()
+        path = self.folder / "context.md"
         try:
             content = path.read_bytes()[: self.state.context_bytes]
         except FileNotFoundError:

@@ -74,12 +74,11 @@ class Inbox:
         if own or line.kind == "NOTICE" or (line.kind == "USER" and _COMMAND.fullmatch(line.text.strip())):
             return
         tag = f"[{line.kind}:{line.name} {line.at}]"
-        self._identity.add("heard", line.room, f"{tag} {refs.escape(rooms.laid_out(line.text))}")
+        entry = self._identity.add("heard", line.room, f"{tag} {refs.escape(rooms.laid_out(line.text))}")
         self._identity.log("heard", f"{line.room} {line.name}: {line.text}")
         at.exchanges = 0 if line.kind == "USER" else at.exchanges + 1
         if at.exchanges <= EXCHANGE_LIMIT:
-            self._identity.state.awake = True
-            self._identity.state.streak = 0
+            self._identity.wake(entry.first)
         elif at.exchanges == EXCHANGE_LIMIT + 1:
             told = f"{EXCHANGE_LIMIT} exchanges in {line.room} with agents only: you wait until a person speaks there."
             self._identity.notice(told)

@@ -50,8 +50,10 @@ def as_quoted(blob: Blob) -> str:
 
 
 def pinned(identity: Identity) -> list[int]:
-    """The ids of the opened originals that must stay."""
-    return [int(entry) for entry, opened in identity.state.opened.items() if identity.state.turn <= opened.until]
+    """The ids of the entries that must stay: opened originals for their turns, and what was heard and is not answered yet."""
+    state = identity.state
+    asked = [entry.first for entry in identity.context if entry.kind == "heard" and entry.first >= state.woke_at] if state.awake else []
+    return asked + [int(entry) for entry, opened in state.opened.items() if state.turn <= opened.until]
 
 
 def fold(identity: Identity, entries: Iterable[Entry]) -> int:
@@ -60,7 +62,7 @@ def fold(identity: Identity, entries: Iterable[Entry]) -> int:
     for entry in list(entries):
         opened = identity.state.opened.get(str(entry.first))
         if opened and entry.kind == "uncompacted" and entry.first not in stays:
-            identity.change([entry], [compacted(entry.first, entry.last, opened.hash, opened.gist, opened.summary)])
+            identity.context.replace([entry], [compacted(entry.first, entry.last, opened.hash, opened.gist, opened.summary)])
             identity.log("folded", f"{opened.gist}", opened.hash)
             del identity.state.opened[str(entry.first)]
             count += 1

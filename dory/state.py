@@ -33,7 +33,6 @@ class Running:
     response: str
     done: int = 0
     mark: str = ""
-    outcomes: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -61,6 +60,8 @@ class State:
     """Lines that belong at ``life_bytes``; whether they got there is not known after a crash."""
     awake: bool = False
     """Whether something stands in the context that the model has not answered yet."""
+    woke_at: int = 1
+    """The entry with which it last woke: what was heard from there on is still to be answered."""
     streak: int = 0
     """Turns since the last event from outside."""
     parent: str | None = None
@@ -111,8 +112,11 @@ def _typed(content: dict[str, Any]) -> State:
     content["rooms"] = {room: RoomState(**value) for room, value in content.get("rooms", {}).items()}
     content["opened"] = {entry: Opened(**value) for entry, value in content.get("opened", {}).items()}
     content["running"] = Running(**content["running"]) if content.get("running") else None
-    state = State(**content)
+    state, fresh = State(**content), State()
     for known in fields(State):
-        if type(getattr(State(), known.name)) is int and type(getattr(state, known.name)) is not int:
-            raise ValueError(f"{known.name} is {getattr(state, known.name)!r}")
+        value, usual = getattr(state, known.name), getattr(fresh, known.name)
+        if usual is not None and type(value) is not type(usual):
+            raise ValueError(f"{known.name} is {value!r}")
+    if not state.characters_per_token > 0:
+        raise ValueError(f"characters_per_token is {state.characters_per_token!r}")
     return state

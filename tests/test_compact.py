@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from dory import check, context, refs
+from dory.context import Entry
 from dory.errors import DoryError, ModelAway
 from dory.limits import PAUSE_TURNS
 from dory.records import Prompt
@@ -249,3 +250,29 @@ def test_a_swap_survives_a_restart(tmp_path: Path) -> None:
     after = list(house.me.context)
     house.wake()
     assert list(house.me.context)[: len(after)] == after
+
+
+def depth(house: House, entries: list[Entry]) -> int:
+    """The most UNCOMPACTs that any original is away."""
+    inside = [context.parse(house.me.blobs.get(entry.hash).body) for entry in entries if entry.kind == "compacted" and entry.hash]
+    return max((1 + depth(house, one) for one in inside), default=0)
+
+
+def test_a_swap_that_saves_next_to_nothing_is_not_made(tmp_path: Path) -> None:
+    def nearly_as_long(prompt: Prompt) -> str:
+        return summary("word " * 98 if asked_ids(prompt) == "4-6" else "short", 1)
+
+    house = House(tmp_path, Scripted(summarise=nearly_as_long))
+    house.hear(29)
+    house.compact()
+    assert "4 heard, 5 heard, 6 heard" in kinds(house.me.context.entries)
+
+
+def test_an_old_original_stays_few_steps_away_however_often_its_neighbours_are_compacted(tmp_path: Path) -> None:
+    house = House(tmp_path, Scripted(segment=in_parts(1000)))
+    for _ in range(60):
+        house.hear(10)
+        house.compact()
+    assert house.me.state.next_id > 600
+    assert depth(house, house.me.context.entries) <= 10, "it grows with the logarithm of the ids, not with the number of compactions"
+    assert list(check.problems(tmp_path)) == []

@@ -67,3 +67,27 @@ def test_opening_what_is_open_extends_its_pin_and_doubles_nothing(tmp_path: Path
     assert "stands in your context already" in house.me.context.entries[-1].body
     (opened,) = house.me.state.opened.values()
     assert opened.until == house.me.state.turn + PIN_TURNS
+
+
+def test_what_was_asked_and_is_not_answered_yet_does_not_fade(tmp_path: Path) -> None:
+    house = House(tmp_path, Scripted())
+    house.say("a question from long ago")
+    house.agent.inbox.drain()
+    asked = house.me.context.entries[-1]
+    house.hear(29)
+    house.compact()
+    assert asked in list(house.me.context)
+    house.me.state.awake = False
+    house.compact()
+    assert asked not in list(house.me.context)
+
+
+def test_when_nearly_all_of_the_older_part_is_pinned_the_model_is_not_asked(tmp_path: Path) -> None:
+    house = House(tmp_path, Scripted())
+    house.say("a long question " * 300)
+    house.agent.inbox.drain()
+    house.hear(5)
+    house.compact()
+    assert house.model.asked == []
+    assert "put off" in house.me.state.last_compaction
+    assert house.me.state.failures == 0

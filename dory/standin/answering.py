@@ -92,9 +92,9 @@ class Evidence:
 
     def _promising(self, shares: dict[str, float], tried: Collection[str]) -> tuple[str, float]:
         closed = [hash for hash in self._references if hash not in self._opened and hash not in tried]
-        promises = [(coverage(shares, held), span, hash) for hash in closed for held, span in [self._references[hash]]]
-        promise, _, hash = max(promises, default=(0.0, 0, ""))
-        return hash if promise else "", promise
+        promises = [(coverage(shares, self._references[hash][0]), self._references[hash][1], -place) for place, hash in enumerate(closed)]
+        promise, _, place = max(promises, default=(0.0, 0, 0))
+        return (closed[-place] if promise else ""), promise
 
     def _from_entries(self, entries: Iterable[Entry]) -> Iterator[Statement]:
         for entry in entries:

@@ -43,14 +43,15 @@ _REMEMBER = _pattern(
 _FORGET = _pattern(r"forget(?: about| that)?\b:?\s*(.+)")
 _READ = _pattern(r"(?:read|open|show|print)(?: me| us)?(?: the)?(?: (?P<file>file))? [`\"'“]?(?P<path>[\w./-]*\w)\b.{0,20}")
 _FACT = _pattern(
-    r"my [\w'’-]+(?: [\w'’-]+){0,3}? (?:is|are) \S.*|(?:i am|i['’]?m) called \S.*|call me (?-i:[A-Z]).*|we (?:always |never )?use \S.*"
+    r"my [\w'’-]+(?: (?!that\b|says?\b|said\b)[\w'’-]+){0,3}? (?:is|are) \S.*"
+    r"|(?:i am|i['’]?m) called \S.*|call me (?-i:[A-Z]).*|we (?:always |never )?use \S.*"
 )
 _ASKING = _pattern(
     r"(?:what|who|where|when|which|why|how|whose)(?:['’]s\b| (?!(?:i|we|you|he|she|it|they|the|my|our)\b)).*|tell (?:me|us) .*"
     r"|(?:do|does|did|is|are|was|were|can|could|will|would|should|have|has|had)"
     r" (?:i|you|we|he|she|it|they|there|my|your|our|the|this|that|any)\b.*|do you .*"
 )
-_GREETING = _pattern(r"(?:hi|hello|hey|hiya|howdy|greetings|good (?:morning|afternoon|evening|day))\b.*")
+_GREETING = _pattern(r"(?:hi|hello|hey|hiya|howdy|greetings|good (?:morning|afternoon|evening|day))\b.{0,30}")
 
 
 def intent(text: str) -> Intent:

@@ -3,6 +3,8 @@
 A word's salience grows with how often it occurs in the stretch and, more, with how rare it is in the whole context. The gist names the
 speakers and the most salient words. The summary quotes sentences, always the one that adds most salience for its length, and ends with the
 salient words not named yet, because a later question finds the stretch by what its gist and summary name.
+
+Sums over sets are exact (``fsum``), for the order in a set differs from process to process.
 """
 
 import math
@@ -98,7 +100,7 @@ def _quotations(stretch: Stretch, room: int) -> list[str]:
     left = {place: (line, frozenset(stems(line))) for place, line in enumerate(_sentences(stretch)) if len(line) < room}
     chosen: dict[int, str] = {}
     while left:
-        worth, place = max((sum(missing.get(found, 0.0) for found in held) / (20 + len(line)), -at) for at, (line, held) in left.items())
+        worth, place = max((math.fsum(missing.get(found, 0.0) for found in held) / (20 + len(line)), -at) for at, (line, held) in left.items())
         if not worth:
             break
         line, held = left.pop(-place)
@@ -121,7 +123,7 @@ def _relevance(stretch: Stretch, reading: Reading) -> int:
     """1 to 10: what it shares with MEMORY and with the newest messages counts most, then promises, being recent, and having faded already."""
     top = dict(list(stretch.salience.items())[:_TOP])
     newest = " ".join(text for entry in reading.entries[-_NEWEST:] for _, text in said(entry))
-    shared = sum(top[found] for text in ("\n".join(reading.memory), newest) for found in set(stems(text)) & top.keys())
+    shared = math.fsum(top[found] for text in ("\n".join(reading.memory), newest) for found in set(stems(text)) & top.keys())
     promises = sum(bool(_PROMISE.search(text)) for _, text in stretch.told)
     recent = stretch.entries[-1].last / max(1, reading.entries[-1].last) if stretch.entries else 0.0
     faded = any(entry.kind == "compacted" for entry in stretch.entries)  # it loses most when it fades again
