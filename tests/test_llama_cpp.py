@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 import pytest
-from tests.llama import WINDOW, llama_server
-from tests.wire import Caller
 
 from dory.errors import WindowExceeded
 from dory.records import Message, Prompt
 from dory.work import in_parallel
+from tests.llama import WINDOW, llama_server
+from tests.wire import Caller
 
 SYSTEM = Message("system", "You are Dory, who remembers what people tell her.")
 STORY = "\n".join(f"[#{number} heard dev] Ada counts fish number {number} in the bay of Lisbon." for number in range(8))

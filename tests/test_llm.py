@@ -6,13 +6,13 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.wire import ANSWER, KEY, Caller, Fish, Scripted, http, piece, prompt, stream
 
 from dory import wire
 from dory.errors import ModelRefused
 from dory.standin.provider import Fault
 from dory.standin.server import Server
 from dory.work import in_parallel
+from tests.wire import ANSWER, KEY, Caller, Fish, Scripted, http, piece, prompt, stream
 
 
 @pytest.fixture(scope="module")

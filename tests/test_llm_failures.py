@@ -4,11 +4,11 @@ import socket
 from collections.abc import Iterator
 
 import pytest
-from tests.wire import ANSWER, KEY, Caller, Fish, Scripted, http, piece, stream
 
 from dory.errors import ModelAway, ModelError, ModelRefused, WindowExceeded
 from dory.standin.provider import Fault
 from dory.standin.server import Server
+from tests.wire import ANSWER, KEY, Caller, Fish, Scripted, http, piece, stream
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,156 @@
+"""The crash rule: after a kill at any instant the agent is told exactly which tool lines ran, and nothing is hidden, lost or done twice."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from dory import check, refs
+from dory.act import Hands
+from dory.errors import FormatError
+from dory.faculty import Outcome, Tool
+from dory.limits import RESULT_LIMIT
+from dory.state import Running
+from dory.toolline import as_thought
+from tests.household import Household, Killed, bodies, mishap
+
+RESPONSE = as_thought("first </reasoning>\nSAY dev a lie") + (
+    "SAY dev first\n"
+    "EDIT_FILE MEMORY.md\n<<<<<<< SEARCH\n=======\nnoted\n>>>>>>> REPLACE\n"
+    "JOIN lab\n"
+    "SAY lab <<END\nsecond\nline\nEND\n"
+    "LEAVE dev\n"
+    "READ_FILE MEMORY.md\n"
+    "WAIT"
+)
+ALL = ["SAY dev first", "EDIT_FILE MEMORY.md", "JOIN lab", "SAY lab", "LEAVE dev"]
+"""Its tool lines that have an effect."""
+
+
+def effects(house: Household) -> list[str]:
+    """Those of them whose effect stands on disk."""
+    rooms = house.me.subscriptions()
+    truth = ["first" in house.said("dev"), "noted" in house.me.memory, "lab" in rooms, "second\nline" in house.said("lab"), "dev" not in rooms]
+    return [title for title, there in zip(ALL, truth, strict=True) if there]
+
+
+def told(house: Household) -> list[list[str]]:
+    """What the newest notice says of an interruption: the lines that ran, and those that did not; empty when it tells of none."""
+    found = re.search(r"Ran: (.*)\. Did not run, and had no effect: (.*)\. Repeat", bodies(house.me.context.entries, "notice")[-1])
+    return [[title for title in listed.split("; ") if title != "none"] for listed in found.groups()] if found else []
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Household:
+    return Household(tmp_path / "home")
+
+
+def test_after_a_kill_at_any_instant_the_agent_is_told_exactly_what_ran(house: Household, tmp_path: Path) -> None:
+    house.hear("dev", "ada", "hello")
+    with open(house.me.rooms.path("dev"), "a") as file:
+        file.write("[USER:bob 2026-03-02T12:00:00Z] a line that was never finish")
+    struck, number, seen = True, 0, set()
+    while struck:
+        number += 1
+        shutil.copytree(house.home, tmp_path / str(number), symlinks=True)
+        house.restart(tmp_path / str(number))
+        with mishap(number, Killed()) as mischance:
+            house.respond(RESPONSE)
+        struck = mischance.struck
+        house.restart(tmp_path / str(number)).begin()
+        house.hands.report_interruption()
+        report, done = told(house), effects(house)
+        if report:
+            ran, rest = report
+            assert [title for title in ran if not title.startswith(("READ_FILE", "WAIT"))] == done
+            assert not set(rest) & set(done) and len(ran) + len(rest) == 7
+            assert house.me.state.awake
+        else:
+            assert done == (ALL if bodies(house.me.context.entries, "response") else [])
+        seen.add(len(done))
+        assert len(house.said("dev")) + len(house.said("lab")) == len([title for title in done if title.startswith("SAY")])
+        assert house.me.state.running is None and list(check.problems(house.me.home)) == []
+    assert seen == {0, 1, 2, 3, 4, 5} and number > 80
+
+
+def test_an_interruption_is_told_once(house: Household) -> None:
+    house.respond("WAIT")
+    house.me.state.running = Running(house.me.state.parent or "")
+    house.me.commit()
+    for _ in range(3):
+        house.restart().begin()
+        house.hands.report_interruption()
+    assert sum("You were stopped" in body for body in bodies(house.me.context.entries, "notice")) == 1
+
+
+def test_a_message_that_was_cut_off_while_it_was_written_counts_as_not_said(house: Household) -> None:
+    calls = house.hands.parse("SAY dev hello there")
+    hash = house.me.blobs.stash("SAY dev hello there", kind="response", gist="x", at=house.clock())
+    house.me.state.running = Running(hash, 0, house.tools.tools()[0].mark(calls[0]))
+    house.me.commit()
+    with open(house.me.rooms.path("dev"), "a") as file:
+        file.write(f"[AGENT:{house.me.name} 2026-03-02T12:00:00Z] hello th")
+    house.restart()
+    house.hands.report_interruption()
+    assert told(house) == [[], ["SAY dev hello there"]]
+    house.respond("SAY dev hello there")
+    assert house.said("dev") == ["hello there"]
+
+
+def test_the_same_words_said_earlier_do_not_count_as_said_now(house: Household) -> None:
+    house.respond("SAY dev hello")
+    hash = house.me.blobs.stash("SAY dev hello", kind="response", gist="x", at=house.clock())
+    house.me.state.running = Running(hash, 0, str(house.me.rooms.size("dev")))
+    house.me.commit()
+    house.hear("dev", "ada", "hello")
+    house.restart()
+    house.hands.report_interruption()
+    assert told(house) == [[], ["SAY dev hello"]]
+
+
+def test_every_result_is_a_blob_below_its_response_and_a_line_of_life(house: Household) -> None:
+    house.respond("SAY dev one")
+    house.respond("READ_FILE MEMORY.md\nSAY nowhere x\nWAIT")
+    chain = [(hash, house.me.blobs.get(hash)) for hash, _ in refs.live(house.me.life.tail(50))]
+    (first, _), (said, said_blob), (second, second_blob), (_, read_blob), (_, error_blob) = chain
+    assert [blob.kind for _, blob in chain] == ["response", "result", "response", "result", "result"]
+    assert (said_blob.parent, second_blob.parent, read_blob.parent, error_blob.parent) == (first, first, second, second)
+    assert house.me.blobs.get(said).body == "said in dev"
+    assert [line.split(" ", 2)[2].partition(" ◱")[0] for line in house.me.life.tail(4).splitlines()] == [
+        "response",
+        "READ_FILE",
+        "SAY failed",
+        "WAIT",
+    ]
+
+
+def test_a_secret_in_a_result_enters_neither_context_nor_life_nor_blobs(house: Household) -> None:
+    (house.me.folder / "workspace" / "key.txt").write_text("the key is hunter2-hunter2\n")
+    house.respond("READ_FILE workspace/key.txt\nREAD_FILE workspace/hunter2-hunter2")
+    assert bodies(house.me.context.entries, "result") == ["workspace/key.txt, lines 1-1, its end\nthe key is [secret]\n"]
+    assert bodies(house.me.context.entries, "error") == ["no such file: workspace/[secret]"]
+    said_by_the_model = {house.me.state.parent, *house.me.state.texts.values()}
+    for path in house.me.blobs.walk():
+        assert path.stem in said_by_the_model or "hunter2-hunter2" not in path.read_text()
+    assert sum("hunter2-hunter2" in line for line in house.me.life.tail(50).splitlines()) <= 1
+
+
+def hands(house: Household, run: Tool) -> Hands:
+    return Hands(house.me, [run], house.config.context_limit, ())
+
+
+def test_a_result_that_is_too_long_is_cut_and_says_so(house: Household) -> None:
+    house.hands = hands(house, Tool("DUMP", "DUMP", lambda call: Outcome("x" * 10**6)))
+    assert house.result("DUMP").body == "x" * RESULT_LIMIT + f"\n… cut at {RESULT_LIMIT} characters"
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), FormatError("a file is damaged:\nmend it")])
+def test_what_a_tool_meets_on_the_disk_is_its_error_on_one_line(house: Household, error: Exception) -> None:
+    def run(_: object) -> Outcome:
+        raise error
+
+    house.hands = hands(house, Tool("DUMP", "DUMP", run))
+    entry = house.result("DUMP everything")
+    assert (entry.kind, entry.about) == ("error", "DUMP everything")
+    assert entry.body == str(error).replace("\n", " ")
