@@ -8,7 +8,7 @@ settles the doubt. What did not run is not run later: the agent is told and deci
 from collections.abc import Sequence
 
 from dory import refs
-from dory.errors import ToolError
+from dory.errors import DoryError, ToolError
 from dory.faculty import Outcome, Tool
 from dory.identity import Identity
 from dory.limits import result_limit
@@ -75,10 +75,10 @@ class Hands:
             if call.error or not tool:
                 raise ToolError(call.error or f"{call.tool} is no tool")
             outcome = tool.run(call)
-        except (ToolError, OSError) as error:
+        except (DoryError, OSError) as error:
             self._add("error", call, Outcome(" ".join(str(error).split())), response)
             return True
-        if outcome.text:
+        if outcome.text or outcome.opened:
             self._add("result", call, outcome, response)
         else:
             self._identity.log(call.tool, "")

@@ -29,12 +29,12 @@ def problems(home: Path) -> Iterator[str]:
 def _blobs(blobs: Blobs) -> Iterator[str]:
     for path in blobs.walk():
         name = f"blobs/{path.parent.name}/{path.name}"
-        if not hashlib.sha256(path.read_bytes()).hexdigest().startswith(path.stem) or path.parent.name != path.stem[:2]:
-            yield f"{name}: its content does not match its name"
-            continue
         try:
+            if not hashlib.sha256(path.read_bytes()).hexdigest().startswith(path.stem) or path.parent.name != path.stem[:2]:
+                yield f"{name}: its content does not match its name"
+                continue
             blob = blobs.get(path.stem)
-        except DoryError as error:
+        except (DoryError, OSError) as error:
             yield f"{name}: {error}"
             continue
         if blob.kind not in KINDS:
@@ -49,7 +49,7 @@ def _rooms(home: Path) -> Iterator[str]:
     for path in sorted((home / "chats").glob("*.md")):
         try:
             rooms.read(path.stem, 0)
-        except DoryError as error:
+        except (DoryError, OSError) as error:
             yield f"chats/{path.name}: {error}"
 
 
@@ -70,7 +70,7 @@ def _identity(home: Path, folder: Path, blobs: Blobs) -> Iterator[str]:
         if at.read > Rooms(home / "chats").size(room):
             yield f"it has read {at.read} bytes of chats/{room}.md, which is shorter"
     yield from _references(folder, record, entries, blobs)
-    yield from _coverage(entries, 1, record.next_id - 1, blobs, frozenset())
+    yield from _coverage(entries, 1, record.next_id - 1, blobs, set())
 
 
 def _as_committed(folder: Path) -> tuple[state.State, list[Entry]]:
@@ -102,21 +102,24 @@ def _references(folder: Path, record: state.State, entries: list[Entry], blobs: 
                 yield from _missing(blobs, hash, f"LIFE.md line {number}")
 
 
-def _coverage(entries: list[Entry], first: int, last: int, blobs: Blobs, above: frozenset[str]) -> Iterator[str]:
-    """Whether ``entries`` stand for the ids ``first`` to ``last``, each once, down to the originals."""
+def _coverage(entries: list[Entry], first: int, last: int, blobs: Blobs, walked: set[tuple[str, str]]) -> Iterator[str]:
+    """Whether ``entries`` stand for the ids ``first`` to ``last``, each once, down to the originals. Many ways lead to an old original: one is
+    walked, or the time would double with every level.
+    """
     expected = first
     for entry in entries:
         if entry.first != expected:
             yield f"entry #{entry.ids} follows on #{expected - 1}: ids are missing or doubled"
         expected = entry.last + 1
         hash = entry.hash
-        if entry.kind == "compacted" and hash and hash not in above:
-            yield from _original(entry, hash, blobs, above | {hash})
+        if entry.kind == "compacted" and hash and (hash, entry.ids) not in walked:
+            walked.add((hash, entry.ids))
+            yield from _original(entry, hash, blobs, walked)
     if expected != last + 1:
         yield f"the entries reach to #{expected - 1}, there were {last}"
 
 
-def _original(entry: Entry, hash: str, blobs: Blobs, above: frozenset[str]) -> Iterator[str]:
+def _original(entry: Entry, hash: str, blobs: Blobs, walked: set[tuple[str, str]]) -> Iterator[str]:
     try:
         blob = blobs.get(hash)
         if blob.kind != "context":
@@ -127,7 +130,7 @@ def _original(entry: Entry, hash: str, blobs: Blobs, above: frozenset[str]) -> I
         return
     folded = bool(inside) and entry.first == entry.last and not inside[0].first <= entry.first <= inside[-1].last
     first, last = (inside[0].first, inside[-1].last) if folded else (entry.first, entry.last)
-    yield from _coverage(inside, first, last, blobs, above)
+    yield from _coverage(inside, first, last, blobs, walked)
 
 
 def _missing(blobs: Blobs, hash: str, where: str) -> Iterator[str]:

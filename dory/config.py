@@ -75,8 +75,9 @@ def load(file: Path, environment: Mapping[str, str], flags: Mapping[str, Any]) -
 def secrets(config: Config, environment: Mapping[str, str]) -> tuple[str, ...]:
     """Every value that must not appear in anything the harness writes: keys and tokens of the settings and the environment, longest first."""
     marks = ("KEY", "TOKEN", "SECRET", "PASSWORD")
-    found = {value for name, value in environment.items() if name.upper().endswith(marks) and len(value) >= 8}
-    return tuple(sorted(found | ({config.api_key} if config.api_key else set()), key=len, reverse=True))
+    found = {config.api_key, *(value for name, value in environment.items() if name.upper().endswith(marks))}
+    # shorter ones are placeholders, such as "none" for a local server, and would be found inside ordinary words
+    return tuple(sorted((value for value in found if len(value) >= 8), key=lambda value: (-len(value), value)))
 
 
 def _from_file(file: Path) -> dict[str, Any]:
@@ -90,7 +91,7 @@ def _from_file(file: Path) -> dict[str, Any]:
 
     try:
         content = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:  # the latter for a date that there is not
         raise ConfigError(f"{file.name} is not YAML ({' '.join(str(error).split())}): mend it or remove it") from error
     if content is None:
         return {}
@@ -115,7 +116,7 @@ def _typed(name: str, value: Any, where: str) -> Any:
         if value is None or (value == "" and kind is not str):
             return getattr(Config(), name)
         return kind(value)
-    except ValueError:
+    except (ValueError, TypeError, OverflowError):
         raise ConfigError(f"{where}: {name} must be {_words(kind)}, not {value!r}") from None
 
 
@@ -146,7 +147,7 @@ def _with_endpoint(config: Config, environment: Mapping[str, str]) -> Config:
 
 def _checked(config: Config) -> Config:
     for name, least in _LEAST.items():
-        if getattr(config, name) < least:
+        if not getattr(config, name) >= least:  # so put, it also refuses nan
             raise ConfigError(f"{name} must be at least {least}, not {getattr(config, name)}")
     if config.base_url and not config.base_url.startswith(("http://", "https://")):
         raise ConfigError(f"base_url must begin with http:// or https://, not {config.base_url!r}")

@@ -44,7 +44,9 @@ class Life:
         self._newest = deque(whole[-keep:], maxlen=keep)
 
     def write(self, offset: int, lines: str) -> None:
-        """Make the log end with ``lines`` at byte ``offset``."""
+        """Make the log end with ``lines`` at byte ``offset``. Raises ``FormatError`` when it is shorter than that."""
+        if files.size(self.path) < offset:
+            raise FormatError(f"{self.path} is shorter than the {offset} bytes that state.json knows of: put it back from a backup")
         files.write_at(self.path, offset, lines.encode("utf-8"))
 
     def remember(self, lines: str) -> None:

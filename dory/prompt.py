@@ -26,8 +26,9 @@ class PromptBuilder:
 
     def build(self) -> Prompt:
         """The prompt for the state as it is now."""
+        system, tail = self._system(), self._tail()  # first: a faculty whose section fails is told of in the context
         live = context.render(self._identity.context)
-        prompt = Prompt((Message("system", self._system()), Message("user", live + self._tail())))
+        prompt = Prompt((Message("system", system), Message("user", live + tail)))
         self._sent = (self._identity.state.epoch, prompt, tuple(self._identity.context))
         return prompt
 
@@ -48,7 +49,7 @@ class PromptBuilder:
         return self._settled[1]
 
     def _harness(self) -> str:
-        workspace = sorted(path.name for path in (self._identity.folder / "workspace").glob("[!.]*"))
+        workspace = sorted(refs.one_line(path.name) for path in (self._identity.folder / "workspace").glob("[!.]*"))
         return texts.prompt("harness").format(
             name=self._identity.name,
             identity=self._identity.hash,

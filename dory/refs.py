@@ -65,8 +65,8 @@ def unquote(text: str) -> str:
 
 
 def one_line(text: str, limit: int = GIST_LIMIT) -> str:
-    """``text`` on one line, without reference marks or control characters, at most ``limit`` characters."""
-    plain = "".join(" " if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp") else c for c in text if c not in "◱◲")
+    """``text`` on one line, without reference marks, control characters or what UTF-8 cannot hold, at most ``limit`` characters."""
+    plain = "".join(" " if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") else c for c in text if c not in "◱◲")
     flat = " ".join(plain.split())
     return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
 

@@ -75,18 +75,21 @@ class Rooms:
 
     def recent(self, room: str, count: int) -> list[Line]:
         """The newest messages, at most ``count``, looked for in the last 64 KiB: a room of years is not read to show some lines."""
+        return self.read(room, self._recent(room))[-count:]
+
+    def unanswered(self, room: str) -> int:
+        """Where a newcomer begins to read: behind the last line of an agent, but at most 20 messages and 64 KiB before the end."""
+        start = self._recent(room)
+        lines = self.read(room, start)
+        ends = [start, *(line.end for line in lines)]
+        answered = [number for number, line in enumerate(lines, 1) if line.kind == "AGENT"]
+        return ends[max([*answered, len(lines) - 20, 0])]
+
+    def _recent(self, room: str) -> int:
         start = max(0, self.size(room) - _RECENT)
         if start:  # on to the next line's start: from the middle of one, quoted text could pass for a tag
             start += files.read_from(self.path(room), start).find(b"\n") + 1
-        return self.read(room, start)[-count:]
-
-    def unanswered(self, room: str) -> int:
-        """Where a newcomer begins to read: behind the last recent line of an agent, but at most 20 messages before the end."""
-        recent = self.recent(room, 21)
-        answered = [line.end for line in recent if line.kind == "AGENT"]
-        if answered:
-            return answered[-1]
-        return recent[0].end if len(recent) > 20 or self.size(room) > _RECENT else 0
+        return start
 
 
 def laid_out(text: str) -> str:

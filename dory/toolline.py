@@ -19,9 +19,10 @@ from collections.abc import Collection
 
 from dory.records import Call
 
-_HEREDOC = re.compile(r"(.*?)\s*<<\s*(['\"]?)([A-Za-z_][A-Za-z0-9_]*)\2\s*")
+_HEREDOC = re.compile(r"(.*?)<<\s*(['\"]?)([A-Za-z_][A-Za-z0-9_]*)\2\s*")
 _FENCE = re.compile(r"\s*(```|~~~)[\w-]*\s*")
 _THOUGHT = re.compile(r"<(think|reasoning)>", re.IGNORECASE)
+_CLOSING = re.compile(r"</(?=reasoning>)", re.IGNORECASE)
 _WORD = re.compile(r"[A-Z][A-Z_]{2,}(?=\s|:|$)")
 _SEARCH, _DIVIDER, _REPLACE = "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE"
 
@@ -45,6 +46,14 @@ def parse(text: str, tools: Collection[str]) -> list[Call]:
 def render(calls: list[Call]) -> str:
     """Tool lines that parse back to ``calls``; a body gets a delimiter that does not occur in it."""
     return "\n".join(_rendered(call) for call in calls)
+
+
+def as_thought(reasoning: str) -> str:
+    """Reasoning as it stands before its response. It cannot close its own tag, so ``parse`` finds in the whole what it finds behind it."""
+    if not reasoning:
+        return ""
+    inert = _CLOSING.sub(r"<\\/", reasoning)
+    return f"<reasoning>\n{inert}\n</reasoning>\n"
 
 
 class _Lines:
@@ -92,14 +101,15 @@ class _Lines:
 def _call(name: str, rest: str, lines: _Lines) -> Call:
     heredoc = _HEREDOC.fullmatch(rest)
     if heredoc:
-        body = lines.until(heredoc[3])
+        args, body = heredoc[1].rstrip(), lines.until(heredoc[3])
         if body is None:
-            return Call(name, heredoc[1], error=f"unterminated text: nothing was done; end it with a line that is just {heredoc[3]}")
-        return Call(name, heredoc[1], body="\n".join(body))
+            return Call(name, args, error=f"unterminated text: nothing was done; end it with a line that is just {heredoc[3]}")
+        return Call(name, args, body="\n".join(body))
     edits: list[tuple[str, str]] = []
     while lines.at_block():
         search, replacement = lines.until(_DIVIDER), lines.until(_REPLACE)
-        if search is None or replacement is None or {_SEARCH, _REPLACE} & {line.rstrip() for line in search}:
+        if search is None or replacement is None or {_SEARCH, _REPLACE} & {line.rstrip() for line in [*search, *replacement]}:
+            lines.until()
             wanted = f"'<<<<<<< SEARCH', old text, '{_DIVIDER}', new text, '{_REPLACE}'"
             return Call(name, rest, error=f"unterminated edit block: nothing was changed; a block is {wanted}, each mark on a line of its own")
         edits.append(("\n".join(search), "\n".join(replacement)))

@@ -18,7 +18,7 @@ from dory.opening import open_original
 from dory.records import Call
 from dory.rooms import check_id, laid_out
 
-_RANGE = re.compile(r"(.*?)\s+(\d+)?-(\d+)?")
+_RANGE = re.compile(r"(.*\S)\s+(\d{1,9})?-(\d{1,9})?")
 
 
 class CoreTools(Faculty):
@@ -85,7 +85,8 @@ class CoreTools(Faculty):
         if after == before:
             raise ToolError(f"{path} would not change: it holds that already")
         # its own copy of SEGMENT.md or SUMMARISE.md lies in its folder, wherever the text was read from
-        walls.write(self._identity.folder, path.removeprefix("./").split("/"), path, after.encode("utf-8", "replace"))
+        _, parts = walls.place(self._identity.folder, self._identity.home, path)
+        walls.write(self._identity.folder, parts, path, after.encode("utf-8", "replace"))
         return Outcome(f"{path} changed; it has {len(after)} characters now")
 
     def uncompact(self, call: Call) -> Outcome:
@@ -127,7 +128,10 @@ class CoreTools(Faculty):
 
     def _room_size(self, call: Call) -> str:
         room, _ = _message(call)
-        return str(self._identity.rooms.size(room)) if room in self._identity.subscriptions() else ""
+        if room not in self._identity.subscriptions():
+            return ""
+        self._identity.rooms.open(room)
+        return str(self._identity.rooms.size(room))
 
     def _said(self, call: Call, mark: str) -> bool:
         room, text = _message(call)
@@ -172,13 +176,15 @@ def _part(file: io.BufferedIOBase, path: str, first: int, last: int, limit: int)
     """Lines ``first`` to ``last`` as far as ``limit`` characters go, headed by what they are."""
     shown: list[str] = []
     number, size = 0, 0
-    while raw := file.readline(limit + 1):
+    while raw := file.readline(4 * limit + 4):  # UTF-8 has at most 4 bytes a character
         if b"\x00" in raw:
             raise ToolError(f"{path} is not a text file")
         number += 1
+        text = raw.decode("utf-8", "replace")
+        while raw and not raw.endswith(b"\n"):
+            raw = file.readline(4 * limit)  # the rest of a longer line is no line of its own
         if number < first:
             continue
-        text = raw.decode("utf-8", "replace")
         if not shown and len(text) > limit:
             return f"{path}, the beginning of line {number}, which is longer than {limit} characters\n{text[:limit]}"
         if number > last or size + len(text) > limit:

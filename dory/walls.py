@@ -59,7 +59,8 @@ def listing(root: Path, parts: list[str], path: str) -> list[str] | None:
     """The names in a folder, folders with a slash; None when ``path`` is no folder."""
     try:
         with _folder(root, parts, path) as folder, os.scandir(folder) as entries:
-            return sorted(entry.name + "/" * entry.is_dir(follow_symlinks=False) for entry in entries if not entry.name.startswith("."))
+            names = [entry.name + "/" * entry.is_dir(follow_symlinks=False) for entry in entries if not entry.name.startswith(".")]
+            return sorted(name.encode("utf-8", "replace").decode() for name in names)
     except ToolError:
         return None
 
