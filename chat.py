@@ -12,20 +12,13 @@ from types import FrameType
 from typing import NoReturn
 
 from dory.errors import DoryError, ToolError
+from dory.flags import Parser
 from dory.rooms import check_id
 from dory.terminal import pipe
 from dory.terminal.company import company
 from dory.terminal.visit import Visit
 
 HERE = Path(__file__).resolve().parent
-
-
-class Parser(argparse.ArgumentParser):
-    """Complains in one line."""
-
-    def error(self, message: str) -> NoReturn:
-        """Say what is wrong with the command line and exit with 2."""
-        self.exit(2, f"{self.prog}: {message} (--help shows the usage)\n")
 
 
 def main(arguments: Sequence[str]) -> int:

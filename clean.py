@@ -1,29 +1,36 @@
 """Wipe the runtime state of a home, or check it: ``python clean.py``, ``python clean.py --check``."""
 
-import argparse
 import os
 import shutil
 import sys
 from pathlib import Path
 
 from dory import check, cli, roster
+from dory.flags import Parser
 
 STATE = ("agents", "chats", "blobs")
 
 
 def main() -> int:
-    """Exit code 0; 1 when the check finds something or the person says no; 2 when an agent runs."""
-    options = argparse.ArgumentParser(prog="clean.py", description="Wipe all agents, rooms and blobs, or check them.")
+    """Exit code 0; 1 when the check finds something or the person says no; 2 when an agent runs or the disk refuses."""
+    options = Parser(prog="clean.py", description="Wipe all agents, rooms and blobs, or check them.")
     options.add_argument("--home", type=Path, help="the folder with agents/, chats/ and blobs/ (default: the program's own, or DORY_HOME)")
     options.add_argument("--yes", action="store_true", help="wipe without asking")
     options.add_argument("--check", action="store_true", help="wipe nothing: verify every blob, reference and identity")
     given = options.parse_args()
     home = cli.home(given.home, os.environ)
-    return checked(home) if given.check else wiped(home, given.yes)
+    try:
+        return checked(home) if given.check else wiped(home, given.yes)
+    except OSError as error:
+        print(f"clean.py: {error}", file=sys.stderr)
+        return 2
 
 
 def checked(home: Path) -> int:
-    """Print what is wrong in ``home``."""
+    """Print what is wrong in ``home``. A folder that holds no state at all is more likely a misspelt one than a healthy one."""
+    if not any((home / name).exists() for name in STATE):
+        print(f"clean.py: {home} holds no agents, rooms or blobs to check: is it the right folder?", file=sys.stderr)
+        return 2
     found = list(check.problems(home))
     for problem in found:
         print(problem)
@@ -54,7 +61,7 @@ def wiped(home: Path, yes: bool) -> int:
 
 def _row(folder: Path) -> tuple[str, str, str]:
     inside = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
-    count = len(list(folder.glob("*"))) if folder.name != "blobs" else len(inside)
+    count = len(roster.folders(folder.parent)) if folder.name == "agents" else len([path for path in inside if path.suffix == ".md"])
     return f"{folder.name}/", str(count), str(sum(path.stat().st_size for path in inside))
 
 

@@ -47,8 +47,9 @@ class Household:
     def wake(self) -> None:
         """Boot the agent, or resume it; returns when it listens. Raises ``DoryError`` if it does not come up."""
         known = [folder.name for folder in roster.folders(self.home)]
+        who = known or ["--room", ROOM]
         epoch = self.state.epoch if known else 0
-        command = [sys.executable, str(HOUSE / "agent.py"), *known, "--home", str(self.home), "--room", ROOM]
+        command = [sys.executable, str(HOUSE / "agent.py"), *who, "--home", str(self.home)]
         with open(self.home / "agent.log", "ab") as log:
             self._process = subprocess.Popen(
                 [*command, "--context-limit", str(self._limit)], stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment()

@@ -10,6 +10,8 @@ from typing import Any
 from dory import config, roster, texts
 from dory.clock import minute
 from dory.config import Config
+from dory.errors import ConfigError
+from dory.flags import Parser
 from dory.identity import Identity
 from dory.records import Model
 from dory.texts import HOUSE
@@ -17,7 +19,7 @@ from dory.texts import HOUSE
 
 def parser() -> argparse.ArgumentParser:
     """One flag per setting, so that a setting is described in one place."""
-    made = argparse.ArgumentParser(prog="agent.py", description="Boot an agent, or resume one. Talk to it with chat.py.")
+    made = Parser(prog="agent.py", description="Boot an agent, or resume one. Talk to it with chat.py.")
     made.add_argument("identity", nargs="?", metavar="HASH", help="resume this identity; 4 or more digits of it will do")
     made.add_argument("--home", type=Path, help="the folder with agents/, chats/ and blobs/ (default: the program's own, or DORY_HOME)")
     made.add_argument("--verbose", action="store_true", help="print what happens, and what each model call cost")
@@ -38,6 +40,8 @@ def home(given: Path | None, environment: Mapping[str, str]) -> Path:
 
 def settings(options: argparse.Namespace, folder: Path) -> Config:
     """The settings in force. Raises ``ConfigError``."""
+    if options.identity is not None and (options.room or options.name):
+        raise ConfigError("--room and --name are for a new agent: an identity keeps its name, and enters rooms by JOIN or a link in its subs/")
     given = {one.name: getattr(options, one.name) for one in fields(Config) if getattr(options, one.name, None) is not None}
     return config.load(folder / "dory.yaml", os.environ, given)
 
@@ -62,7 +66,7 @@ def greeting(me: Identity, current: Config) -> str:
     ]
     if me.soul != texts.template(me.home, "SOUL.md"):
         lines.append("SOUL.md has changed since this identity was booted; it goes on with the one it was booted with")
-    return "\n".join([*lines, texts.prompt("stand-in") if current.offline else f"model: {current.model} at {current.base_url}"])
+    return "\n".join([*lines, texts.prompt("stand-in") if current.offline else f"model: {current.model} at {current.shown_url}"])
 
 
 def settings_listing(current: Config) -> str:

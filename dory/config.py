@@ -5,6 +5,7 @@ the nearest known one.
 """
 
 import difflib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -39,6 +40,11 @@ class Config:
     def offline(self) -> bool:
         """Whether the stand-in in this process does the thinking."""
         return self.model == STAND_IN and not self.base_url
+
+    @property
+    def shown_url(self) -> str:
+        """The endpoint as it may be shown: without a user and password."""
+        return re.sub("//[^/@]*@", "//", self.base_url)
 
     @property
     def hard_limit(self) -> int:
@@ -149,6 +155,9 @@ def _checked(config: Config) -> Config:
     for name, least in _LEAST.items():
         if not getattr(config, name) >= least:  # so put, it also refuses nan
             raise ConfigError(f"{name} must be at least {least}, not {getattr(config, name)}")
+    if config.window and config.context_limit > config.window * 3 // 4:
+        most = config.window * 3 // 4
+        raise ConfigError(f"a context_limit of {config.context_limit} does not fit a window of {config.window}: set it to at most {most}")
     if config.base_url and not config.base_url.startswith(("http://", "https://")):
         raise ConfigError(f"base_url must begin with http:// or https://, not {config.base_url!r}")
     if config.base_url and not config.model:

@@ -9,7 +9,6 @@ others, which those types would turn into stray ``AttributeError``s.
 """
 
 import random
-import re
 import threading
 import time
 from collections.abc import Callable
@@ -135,7 +134,7 @@ class _Errors:
 
     def __init__(self, config: Config, key: str) -> None:
         self._model, self._key, self._timeout = config.model, key, config.timeout
-        self._url = re.sub("//[^/@]*@", "//", config.base_url)
+        self._url = config.shown_url
         self._host = self._url.partition("//")[2].partition("/")[0]
         self._key_name = next((key for key, (url, _) in PROVIDERS.items() if url == self._url.rstrip("/")), "DORY_API_KEY")
 

@@ -20,7 +20,7 @@ def test_a_piped_line_is_answered_by_an_agent_that_is_started_for_it_and_stopped
     (resident,) = roster.residents(tmp_path)
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.startswith(f"{resident.name}: ")
-    assert f"{resident.name} stopped; `make run` brings it back" in ended.stderr
+    assert f"{resident.name} stopped; `python chat.py dev --boot --home {tmp_path}` brings it back" in ended.stderr
     assert running(tmp_path) == []
 
 
@@ -32,7 +32,7 @@ def test_the_agent_that_was_in_the_room_is_resumed_and_hears_what_was_said_meanw
     (after,) = roster.residents(tmp_path)
     assert ended.returncode == 0, ended.stderr
     assert f"resuming {before.name}" in ended.stderr
-    assert "`python chat.py lab --boot` brings it back" in ended.stderr
+    assert f"`python chat.py lab --boot --home {tmp_path}` brings it back" in ended.stderr
     assert after.hash == before.hash
     assert after.read["lab"] > before.read["lab"]
 

@@ -73,3 +73,10 @@ def test_the_check_tells_by_its_exit_code_whether_all_is_whole_also_beside_a_run
     assert ended.returncode == 1 and len(ended.stdout.splitlines()) == 3
     assert ended.stdout.endswith(f"{house.home}: 2 problems\n")
     assert sorted(os.listdir(house.home)) == [*STATE, "dory.yaml"]
+
+
+def test_a_folder_without_any_state_is_not_called_whole(tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, str(HOUSE / "clean.py"), "--check", "--home", str(tmp_path / "typo")], capture_output=True, text=True
+    )
+    assert ended.returncode == 2 and "is it the right folder?" in ended.stderr

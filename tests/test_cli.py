@@ -137,3 +137,18 @@ def test_state_lives_where_the_flag_or_the_environment_says_or_beside_the_progra
     assert cli.home(tmp_path, {"DORY_HOME": "/elsewhere"}) == tmp_path
     assert cli.home(None, {"DORY_HOME": str(tmp_path)}) == tmp_path
     assert cli.home(None, {}) == HOUSE
+
+
+def test_a_misspelt_flag_is_one_line_that_names_the_nearest(tmp_path: Path) -> None:
+    ended = agent(tmp_path, "--contxt-limit", "5000")
+    assert ended.returncode == 2
+    assert ended.stderr == "agent.py: unrecognized arguments: --contxt-limit (did you mean --context-limit?)\n"
+
+
+def test_what_only_a_new_agent_can_take_is_refused_on_resume(house: Household) -> None:
+    assert "--room and --name are for a new agent" in complaint(agent(house.home, house.hash, "--room", "lab"))
+
+
+def test_an_address_is_shown_without_its_password(house: Household) -> None:
+    settings = Config(model="m", base_url="http://ada:geheim@localhost:1/v1")
+    assert "geheim" not in cli.greeting(house.me, settings)

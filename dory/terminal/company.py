@@ -17,6 +17,7 @@ from dory.errors import DoryError
 from dory.roster import Resident
 from dory.terminal.plain import visible
 from dory.terminal.visit import Visit
+from dory.texts import HOUSE
 
 LOG = Path("agents", "boot.log")
 """Where, below the home, such agents write what they would have shown."""
@@ -98,7 +99,8 @@ class Guest:
                     break
             except KeyboardInterrupt:
                 continue
-        way_back = "make run" if self._visit.room == "dev" else f"python chat.py {self._visit.room} --boot"
+        plain = self._visit.room == "dev" and self._visit.home == HOUSE
+        way_back = "make run" if plain else f"python chat.py {self._visit.room} --boot --home {self._visit.home}"
         tell(f"{self.name} stopped; `{way_back}` brings it back")
 
     def _ended(self, seconds: float | None) -> bool:

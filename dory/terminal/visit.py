@@ -19,7 +19,7 @@ class Visit:
 
     def last(self, count: int) -> list[Line]:
         """The newest messages of those that ``heard`` will not bring, at most ``count``."""
-        return [line for line in self._rooms.recent(self.room, count) if line.end <= self._offset]
+        return [line for line in self._rooms.recent(self.room, count) if line.end <= self._offset and line.kind != "STRAY"]
 
     def heard(self) -> list[Line]:
         """The messages that came since the last call. Raises ``FormatError`` if the room is of an unknown version."""
@@ -28,10 +28,11 @@ class Visit:
         lines = self._rooms.read(self.room, self._offset)
         if lines:
             self._offset = lines[-1].end
-        return lines
+        return [line for line in lines if line.kind != "STRAY"]
 
     def say(self, text: str) -> int:
         """Say ``text`` and return the end of the message, in bytes from the room's beginning. ``text`` must not be blank."""
+        self._rooms.open(self.room)  # sets a torn end aside, so that the message begins at the size
         start = self._rooms.size(self.room)
         self._rooms.say(self.room, "USER", self.name, text, clock.utc())
         said = laid_out(text)
