@@ -1,8 +1,9 @@
 """The two answers of a compaction, read and checked, and the choice of what to swap. Pure; a ``ValueError`` says to the model what is wrong."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from dory import context, refs
 from dory.context import Entry
@@ -12,6 +13,7 @@ _GIST = re.compile(r"^[^\w\n]*GIST[^\w\n]*:[ \t*_]*(.+?)[ \t*_]*$", re.MULTILINE
 _RELEVANCE = re.compile(r"^[^\w\n]*RELEVANCE[^\w\n]*:[^\d\n-]*(-?\d+)", re.MULTILINE | re.IGNORECASE)
 _SUMMARY = re.compile(r"^[^\w\n]*SUMMARY[^\w\n]*:[*_]*\s*(.+)", re.MULTILINE | re.IGNORECASE | re.DOTALL)
 
+_MECHANICAL = ", not summarised: "
 LEAST_SAVING = 0.2
 """Of a stretch's characters."""
 
@@ -90,11 +92,25 @@ def choose(drafts: Sequence[Draft], eligible: int) -> list[Draft]:
     return chosen
 
 
+def oldest(entries: Sequence[Entry], pinned: Collection[int]) -> Draft | None:
+    """What to fold when no model helps: the oldest entries up to half of the context. Pinned ones, the recent third and at last the newest
+    entry but one are spared as long as there is anything else.
+    """
+    target = sum(len(entry.text) for entry in entries) // 2
+    for run in [*context.eligible(entries, pinned), *context.eligible(entries, ()), entries[:-1]]:
+        sizes = accumulate(len(entry.text) for entry in run)
+        taken = tuple(run[: 1 + sum(size < target for size in sizes)])
+        lone = len(taken) == 1 and taken[0].kind == "compacted"  # folding a fold would only sink it
+        if taken and not lone and (draft := mechanical(taken)).saved > 0:
+            return draft
+    return None
+
+
 def mechanical(entries: tuple[Entry, ...]) -> Draft:
     """What stands for entries when no model could say: their number, and the beginnings of the first and last things in them."""
-    heads = [refs.one_line(refs.unescape(entry.gist or entry.body), 60) for entry in entries]
+    heads = [refs.one_line(refs.unescape(entry.gist.rpartition(_MECHANICAL)[2] or entry.body), 60) for entry in entries]
     shown = heads if len(heads) <= 8 else [*heads[:4], "…", *heads[-4:]]
-    gist = f"{len(entries)} entries, not summarised: {heads[0]}"
+    gist = f"{entries[-1].last - entries[0].first + 1} entries{_MECHANICAL}{heads[0]}"
     return Draft(entries, refs.one_line(gist), "\n".join(head for head in shown if head), 1)
 
 

@@ -6,14 +6,14 @@ stretch that changed or was opened meanwhile is left out. No turn fails because 
 hard limit; there, if the model does not help, the oldest entries are folded without it.
 """
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 
 from dory import context, refs
-from dory.chunks import Draft, choose, mechanical
+from dory.chunks import Draft, choose, oldest
 from dory.config import Config
-from dory.context import Entry
 from dory.distil import Distilled, Request, distil
-from dory.errors import DoryError
+from dory.errors import DoryError, WindowExceeded
 from dory.identity import SEGMENT, SUMMARISE, Identity
 from dory.limits import FAILURE_LIMIT, PAUSE_TURNS
 from dory.opening import fold, pinned
@@ -36,10 +36,13 @@ class Compaction:
         prompts: PromptBuilder,
         on_compacted: Callable[[Compacted], None],
         on_usage: Callable[[Usage], None],
+        log: Callable[[str], None],
     ) -> None:
         self._identity, self._config, self._model, self._prompts = identity, config, model, prompts
-        self._on_compacted, self._on_usage = on_compacted, on_usage
-        self._job: Job[Distilled] | None = None
+        self._on_compacted, self._on_usage, self._log = on_compacted, on_usage, log
+        self._job: Job[None] | None = None
+        self._found = Distilled()
+        self._by_hand = self._taken_back = False
         self._eligible = 0
         self._opened_before: set[str] = set()
 
@@ -55,7 +58,9 @@ class Compaction:
 
     @property
     def at_hard_limit(self) -> bool:
-        """Whether the next turn has to wait for room."""
+        """Whether the next turn has to wait for room: the context is at twice its limit, or the whole prompt at the model's window."""
+        if self._config.window and self._identity.tokens(len(self._prompts.build().text)) >= self._config.window:
+            return True
         return self.tokens >= self._config.hard_limit
 
     def step(self) -> None:
@@ -67,8 +72,11 @@ class Compaction:
         elif self.tokens > self._config.context_limit and state.turn > state.paused_until:
             self.start()
 
-    def start(self) -> None:
-        """Fold what is no longer pinned; if that does not do, let the model work on the prompt last sent. ``DoryError``: one is under way."""
+    def start(self, by_hand: bool = False) -> None:
+        """Fold what is no longer pinned; if that does not do, let the model work on the prompt last sent. ``DoryError``: one is under way.
+
+        One that a person asked for (``by_hand``) does not count when it fails.
+        """
         if self._job:
             raise DoryError("a compaction is under way already; /status tells when it is done")
         if fold(self._identity, self._identity.context):
@@ -86,33 +94,30 @@ class Compaction:
         self._opened_before = set(self._identity.state.opened)
         texts = (self._identity.text(SEGMENT).strip(), self._identity.text(SUMMARISE).strip())
         request = Request(prompt, runs, *texts, self._config.workers)
-        self._job = Job(lambda: distil(self._model, request), "compaction")
+        found = self._found = Distilled()
+        self._by_hand, self._taken_back = by_hand, False
+        self._job = Job(lambda: distil(self._model, request, found), "compaction")
 
     def make_room(self, meanwhile: Callable[[], None]) -> None:
-        """At the hard limit: wait for a compaction, calling ``meanwhile`` again and again; fold mechanically if that did not help."""
-        if self.at_hard_limit and not self._job:
+        """At the hard limit: wait for a compaction, calling ``meanwhile`` again and again; fold mechanically if that did not help in time."""
+        if not self.at_hard_limit:
+            return
+        if not self._job:
             self.start()
-        if self.at_hard_limit and self._job:
-            while not self._job.wait(0.05):
-                meanwhile()
-            self._finish(self._job)
+        deadline = time.monotonic() + self._config.timeout
+        while self._job and not self._job.wait(0.05) and time.monotonic() < deadline:
+            meanwhile()
+        self.step()
+        folded: list[int] = []
         while self.at_hard_limit and self.fold_oldest():
-            pass
+            folded = self._identity.state.last_swap = [*folded, *self._identity.state.last_swap]
 
     def fold_oldest(self) -> bool:
         """Without a model: replace the oldest entries by one reference until about half of the context is left; False if none can be."""
-        entries = self._identity.context.entries
-        target = self._identity.context.characters // 2
-        for run in [*context.eligible(entries, pinned(self._identity)), *context.eligible(entries, ()), entries[:-1]]:
-            taken: list[Entry] = []
-            for entry in run:
-                taken.append(entry)
-                if sum(len(one.text) for one in taken) >= target:
-                    break
-            if taken and (draft := mechanical(tuple(taken))).saved > 0:
-                self._swap([draft], "without the model")
-                return True
-        return False
+        draft = oldest(self._identity.context.entries, pinned(self._identity))
+        if draft:
+            self._swap([draft], "without the model")
+        return draft is not None
 
     def undo(self) -> str:
         """Take the last swap back; returns what was done. Raises ``DoryError`` when there is none."""
@@ -123,23 +128,26 @@ class Compaction:
         for entry in stand:
             self._identity.context.replace([entry], context.parse(self._identity.blobs.get(entry.hash or "").body))
             self._identity.log("restored", entry.gist, entry.hash)
-        state.last_swap, state.paused_until = [], state.turn + PAUSE_TURNS
+        state.last_swap, state.paused_until, self._taken_back = [], state.turn + PAUSE_TURNS, True
         self._identity.new_epoch()
         return f"{len(stand)} stretches stand in full again ({self.tokens} tokens of context); no compaction for {PAUSE_TURNS} turns"
 
-    def _finish(self, job: Job[Distilled]) -> None:
-        self._job = None
-        if job.error is not None:
-            self._failed(f"{job.error}" if isinstance(job.error, (DoryError, ValueError)) else f"{type(job.error).__name__}: {job.error}")
-            return
-        found = job.result()
+    def _finish(self, job: Job[None]) -> None:
+        self._job, found = None, self._found
         for usage in found.usages:
             self._on_usage(usage)
         chosen = choose([draft for draft in found.drafts if self._stands(draft)], self._eligible)
+        error = job.error or found.failure
+        if self._taken_back:
+            return  # a person took the last compaction back meanwhile, and does not want the next one at once
         if chosen:
             self._swap(chosen, "")
-        else:
-            self._failed("no chunk had a summary that is shorter than it")
+        elif not (isinstance(error, WindowExceeded) and self.fold_oldest()):
+            known = isinstance(error, (DoryError, ValueError))
+            why = (
+                str(error) if known else f"{type(error).__name__}: {error}" if error else "no chunk had a summary that is much shorter than it"
+            )
+            self._failed(why)
 
     def _stands(self, draft: Draft) -> bool:
         """Whether the stretch is still as the model saw it, and nothing in it was opened since."""
@@ -153,8 +161,8 @@ class Compaction:
     def _swap(self, drafts: Sequence[Draft], how: str) -> None:
         """All swaps in one epoch: blobs first, then the context that names them, then whoever wants to know."""
         state, before = self._identity.state, self.tokens
-        fold(self._identity, self._identity.context)
         records = list(self._replaced(drafts))
+        fold(self._identity, self._identity.context)
         now = f"{before} → {self.tokens} tokens"
         state.last_swap = [record.first for record in records]
         state.last_compaction = f"turn {state.turn}: {len(records)} stretches, {now} {how}".strip()
@@ -176,7 +184,8 @@ class Compaction:
 
     def _failed(self, why: str) -> None:
         state = self._identity.state
-        state.failures += 1
+        self._log(f"compaction failed: {why}")
+        state.failures += not self._by_hand
         state.last_compaction = f"turn {state.turn}: failed, {refs.one_line(why)}"
         state.paused_until = state.turn
         if state.failures >= FAILURE_LIMIT:

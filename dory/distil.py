@@ -11,7 +11,7 @@ from typing import TypeVar
 from dory import chunks
 from dory.chunks import Draft
 from dory.context import Entry
-from dory.errors import ModelAway
+from dory.errors import ModelError
 from dory.records import Model, Prompt, Purpose, Usage
 from dory.work import in_parallel
 
@@ -20,11 +20,11 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Distilled:
-    """What came of it. ``dropped`` counts chunks that stay as they are because no usable summary came."""
+    """What came of it so far; threads add to it. ``failure`` is the last model error of a chunk that therefore stays as it is."""
 
     drafts: list[Draft] = field(default_factory=list)
     usages: list[Usage] = field(default_factory=list)
-    dropped: int = 0
+    failure: ModelError | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +38,19 @@ class Request:
     workers: int
 
 
-def distil(model: Model, request: Request) -> Distilled:
-    """Do both phases. Raises a ``ModelError``, or a ``ValueError`` when the model cannot name chunks."""
-    result = Distilled()
+def distil(model: Model, request: Request, result: Distilled) -> None:
+    """Do both phases into ``result``, which keeps what was used even if it raises a ``ModelError``, or a ``ValueError`` when the model
+    cannot name chunks.
+    """
 
     def summarised(entries: tuple[Entry, ...]) -> Draft | None:
         instruction = f"[#summarise {chunks.listed([entries])}]\n{request.summarise}"
         try:
             return _ask(model, request.prompt, "summarise", instruction, lambda answer: chunks.read_summary(answer, entries), result)
-        except (ValueError, ModelAway):  # that chunk stays as it is; the others may still come
+        except ValueError:  # that chunk stays as it is; the others may still come
+            return None
+        except ModelError as error:
+            result.failure = error
             return None
 
     instruction = f"[#segment {chunks.listed(request.runs)}]\n{request.segment}"
@@ -57,8 +61,6 @@ def distil(model: Model, request: Request) -> Distilled:
         batch = rest[start : start + request.workers]
         drafts += in_parallel([lambda entries=entries: summarised(entries) for entries in batch], "summarise")  # type: ignore[misc]
     result.drafts = [draft for draft in drafts if draft]
-    result.dropped = len(drafts) - len(result.drafts)
-    return result
 
 
 def _ask(model: Model, prompt: Prompt, purpose: Purpose, instruction: str, read: Callable[[str], T], result: Distilled) -> T:

@@ -12,8 +12,8 @@ from dory.records import Blob
 from dory.state import Opened
 
 
-def open_original(identity: Identity, argument: str, room_left: int) -> Outcome:
-    """The original behind a hash or a pasted reference. ``room_left`` is in characters. Raises ``ToolError``; nothing is changed."""
+def open_original(identity: Identity, argument: str, hard_limit: int) -> Outcome:
+    """The original behind a hash or a pasted reference, if the context stays below ``hard_limit`` tokens with it. Raises ``ToolError``."""
     hash = refs.named_hash(argument)
     if hash is None:
         raise ToolError(f"{argument[:70]!r} is no reference: write UNCOMPACT and the hash behind ◱hash=")
@@ -26,7 +26,7 @@ def open_original(identity: Identity, argument: str, room_left: int) -> Outcome:
         if opened.hash == blob.hash:
             opened.until = until
             return Outcome(f"it stands in your context already, at #{entry}; it stays for {PIN_TURNS} more turns")
-    if len(blob.body) > room_left:
+    if identity.tokens(identity.context.characters + len(blob.body)) > hard_limit:
         part = f"READ_FILE blobs/{blob.hash[:2]}/{blob.hash}.md 1-200"
         raise ToolError(f"the original has {len(blob.body)} characters, too many for your context now: read a part of it with {part}")
     summary = identity.context.summary_of(blob.hash) or blob.gist
@@ -50,10 +50,10 @@ def as_quoted(blob: Blob) -> str:
 
 
 def pinned(identity: Identity) -> list[int]:
-    """The ids of the entries that must stay: opened originals for their turns, and what was heard and is not answered yet."""
+    """The ids of the entries that must stay: opened originals for their turns, and while the agent is at something what it heard and said."""
     state = identity.state
-    asked = [entry.first for entry in identity.context if entry.kind == "heard" and entry.first >= state.woke_at] if state.awake else []
-    return asked + [int(entry) for entry, opened in state.opened.items() if state.turn <= opened.until]
+    at_it = [entry.first for entry in identity.context if entry.kind in ("heard", "response") and entry.first >= state.woke_at]
+    return (at_it if state.awake else []) + [int(entry) for entry, opened in state.opened.items() if state.turn <= opened.until]
 
 
 def fold(identity: Identity, entries: Iterable[Entry]) -> int:

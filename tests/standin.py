@@ -4,7 +4,7 @@ import hashlib
 
 from dory import chunks, context, refs, rooms, toolline
 from dory.context import Context, Entry
-from dory.distil import Request, distil
+from dory.distil import Distilled, Request, distil
 from dory.records import Call, Message, Prompt
 from dory.standin import StandIn
 from dory.standin.reading import TOOLS
@@ -95,7 +95,8 @@ class Life:
     def compact(self) -> None:
         """One compaction as the agent does it, by the stand-in."""
         runs = context.eligible(self.context.entries, [])
-        result = distil(StandIn(), Request(prompt(*self.context, memory=self.memory), runs, "Name the chunks.", "Summarise.", 2))
-        assert not result.dropped
+        result = Distilled()
+        distil(StandIn(), Request(prompt(*self.context, memory=self.memory), runs, "Name the chunks.", "Summarise.", 2), result)
+        assert not result.failure
         for draft in chunks.choose(result.drafts, sum(len(entry.text) for run in runs for entry in run)):
             self.put_away(draft.entries[0].first, draft.entries[-1].last, draft.gist, draft.summary)

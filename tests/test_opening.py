@@ -91,3 +91,16 @@ def test_when_nearly_all_of_the_older_part_is_pinned_the_model_is_not_asked(tmp_
     assert house.model.asked == []
     assert "put off" in house.me.state.last_compaction
     assert house.me.state.failures == 0
+
+
+def test_an_original_that_is_no_longer_pinned_folds_also_without_a_model(tmp_path: Path) -> None:
+    house = House(tmp_path, Scripted(), context_limit=3000)
+    house.hear(29)
+    house.compact()
+    act(house, f"UNCOMPACT {next(entry for entry in house.me.context if entry.hash).hash}")
+    house.hear(40)
+    house.me.state.turn += PIN_TURNS + 1
+    while house.compaction.fold_oldest():
+        pass
+    assert list(check.problems(tmp_path)) == []
+    house.wake()
