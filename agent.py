@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from dory import cli, config, files, identity, refs, roster, toolline
+from dory import cli, config, files, identity, refs, roster, toolline, usage
 from dory.act import Hands
 from dory.clock import minute, utc
 from dory.commands import CoreCommands
@@ -21,7 +21,7 @@ from dory.faculty import Faculties
 from dory.identity import Identity
 from dory.inbox import Inbox
 from dory.life import line
-from dory.limits import TURN_LIMIT
+from dory.limits import TURN_LIMIT, result_limit
 from dory.prompt import PromptBuilder
 from dory.records import Model, Reply
 from dory.thought import POLL, Thought
@@ -35,14 +35,13 @@ class Agent:
         self.me, self.settings, self.stopping, self.last_turn = me, settings, False, time.monotonic()
         self.faculties = Faculties([CoreTools(me, settings)], self.report)
         self.prompts = PromptBuilder(me, settings, self.faculties)
-        self.compaction = Compaction(me, settings, model, self.prompts, self.faculties.on_compacted, lambda used: self.thought.record(used))
+        meter = usage.Meter(me.folder / "usage.jsonl", me.now, self.say if verbose else None)
+        self.compaction = Compaction(me, settings, model, self.prompts, self.faculties.on_compacted, meter.record, self.say)
         self.faculties.members.append(CoreCommands(me, settings, self.compaction, lambda: self.faculties))
-        self.inbox = Inbox(me, self.faculties.commands(), self.say)
+        self.inbox = Inbox(me, self.faculties.commands(), self.say, result_limit(settings.context_limit))
         self.hands = Hands(me, self.faculties.tools(), settings.context_limit, config.secrets(settings, os.environ))
-        self.thought = Thought(me, model, self.inbox, self.say, verbose)
-        me.listeners.append(self.faculties.on_event)
-        if verbose:
-            me.listeners.append(lambda event: self.say(line(event)))
+        self.thought = Thought(me, model, self.inbox, meter.record, self.say)
+        me.listeners += [self.faculties.on_event, *([lambda event: self.say(line(event))] if verbose else [])]
 
     def run(self) -> None:
         """Live until told to stop."""
@@ -62,7 +61,7 @@ class Agent:
         reply = self.thought.ask(self.prompts.build(), self.compaction)
         if reply:
             response = self.stash(reply)
-            self.me.state.awake = self.hands.act(response, self.hands.parse(reply.text))
+            self.me.state.awake = self.hands.act(response, self.hands.parse(reply.text, reply.cut))
             self.bound_streak()
             self.me.commit()
             self.last_turn = time.monotonic()

@@ -6,6 +6,7 @@ settles the doubt. What did not run is not run later: the agent is told and deci
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from dory import refs
 from dory.errors import DoryError, ToolError
@@ -30,9 +31,14 @@ class Hands:
         self._limit = result_limit(context_limit)
         self._secrets = secrets
 
-    def parse(self, text: str) -> list[Call]:
-        """The calls in a response."""
-        return parse(text, self._tools)
+    def parse(self, text: str, cut: bool = False) -> list[Call]:
+        """The calls in a response. One that was ``cut`` at its length limit may end in half a call: the last one is not run."""
+        calls = parse(text, self._tools)
+        if cut:
+            told = "your response was cut off at its length limit here: nothing was done; write less before it, or say it in parts"
+            last = calls.pop() if calls else Call("RESPONSE")
+            calls.append(replace(last, error=last.error or told))
+        return calls
 
     def act(self, response: str, calls: Sequence[Call]) -> bool:
         """Run ``calls`` of the stashed ``response``; returns whether another turn must follow because a result has to be seen."""

@@ -13,7 +13,7 @@ from dory.blobs import KINDS, Blobs
 from dory.context import Entry
 from dory.errors import BlobError, DoryError, FormatError
 from dory.limits import MEMORY_LIMIT
-from dory.rooms import Rooms
+from dory.rooms import Rooms, is_id
 
 
 def problems(home: Path) -> Iterator[str]:
@@ -69,6 +69,9 @@ def _identity(home: Path, folder: Path, blobs: Blobs) -> Iterator[str]:
     for room, at in record.rooms.items():
         if at.read > Rooms(home / "chats").size(room):
             yield f"it has read {at.read} bytes of chats/{room}.md, which is shorter"
+    for link in (folder / "subs").iterdir():
+        if link.suffix != ".md" or not is_id(link.stem):
+            yield f"subs/{link.name} is no subscription: it must be named after a room, such as dev.md"
     yield from _references(folder, record, entries, blobs)
     yield from _coverage(entries, 1, record.next_id - 1, blobs, set())
 

@@ -8,6 +8,7 @@ from dory.config import Config
 from dory.errors import BlobError
 from dory.faculty import Command, Faculties, Faculty
 from dory.identity import Identity
+from dory.limits import MEMORY_LIMIT
 from dory.opening import add_opened, open_original
 
 _SHOWN = 8000
@@ -44,10 +45,10 @@ class CoreCommands(Faculty):
         beside = [*self._everyone().under_way(), *(["compaction"] if self._compaction.under_way else [])]
         rows = {
             "identity": f"{self._identity.name} ({self._identity.hash})",
-            "model": f"{config.model}" + (f" at {config.base_url}" if config.base_url else ""),
+            "model": f"{config.model}" + (f" at {config.shown_url}" if config.base_url else ""),
             "turns": f"{state.turn}, epoch {state.epoch}",
             "context": f"{self._compaction.tokens} of {config.context_limit} tokens, {len(self._identity.context.entries)} entries",
-            "memory": f"{len(self._identity.memory)} of 4000 characters",
+            "memory": f"{len(self._identity.memory)} of {MEMORY_LIMIT} characters",
             "rooms": ", ".join(self._identity.subscriptions()) or "none",
             "last compaction": state.last_compaction or "none yet",
             "in the background": ", ".join(beside) or "nothing",
@@ -73,8 +74,7 @@ class CoreCommands(Faculty):
 
     def uncompact(self, argument: str) -> str:
         """As the agent's own UNCOMPACT."""
-        left = self._config.hard_limit * self._identity.state.characters_per_token - self._identity.context.characters
-        outcome = open_original(self._identity, argument, int(left))
+        outcome = open_original(self._identity, argument, self._config.hard_limit)
         if not outcome.opened:
             return outcome.text
         entry = add_opened(self._identity, outcome)
@@ -83,7 +83,7 @@ class CoreCommands(Faculty):
 
     def compact(self, _: str) -> str:
         """Start one, whatever the size of the context."""
-        self._compaction.start()
+        self._compaction.start(by_hand=True)
         return (
             "a compaction has been started; /status tells when it is done"
             if self._compaction.under_way

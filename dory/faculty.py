@@ -7,11 +7,16 @@ goes on.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
+from dory.errors import DoryError, ToolError
 from dory.records import Call, Compacted, Event
 from dory.state import Opened
 from dory.work import Job
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +106,12 @@ class Faculties:
 
     def tools(self) -> list[Tool]:
         """All tools, in order."""
-        return [tool for member in self.members for tool in member.tools()]
+        return [replace(tool, run=self._guarded(member, tool.name, tool.run)) for member in self.members for tool in member.tools()]
 
     def commands(self) -> list[Command]:
         """All commands, in order."""
-        return [command for member in self.members for command in member.commands()]
+        offered = [(member, command) for member in self.members for command in member.commands()]
+        return [replace(command, run=self._guarded(member, f"/{command.name}", command.run)) for member, command in offered]
 
     def sections(self, live: bool) -> list[str]:
         """The sections that are (not) live, in order, each under a header with its faculty's name, without empty ones."""
@@ -143,6 +149,20 @@ class Faculties:
     def under_way(self) -> list[str]:
         """The names of those that work beside the loop now."""
         return sorted(self._jobs)
+
+    def _guarded(self, member: Faculty, where: str, run: Callable[[T], R]) -> Callable[[T], R]:
+        """``run``, whose unforeseen failure is one that whoever called it can be told of."""
+
+        def guarded(argument: T) -> R:
+            failure: Exception = ToolError(f"{where} failed inside; it is reported, go on without it")
+            with self._boundary(member, where):
+                try:
+                    return run(argument)
+                except (DoryError, OSError) as foreseen:  # whoever called knows what to do with these
+                    failure = foreseen
+            raise failure
+
+        return guarded
 
     @contextmanager
     def _boundary(self, member: Faculty, where: str) -> Iterator[None]:

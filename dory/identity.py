@@ -21,7 +21,7 @@ from dory.clock import Clock, minute
 from dory.context import Context, Entry
 from dory.errors import FormatError
 from dory.records import Event
-from dory.rooms import Rooms, check_id, clean_name
+from dory.rooms import Rooms, check_id, clean_name, is_id
 from dory.texts import template
 
 MEMORY, SEGMENT, SUMMARISE = "MEMORY.md", "SEGMENT.md", "SUMMARISE.md"
@@ -45,7 +45,7 @@ def boot(home: Path, name: str, room: str, now: Clock) -> str:
     for file, content in ((MEMORY, ""), ("LIFE.md", life.HEADING), ("context.md", heading)):
         files.replace(draft / file, content.encode())
     fresh = state.State(name=f"{clean_name(name)[:55]}-{hash[:8]}", context_bytes=len(heading), life_bytes=len(life.HEADING))
-    fresh.rooms[room] = state.RoomState(*[rooms.unanswered(room)] * 2)
+    fresh.rooms[room] = state.RoomState(rooms.unanswered(room), rooms.size(room))
     state.save(draft / "state.json", fresh)
     os.rename(draft, home / "agents" / hash)
     files.sync_folder(home / "agents")
@@ -80,30 +80,30 @@ class Identity:
     @property
     def memory(self) -> str:
         """MEMORY.md as it is now; it may have been edited by hand."""
-        return (self.folder / MEMORY).read_bytes().decode("utf-8", "replace")
+        return files.read_from(self.folder / MEMORY, 0).decode("utf-8", "replace")
 
     def tokens(self, characters: int) -> int:
         """Characters as tokens, by the ratio that the provider's own figures gave."""
         return round(characters / self.state.characters_per_token)
 
     def subscriptions(self) -> list[str]:
-        """The rooms it is in: the symlinks in ``subs/``, in order of name."""
-        return sorted(link.stem for link in (self.folder / "subs").glob("*.md") if link.is_symlink())
+        """The rooms it is in: the symlinks in ``subs/``, in order of name. One whose name is no room id is not followed; the check tells."""
+        return sorted(link.stem for link in (self.folder / "subs").glob("*.md") if link.is_symlink() and is_id(link.stem))
 
     def join(self, room: str) -> None:
         """Subscribe, beginning with what nobody has answered yet. The room is made if it is new."""
         self.rooms.open(room)
-        self.state.rooms[room] = state.RoomState(*[self.rooms.unanswered(room)] * 2)
+        heard = self.state.rooms[room].read if room in self.state.rooms else 0
+        self.state.rooms[room] = state.RoomState(max(heard, self.rooms.unanswered(room)), self.rooms.size(room))
         link = self.folder / "subs" / f"{room}.md"
         if not link.is_symlink():
             link.symlink_to(_CHATS / f"{room}.md")
             files.sync_folder(link.parent)
 
     def leave(self, room: str) -> None:
-        """Unsubscribe; the room stays."""
+        """Unsubscribe; the room stays, and so does how far it was heard."""
         (self.folder / "subs" / f"{room}.md").unlink(missing_ok=True)
         files.sync_folder(self.folder / "subs")
-        self.state.rooms.pop(room, None)
 
     def text(self, name: str) -> str:
         """SEGMENT.md or SUMMARISE.md: its own copy if it has one, else the template."""

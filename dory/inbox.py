@@ -9,22 +9,23 @@ import difflib
 import re
 from collections.abc import Callable, Sequence
 
-from dory import refs, rooms
+from dory import clock, refs, rooms
 from dory.errors import DoryError
 from dory.faculty import Command
 from dory.identity import Identity
-from dory.limits import EXCHANGE_LIMIT
+from dory.limits import EXCHANGE_LIMIT, RESULT_LIMIT
 from dory.records import Line
 from dory.state import RoomState
 
-_COMMAND = re.compile(r"/([a-z][a-z-]*)(?:\s+(.*))?", re.DOTALL)
+_COMMAND = re.compile(r"/(\S*)\s*(.*)", re.DOTALL)
 
 
 class Inbox:
     """The rooms that one identity is in."""
 
-    def __init__(self, identity: Identity, commands: Sequence[Command], log: Callable[[str], None]) -> None:
-        self._identity = identity
+    def __init__(self, identity: Identity, commands: Sequence[Command], log: Callable[[str], None], limit: int = RESULT_LIMIT) -> None:
+        """``limit``: characters of one message that enter the context; what is beyond stays in the room's file."""
+        self._identity, self._limit = identity, limit
         self._commands = {command.name: command for command in commands}
         self._log = log
 
@@ -45,7 +46,7 @@ class Inbox:
             for line in self._identity.rooms.read(room, at.commands):
                 at.commands = line.end
                 if line.kind == "USER" and (found := _COMMAND.fullmatch(line.text.strip())):
-                    self._answer(room, found[1], (found[2] or "").strip())
+                    self._answer(room, found[1], found[2].strip())
 
     def post(self, text: str) -> None:
         """Say something to the people in every room that the agent is in."""
@@ -63,18 +64,31 @@ class Inbox:
         return bool(lines)
 
     def _at(self, room: str) -> RoomState:
-        """Where the room was left. A symlink that somebody else made, or a crash left, begins like any newcomer."""
+        """Where the room was left. A symlink that somebody else made, or a crash left, begins like any newcomer, and so does a room whose
+        file was replaced by a shorter one.
+        """
         known = self._identity.state.rooms.get(room)
+        if known and self._identity.rooms.size(room) < known.read:
+            self._identity.notice(f"The file of the room {room} is shorter than what you heard of it; you go on with what it holds now.")
+            self._log(f"chats/{room}.md is shorter than what was read of it; going on with what it holds now")
+            known = None
         if known is None:
-            known = self._identity.state.rooms[room] = RoomState(*[self._identity.rooms.unanswered(room)] * 2)
+            known = self._identity.state.rooms[room] = RoomState(self._identity.rooms.unanswered(room), self._identity.rooms.size(room))
         return known
 
     def _hear(self, line: Line, at: RoomState) -> None:
         own = line.kind == "AGENT" and line.name == self._identity.name
         if own or line.kind == "NOTICE" or (line.kind == "USER" and _COMMAND.fullmatch(line.text.strip())):
             return
+        text = line.text
+        if len(text) > self._limit:
+            rest = f"… {len(text) - self._limit} more characters: READ_FILE chats/{line.room}.md"
+            text = f"{text[: self._limit]}\n{rest}"
+        if line.kind == "STRAY":
+            self._tell_of_stray(line)
+            return
         tag = f"[{line.kind}:{line.name} {line.at}]"
-        entry = self._identity.add("heard", line.room, f"{tag} {refs.escape(rooms.laid_out(line.text))}")
+        entry = self._identity.add("heard", line.room, f"{tag} {refs.escape(rooms.laid_out(text))}")
         self._identity.log("heard", f"{line.room} {line.name}: {line.text}")
         at.exchanges = 0 if line.kind == "USER" else at.exchanges + 1
         if at.exchanges <= EXCHANGE_LIMIT:
@@ -83,6 +97,13 @@ class Inbox:
             told = f"{EXCHANGE_LIMIT} exchanges in {line.room} with agents only: you wait until a person speaks there."
             self._identity.notice(told)
             self._log(told)
+
+    def _tell_of_stray(self, line: Line) -> None:
+        if line.text.strip():
+            now = self._identity.now()
+            told = f"a line without a tag was not heard: {refs.one_line(line.text, 60)}; write [USER:name {clock.second(now)}] text"
+            self._log(told)
+            self._identity.rooms.say(line.room, "NOTICE", self._identity.name, told, now)
 
     def _answer(self, room: str, name: str, argument: str) -> None:
         command = self._commands.get(name)

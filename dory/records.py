@@ -1,6 +1,5 @@
 """The frozen shapes that rooms hand to each other. No behaviour beyond what the shape itself implies."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal, Protocol
@@ -96,7 +95,9 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened in a life: ``kind`` is ``heard``, ``response``, ``result``, ``notice``, ``compacted`` or ``epoch``."""
+    """Something that happened in a life. ``kind`` is ``heard``, ``response``, ``notice``, ``compacted``, ``folded``, ``restored``,
+    ``opened``, or the name of a tool that ran, with `` failed`` behind it if it did; ``ref`` is the blob that holds the whole of it.
+    """
 
     at: datetime
     kind: str
@@ -126,6 +127,3 @@ class Blob:
     gist: str
     parent: str | None
     body: str
-
-
-Post = Callable[[str], None]

@@ -7,10 +7,11 @@
     [NOTICE:dory-1a2b3c4d 2026-11-21T07:38:09Z] what the harness itself says: answers to commands, trouble with the model
 
 A message is one locked append. The heading is written with a room's first message; a file without it is read as version 1, so that
-a shell script may begin a room. Agents read USER and AGENT lines; NOTICE lines are for people.
+a shell script may begin a room. Agents read USER and AGENT lines; NOTICE lines are for people. Whoever writes a line without a tag is told so.
 """
 
 import re
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -26,9 +27,14 @@ _INDENT = "    "
 _RECENT = 65536
 
 
+def is_id(room: str) -> bool:
+    """Whether ``room`` is a legal room id."""
+    return bool(_ID.fullmatch(room))
+
+
 def check_id(room: str) -> str:
     """``room`` itself if it is a legal room id, else a ``ToolError`` that says what one looks like."""
-    if not _ID.fullmatch(room):
+    if not is_id(room):
         raise ToolError(f"{room[:70]!r} is no room: a room id has 1 to 64 of a-z, 0-9, _ and -")
     return room
 
@@ -69,7 +75,10 @@ class Rooms:
         return files.size(self.path(room))
 
     def read(self, room: str, offset: int) -> list[Line]:
-        """The whole messages from byte ``offset`` on. An unknown version raises ``FormatError``; stray lines join the message before."""
+        """The whole messages from byte ``offset`` on. An unknown version raises ``FormatError``.
+
+        A line that has no tag and belongs to no message comes as a ``Line`` of the kind ``STRAY``, without a name.
+        """
         content = files.read_from(self.path(room), offset)
         return _parse(room, content[: content.rfind(b"\n") + 1], offset)
 
@@ -97,11 +106,6 @@ def laid_out(text: str) -> str:
     return f"\n{_INDENT}".join(line.rstrip() for line in text.strip().splitlines())
 
 
-def shown(line: Line) -> str:
-    """A message as it stands in the room, tag included; ``_parse`` reads it back."""
-    return f"[{line.kind}:{line.name} {line.at}] {laid_out(line.text)}"
-
-
 def _parse(room: str, content: bytes, offset: int) -> list[Line]:
     lines: list[Line] = []
     end = offset
@@ -114,7 +118,8 @@ def _parse(room: str, content: bytes, offset: int) -> list[Line]:
         elif text.startswith("[dory-room ") and end == len(raw):
             if text != HEADING:
                 raise FormatError(f"chats/{room}.md is of version {text!r}, this Dory reads {HEADING!r}: update Dory, or move the file away")
-        elif lines:
-            last = lines[-1]
-            lines[-1] = Line(room, last.kind, last.name, last.at, f"{last.text}\n{text.removeprefix(_INDENT)}", end)
+        elif lines and (text.startswith(_INDENT) or not text.strip()):
+            lines[-1] = replace(lines[-1], text=f"{lines[-1].text}\n{text.removeprefix(_INDENT)}", end=end)
+        else:
+            lines.append(Line(room, "STRAY", "", "", text, end))
     return lines

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 from dory import files, state
@@ -68,12 +69,18 @@ def last_active(home: Path, room: str) -> Resident | None:
     return next((one for one in residents(home) if room in one.rooms and not one.trouble), None)
 
 
+@cache
+def _soul_line(home: Path, hash: str) -> str:
+    """A blob never changes, and a chat looks at the roster ten times a second."""
+    return Blobs(home / "blobs").get(hash).gist
+
+
 def _resident(home: Path, folder: Path) -> Resident:
     pid = files.holder(folder / "lock")
     record = folder / "state.json"
     try:
         current = state.load(record)
-        soul = Blobs(home / "blobs").get(folder.name).gist
+        soul = _soul_line(home, folder.name)
     except (DoryError, OSError) as error:
         return Resident(folder.name, folder.name[:8], folder, "", None, 0, 0, files.size(folder / "LIFE.md"), pid, False, {}, str(error))
     return Resident(
@@ -86,6 +93,6 @@ def _resident(home: Path, folder: Path) -> Resident:
         context_tokens=round(current.context_bytes / current.characters_per_token),
         life_bytes=files.size(folder / "LIFE.md"),
         pid=pid,
-        awake=current.awake,
+        awake=current.awake and not current.stuck,
         read={room: at.read for room, at in current.rooms.items()},
     )

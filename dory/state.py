@@ -18,7 +18,7 @@ VERSION = 1
 
 @dataclass(slots=True)
 class RoomState:
-    """How far a room was taken in. Offsets are bytes in its file; commands run ahead of what the model was given."""
+    """How far a room was taken in. Offsets are bytes in its file; commands run ahead of what the model was given, and old ones are not run."""
 
     read: int = 0
     commands: int = 0
@@ -60,6 +60,8 @@ class State:
     """Lines that belong at ``life_bytes``; whether they got there is not known after a crash."""
     awake: bool = False
     """Whether something stands in the context that the model has not answered yet."""
+    stuck: bool = False
+    """Whether the model could not be asked when it last tried."""
     woke_at: int = 1
     """The entry with which it last woke: what was heard from there on is still to be answered."""
     streak: int = 0

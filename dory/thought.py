@@ -6,7 +6,6 @@ A turn whose call failed is not lost: it stays to be taken, and is tried again a
 import time
 from collections.abc import Callable
 
-from dory import usage
 from dory.compact import Compaction
 from dory.errors import ModelError, WindowExceeded
 from dory.identity import Identity
@@ -23,8 +22,8 @@ FIRST_PAUSE, LAST_PAUSE = 30.0, 600.0
 class Thought:
     """The model calls of one identity's turns."""
 
-    def __init__(self, identity: Identity, model: Model, inbox: Inbox, log: Callable[[str], None], verbose: bool) -> None:
-        self._identity, self._model, self._inbox, self._log, self._verbose = identity, model, inbox, log, verbose
+    def __init__(self, identity: Identity, model: Model, inbox: Inbox, on_usage: Callable[[Usage], None], log: Callable[[str], None]) -> None:
+        self._identity, self._model, self._inbox, self._on_usage, self._log = identity, model, inbox, on_usage, log
         self._trouble = ""
         self._pause = FIRST_PAUSE
         self._retry_at = 0.0
@@ -48,16 +47,12 @@ class Thought:
             self._put_off(error)
             return None
         self._trouble, self._pause, self._retry_at = "", FIRST_PAUSE, 0.0
-        self.record(reply.usage)
+        self._identity.state.stuck = False
+        self._on_usage(reply.usage)
         if reply.usage.prompt > 100:  # below that, what the provider adds of its own distorts the ratio
-            self._identity.state.characters_per_token = len(prompt.text) / reply.usage.prompt
+            state, now = self._identity.state, len(prompt.text) / reply.usage.prompt
+            state.characters_per_token = (state.characters_per_token + min(max(now, 1.0), 8.0)) / 2  # one odd figure must not rule
         return reply
-
-    def record(self, used: Usage) -> None:
-        """Note what a model call cost."""
-        usage.record(self._identity.folder / "usage.jsonl", used, self._identity.now())
-        if self._verbose:
-            self._log(usage.told(used))
 
     def _put_off(self, error: ModelError) -> None:
         """Tell the people once, and wait."""
@@ -65,4 +60,6 @@ class Thought:
             self._trouble = str(error)
             self._log(self._trouble)
             self._inbox.post(f"I cannot think now: {self._trouble}")
+        self._identity.state.stuck = True
+        self._identity.commit()
         self._retry_at, self._pause = time.monotonic() + self._pause, min(2 * self._pause, LAST_PAUSE)

@@ -19,11 +19,12 @@ from collections.abc import Collection
 
 from dory.records import Call
 
-_HEREDOC = re.compile(r"(.*?)<<\s*(['\"]?)([A-Za-z_][A-Za-z0-9_]*)\2\s*")
+_HEREDOC = re.compile(r"(\S*\s*(?=<<)|.*?\s(?=<<\S))<<\s*(['\"]?)([A-Za-z_][A-Za-z0-9_]*)\2\s*")
 _FENCE = re.compile(r"\s*(```|~~~)[\w-]*\s*")
 _THOUGHT = re.compile(r"<(think|reasoning)>", re.IGNORECASE)
 _CLOSING = re.compile(r"</(?=reasoning>)", re.IGNORECASE)
 _WORD = re.compile(r"[A-Z][A-Z_]{2,}(?=\s|:|$)")
+_DECORATED = re.compile(r"[ \t]*(?:[-*+>•]|\d+[.)])?[ \t]*[*_`]*([A-Z_]+)(?=[ \t]+\S)")
 _SEARCH, _DIVIDER, _REPLACE = "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE"
 
 
@@ -36,11 +37,11 @@ def parse(text: str, tools: Collection[str]) -> list[Call]:
         name, _, rest = line.rstrip("\r").partition(" ")
         if name in tools:
             calls.append(_call(name, rest.strip(), lines))
-        elif thought := _THOUGHT.search(line):
+        elif (thought := _THOUGHT.search(line)) and (not line[: thought.start()].strip() or lines.hold(f"</{thought[1]}>")):
             lines.skip_thought(line[thought.end() :], thought[1])
         elif hint := _misspelt(line, tools):
             calls.append(hint)
-    return calls
+    return calls or _misplaced(text, tools)
 
 
 def render(calls: list[Call]) -> str:
@@ -66,6 +67,10 @@ class _Lines:
     @property
     def left(self) -> bool:
         return self._at < len(self._lines)
+
+    def hold(self, text: str) -> bool:
+        """Whether ``text`` stands in a line not yet taken, or in the one taken last, in either case."""
+        return any(text.lower() in line.lower() for line in self._lines[max(0, self._at - 1) :])
 
     def take(self) -> str:
         self._at += 1
@@ -124,6 +129,15 @@ def _misspelt(line: str, tools: Collection[str]) -> Call | None:
     if not near:
         return None
     return Call(word[0], error=f"nothing was done: did you mean the tool {near[0]}? A tool line begins with its exact name and a space")
+
+
+def _misplaced(text: str, tools: Collection[str]) -> list[Call]:
+    """In a response without any call, the first line that would be one but for what stands before it: an indent, a bullet, bold type."""
+    for line in text.split("\n"):
+        found = _DECORATED.match(line)
+        if found and found[1] in tools:
+            return [Call(found[1], error=f"nothing was done: a tool line begins at the very start of its line, with {found[1]} and a space")]
+    return []
 
 
 def _rendered(call: Call) -> str:

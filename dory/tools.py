@@ -80,7 +80,7 @@ class CoreTools(Faculty):
         after = before
         for search, replacement in call.edits:
             after = _edited(after, search, replacement, path)
-        if path.removeprefix("./") == MEMORY and len(after) > MEMORY_LIMIT:
+        if path.removeprefix("./") == MEMORY and len(after) > max(MEMORY_LIMIT, len(before) - 1):  # by hand it may have grown beyond
             raise ToolError(f"MEMORY.md would have {len(after)} characters, it may have {MEMORY_LIMIT}: nothing was changed; shorten it first")
         if after == before:
             raise ToolError(f"{path} would not change: it holds that already")
@@ -91,8 +91,7 @@ class CoreTools(Faculty):
 
     def uncompact(self, call: Call) -> Outcome:
         """Put an original back, unless it is larger than what is left before the hard limit."""
-        left = self._config.hard_limit * self._identity.state.characters_per_token - self._identity.context.characters
-        return open_original(self._identity, call.args, int(left))
+        return open_original(self._identity, call.args, self._config.hard_limit)
 
     def join(self, call: Call) -> Outcome:
         """Enter a room; a new one is made."""
@@ -100,7 +99,7 @@ class CoreTools(Faculty):
         if room in self._identity.subscriptions():
             raise ToolError(f"you are in {room} already")
         self._identity.join(room)
-        return Outcome(f"you are in {room} now; you hear what is said there from now on")
+        return Outcome(f"you are in {room} now; what nobody has answered there yet follows")
 
     def leave(self, call: Call) -> Outcome:
         """Leave a room."""

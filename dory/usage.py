@@ -4,18 +4,27 @@
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict
-from datetime import datetime
 from pathlib import Path
 
 from dory import clock, files
+from dory.clock import Clock
 from dory.records import Usage
 
 
-def record(path: Path, usage: Usage, at: datetime) -> None:
-    """Append one call. Tokens; ``cached`` is null when the provider does not say; ``seconds`` is rounded to milliseconds."""
-    line = {"v": 1, "at": clock.second(at), **asdict(usage), "seconds": round(usage.seconds, 3)}
-    files.append(path, (json.dumps(line, ensure_ascii=False) + "\n").encode())
+class Meter:
+    """Notes the calls of one identity. ``tell`` gets a line for a person about each."""
+
+    def __init__(self, path: Path, now: Clock, tell: Callable[[str], None] | None) -> None:
+        self._path, self._now, self._tell = path, now, tell
+
+    def record(self, usage: Usage) -> None:
+        """Append one call. Tokens; ``cached`` is null when the provider does not say; ``seconds`` is rounded to milliseconds."""
+        line = {"v": 1, "at": clock.second(self._now()), **asdict(usage), "seconds": round(usage.seconds, 3)}
+        files.append(self._path, (json.dumps(line, ensure_ascii=False) + "\n").encode())
+        if self._tell:
+            self._tell(told(usage))
 
 
 def told(usage: Usage) -> str:

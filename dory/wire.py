@@ -12,6 +12,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 _THOUGHT = re.compile(r"\s*<think>(.*?)(?:</think>\s*|\Z)", re.DOTALL | re.IGNORECASE)
+_THOUGHT_BEGUN = re.compile(r"((?:(?!<think>).)*?)</think>\s*", re.DOTALL | re.IGNORECASE)
 _TOO_LONG = re.compile(
     r"context[ _](?:length|size|window)[ _]?(?:is )?exceeded"  # OpenAI's code, LiteLLM
     r"|maximum context length"  # OpenAI, DeepSeek, OpenRouter, vLLM, Mistral
@@ -49,9 +50,12 @@ class Answer:
         self._reasoning.append(_text(delta.get("reasoning_content")) or _text(delta.get("reasoning")))
 
     def parts(self) -> tuple[str, str]:
-        """(text, reasoning), both fit for UTF-8. A ``<think>`` block at the beginning is reasoning; unclosed, it is all there is."""
+        """(text, reasoning), both fit for UTF-8. A ``<think>`` block at the beginning is reasoning; unclosed, it is all there is.
+
+        Some chat templates put the opening tag into the prompt: then only the closing one comes.
+        """
         content, reasoning = encodable("".join(self._content)), encodable("".join(self._reasoning))
-        thought = _THOUGHT.match(content)
+        thought = _THOUGHT.match(content) or _THOUGHT_BEGUN.match(content)
         if not thought:
             return content, reasoning
         return content[thought.end() :], "\n".join(filter(None, (reasoning, thought[1].strip())))

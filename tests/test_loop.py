@@ -147,7 +147,7 @@ def test_every_command_answers_and_a_bad_one_says_what_to_do(tmp_path: Path) -> 
     bad = ["/show", "/show 123456", "/statsu", "/undo-compaction", "/compact now", "/etc/hosts is a file"]
     for line in [*asked, *bad]:
         house.say(line)
-    house.live(lambda: len(house.lines("NOTICE")) == len(asked) + len(bad) - 1 and house.asleep())
+    house.live(lambda: len(house.lines("NOTICE")) == len(asked) + len(bad) and house.asleep())
     answers = house.lines("NOTICE")
     assert all(f"/{name}" in answers[0] for name in ("help", "status", "context", "show", "uncompact", "compact", "undo-compaction"))
     assert f"hash={reference.hash}" in answers[2] and f"#{reference.ids} compacted" in answers[2]
@@ -160,7 +160,8 @@ def test_every_command_answers_and_a_bad_one_says_what_to_do(tmp_path: Path) -> 
         "there is no /statsu; did you mean /status? (/help lists the commands)",
         "there is no compaction to take back",
     ]
-    assert house.lines("AGENT") == ["heard: /etc/hosts is a file"], "a path is no command"
+    assert "there is no /etc/hosts" in answers[-1]
+    assert house.lines("AGENT") == [], "a line that begins with a slash is never for the model"
     assert list(check.problems(tmp_path)) == []
 
 
@@ -240,3 +241,46 @@ def test_within_an_epoch_each_prompt_before_its_tail_extends_the_one_before(tmp_
     for (epoch, before), (after_epoch, after) in itertools.pairwise(sent):
         if epoch == after_epoch:
             assert after.startswith(before[: before.index("\n[#memory") + 1])
+
+
+def test_a_response_that_was_cut_does_not_act_on_its_last_call_and_is_told(tmp_path: Path) -> None:
+    answers = iter([("SAY dev first\nSAY dev the password is swordf", True), ("", True), ("WAIT", False)])
+    house = House(tmp_path, Scripted())
+
+    def complete(prompt: Prompt, purpose: str) -> Reply:
+        text, cut = next(answers)
+        return Reply(text, "", Usage("turn", "m", 1, None, 1, 0.0), cut)
+
+    house.model.complete = complete  # type: ignore[method-assign]
+    house.say("go")
+    house.live(house.asleep)
+    assert house.lines("AGENT") == ["first"]
+    assert house.me.state.turn == 3
+    assert sum("cut off at its length limit" in entry.body for entry in house.me.context) == 2
+
+
+def test_a_line_without_a_tag_is_answered_by_how_to_write_one(tmp_path: Path) -> None:
+    house = House(tmp_path, Scripted(turn=echo))
+    with open(house.me.rooms.path("dev"), "a") as room:
+        room.write("hello there\n")
+    house.live(lambda: len(house.lines("NOTICE")) == 1)
+    assert "a line without a tag was not heard: hello there; write [USER:name " in house.lines("NOTICE")[0]
+
+
+def test_a_room_whose_file_was_replaced_by_a_shorter_one_is_heard_again(tmp_path: Path) -> None:
+    house = House(tmp_path, Scripted(turn=echo))
+    house.say("a first line that is long enough to be longer than the next")
+    house.live(house.asleep)
+    house.me.rooms.path("dev").unlink()
+    house.say("second")
+    house.live(lambda: house.lines("AGENT") == ["heard: second"] and house.asleep())
+    assert any("shorter than what you heard" in entry.body for entry in house.me.context)
+
+
+def test_commands_from_before_its_time_are_not_run_by_a_new_agent(tmp_path: Path) -> None:
+    house = House(tmp_path, Scripted(turn=echo))
+    house.me.rooms.say("lab", "USER", "ada", "/status", house.me.now())
+    house.me.rooms.say("lab", "USER", "ada", "hello", house.me.now())
+    house.me.join("lab")
+    house.live(lambda: any("hello" in entry.body for entry in house.me.context) and house.asleep())
+    assert all(line.kind != "NOTICE" for line in house.me.rooms.read("lab", 0))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dory.errors import FormatError, ToolError
 from dory.records import Line
-from dory.rooms import KINDS, Rooms, check_id, clean_name, laid_out, shown
+from dory.rooms import KINDS, Rooms, check_id, clean_name, laid_out
 from tests.household import NOON, texts
 
 messages = st.lists(st.tuples(st.sampled_from(KINDS), texts, texts), min_size=1, max_size=6)
@@ -76,13 +76,6 @@ def test_a_room_cut_off_anywhere_gives_its_whole_messages_and_takes_further_ones
 
 
 @given(texts)
-def test_a_message_as_shown_is_the_message_as_stored(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
-    rooms = talked(tmp_path_factory, [("USER", "ada", text)])
-    (line,) = rooms.read("dev", 0)
-    assert f"[dory-room 1]\n{shown(line)}\n".encode() == rooms.path("dev").read_bytes()
-
-
-@given(texts)
 def test_a_name_fits_into_a_tag_and_is_its_own_clean_form(name: str) -> None:
     clean = clean_name(name)
     assert 1 <= len(clean) <= 64 and clean_name(clean) == clean
@@ -94,7 +87,7 @@ def test_a_strangers_tag_cannot_hold_a_reference(tmp_path: Path) -> None:
     rooms.open("dev")
     with open(rooms.path("dev"), "a") as file:
         file.write("[USER:◱hash=5d41402abc4b2a76 gist=x◲] hi\n[USER:a gist=x◲] hi\n[USER:a[b 2026] hi\n")
-    assert rooms.read("dev", 0) == []
+    assert [line.kind for line in rooms.read("dev", 0)] == ["STRAY", "STRAY", "STRAY"]
 
 
 def test_a_shell_script_may_begin_a_room_and_a_bridge_may_write_its_own_time(tmp_path: Path) -> None:

@@ -106,7 +106,23 @@ def test_a_misspelt_tool_gets_a_hint() -> None:
 
 
 def test_words_in_capitals_that_are_no_tool_are_prose() -> None:
-    assert parse("NASA launched it.\nTODO: water the plants\nOK\nWAITING\nsay dev hi\n SAY dev hi", TOOLS) == []
+    assert parse("NASA launched it.\nTODO: water the plants\nOK\nWAITING\nsay dev hi", TOOLS) == []
+
+
+def test_a_shift_operator_in_a_message_is_no_here_document() -> None:
+    assert parse("SAY dev use cout << x\nWAIT", TOOLS) == [Call("SAY", "dev use cout << x"), Call("WAIT")]
+
+
+def test_a_call_that_does_not_begin_its_line_gets_a_hint_when_there_is_no_other() -> None:
+    for line in ("    SAY dev hi", "- SAY dev hi", "**SAY dev hi**", "1. SAY dev hi", "> SAY dev hi"):
+        (call,) = parse(f"I will answer.\n{line}", TOOLS)
+        assert call.tool == "SAY" and "at the very start of its line" in (call.error or "")
+        assert parse(f"{line}\nWAIT", TOOLS) == [Call("WAIT")]
+
+
+def test_a_tag_that_is_only_mentioned_hides_nothing() -> None:
+    assert parse("The <think> tag is odd.\nWAIT", TOOLS) == [Call("WAIT")]
+    assert parse("well <think> so\nSAY dev no\n</think>\nWAIT", TOOLS) == [Call("WAIT")]
 
 
 def test_a_long_degenerate_line_is_read_at_once() -> None:
