@@ -21,7 +21,7 @@ from dory.prompt import PromptBuilder
 from dory.records import Compacted, Model, Usage
 from dory.work import Job
 
-LEAST_ELIGIBLE = 0.2
+LEAST_ELIGIBLE = 1 / 3
 """Of the context's characters; with less that may be compacted, asking the model is not worth its price."""
 
 
