@@ -5,6 +5,7 @@ stand nowhere in its prompt any more, the second time after the agent was killed
 of it came true, 1 with the step that did not, 130 after Ctrl-C.
 """
 
+import json
 import signal
 import sys
 import tempfile
@@ -17,6 +18,7 @@ from pathlib import Path
 from bench.household import Household
 from dory import refs
 from dory.errors import DoryError
+from dory.flags import Parser
 
 LIMIT = 2000
 """Tokens of context; a real agent has 40,000."""
@@ -50,8 +52,8 @@ class NotShown(DoryError):
     """A step of the demonstration did not come true."""
 
 
-def play(house: Household) -> None:
-    """The whole of it. Raises ``NotShown`` at the first step that did not come true."""
+def play(house: Household) -> dict[str, int]:
+    """The whole of it; returns its figures. Raises ``NotShown`` at the first step that did not come true."""
     show(f"One agent, a process of its own with the offline stand-in for a model, and a context of {LIMIT} tokens.")
     show("Look at what fades, at the reference that stays, and at how a detail comes back through it.")
     house.wake()
@@ -64,13 +66,14 @@ def play(house: Household) -> None:
             show(entry.text.splitlines()[0])
     show(f"and the newest talk word for word, {house.tokens} tokens in all. Every original is in a file named by its hash.")
     heading("4. A detail from the first day")
-    ask(house, FROM_THE_FIRST_DAY)
+    opened = ask(house, FROM_THE_FIRST_DAY)
     heading(f"5. kill -9 {house.pid}, then python agent.py {house.folder.name[:8]}")
     house.kill()
     house.wake()
     show(f"process {house.pid} goes on where the other was: turn {house.state.turn}, {house.tokens} tokens of context")
-    ask(house, FROM_LATER)
+    opened += ask(house, FROM_LATER)
     heading(f"All of it came true: {COMPACTIONS} compactions, two details forgotten and brought back, one of them after a kill.")
+    return {"compactions": COMPACTIONS, "details_brought_back": 2, "uncompacts": opened, "turns": house.state.turn, "tokens": house.tokens}
 
 
 def script() -> list[tuple[str, list[str]]]:
@@ -95,7 +98,7 @@ def forget(house: Household, title: str, said: list[str]) -> None:
     for text in said:
         house.say("Ada", text)
         show(refs.one_line(f"Ada: {text}", _WIDTH))
-        if house.state.last_compaction != before:
+        if house.state.last_compaction != before and house.state.last_swap:
             count, before = count + 1, house.state.last_compaction
             show(f"      ~ ~ ~ compaction {count}, {before} ~ ~ ~")
         if count == COMPACTIONS:
@@ -103,8 +106,8 @@ def forget(house: Household, title: str, said: list[str]) -> None:
     raise NotShown(f"there were {count} compactions, {COMPACTIONS} were to be shown")
 
 
-def ask(house: Household, questions: Sequence[Question]) -> None:
-    """Ask the first question whose detail is out of sight, and make sure that it came back through a reference."""
+def ask(house: Household, questions: Sequence[Question]) -> int:
+    """Ask the first question whose detail is out of sight, and make sure that it came back; returns how many references were opened."""
     in_view = house.in_view
     question = next((one for one in questions if one.detail not in in_view), None)
     if question is None:
@@ -119,6 +122,7 @@ def ask(house: Household, questions: Sequence[Question]) -> None:
     show_speech("Dory", answer)
     require(any("UNCOMPACT ◱" in line for line in opened), f"no reference was opened for {question.text!r}")
     require(question.detail in answer, f"the answer to {question.text!r} does not say {question.detail!r}")
+    return sum("UNCOMPACT ◱" in line for line in opened)
 
 
 def require(came_true: bool, otherwise: str) -> None:
@@ -145,9 +149,14 @@ def show_speech(name: str, text: str) -> None:
 
 def main() -> int:
     """Play it in a home that goes with it."""
+    options = Parser(prog="python -m bench.demo", description="A whole life in under a minute: told, forgotten, brought back, killed, resumed.")
+    options.add_argument("--json", action="store_true", help="print the figures as one JSON object on the last line")
+    given = options.parse_args()
     try:
         with tempfile.TemporaryDirectory(prefix="dory-demo-") as home, Household(Path(home), LIMIT) as house:
-            play(house)
+            figures = play(house)
+        if given.json:
+            print(json.dumps(figures))
     except KeyboardInterrupt:
         print("bench.demo: stopped; nothing is left behind", file=sys.stderr)
         return 130

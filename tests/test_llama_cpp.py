@@ -1,9 +1,13 @@
 """The endpoint against a real llama.cpp server: what its wire really carries, and what its cache really keeps."""
 
+import contextlib
 from collections.abc import Iterator
 
 import pytest
 
+from dory import context
+from dory.context import Entry
+from dory.distil import Distilled, Request, distil
 from dory.errors import WindowExceeded
 from dory.records import Message, Prompt
 from dory.work import in_parallel
@@ -45,6 +49,17 @@ def test_a_longer_prompt_and_forks_of_it_are_served_from_the_cache(caller: Calle
     assert (second.cached or 0) >= first.prompt - tail
     assert all((fork.cached or 0) >= second.prompt - tail for fork in forks)
     assert all(fork.prompt > (fork.cached or 0) for fork in forks)
+
+
+def test_the_requests_of_a_compaction_are_served_from_the_cache(caller: Caller) -> None:
+    entries = [Entry(at, at, "heard", "dev", f"Ada counts fish number {at} in the bay of Lisbon.") for at in range(1, 9)]
+    live = Prompt((SYSTEM, Message("user", context.render(entries))))
+    turn = caller.endpoint.complete(live, "turn").usage
+    found = Distilled()
+    with contextlib.suppress(ValueError):  # so small a model names no chunks; its calls are what counts here
+        distil(caller.endpoint, Request(live, [entries[:5]], "Name the chunks.", "Sum it up.", 1), found)
+    assert {usage.purpose for usage in found.usages} >= {"segment"} and len(found.usages) >= 2
+    assert all((usage.cached or 0) >= turn.prompt - 12 for usage in found.usages)
 
 
 def test_threads_wait_for_the_only_slot(caller: Caller) -> None:
