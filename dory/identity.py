@@ -93,11 +93,12 @@ class Identity:
     def join(self, room: str) -> None:
         """Subscribe, beginning with what nobody has answered yet. The room is made if it is new."""
         self.rooms.open(room)
-        heard = self.state.rooms[room].read if room in self.state.rooms else 0
-        self.state.rooms[room] = state.RoomState(max(heard, self.rooms.unanswered(room)), self.rooms.size(room))
+        known = self.state.rooms.get(room, state.RoomState())
+        self.state.rooms[room] = state.RoomState(max(known.read, self.rooms.unanswered(room)), self.rooms.size(room))
+        self.commit()  # before the link: after a kill in between, a room left earlier would go on from there, with its old commands
         link = self.folder / "subs" / f"{room}.md"
         if not link.is_symlink():
-            link.symlink_to(_CHATS / f"{room}.md")
+            link.symlink_to(_CHATS / link.name)
             files.sync_folder(link.parent)
 
     def leave(self, room: str) -> None:
@@ -126,8 +127,7 @@ class Identity:
 
     def wake(self, entry: int) -> None:
         """Something came in from outside, with the entry of that id: the agent has to answer, and its turns in a row are counted anew."""
-        if not self.state.awake:
-            self.state.woke_at = entry
+        self.state.woke_at = self.state.woke_at if self.state.awake else entry
         self.state.awake, self.state.streak = True, 0
 
     def add(self, kind: str, about: str, body: str) -> Entry:

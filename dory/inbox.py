@@ -28,6 +28,7 @@ class Inbox:
         self._identity, self._limit = identity, limit
         self._commands = {command.name: command for command in commands}
         self._log = log
+        self._strays: list[Line] = []
 
     def drain(self) -> bool:
         """Hand over everything new; returns whether there was anything to hear. Commands on the way are answered."""
@@ -35,6 +36,8 @@ class Inbox:
         before = len(self._identity.context.entries)
         if sum(self._take(room) for room in self._identity.subscriptions()):
             self._identity.commit()
+        while self._strays:
+            self._tell_of_stray(self._strays.pop(0))
         return len(self._identity.context.entries) > before
 
     def serve(self) -> None:
@@ -85,7 +88,7 @@ class Inbox:
             rest = f"… {len(text) - self._limit} more characters: READ_FILE chats/{line.room}.md"
             text = f"{text[: self._limit]}\n{rest}"
         if line.kind == "STRAY":
-            self._tell_of_stray(line)
+            self._strays.append(line)  # told after the commit: a kill between the two must not tell it twice
             return
         tag = f"[{line.kind}:{line.name} {line.at}]"
         entry = self._identity.add("heard", line.room, f"{tag} {refs.escape(rooms.laid_out(text))}")
