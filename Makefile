@@ -1,9 +1,10 @@
 # `make run` and `make test` need Python 3.11 or newer with venv, make and git; everything else they set up in .venv.
 PYTHON ?= python3
 BIN := .venv/bin
+KILLS ?= 300
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test demo bench
+.PHONY: run test demo bench chaos
 
 run: .venv/.run  ## set up, boot (or wake) an agent and talk to it in the room dev
 	@$(BIN)/python chat.py dev --boot
@@ -19,6 +20,9 @@ demo: .venv/.run  ## a life in under a minute: told, forgotten, brought back, ki
 
 bench: .venv/.run  ## play a real conversation into an agent and account for every byte of it
 	$(BIN)/python -m bench.life ../shared/locomo/26.json --limit 6000 --json
+
+chaos: .venv/.run  ## kill agents at every point between two writes and check what is left; KILLS=20 for a short run
+	@$(BIN)/python -m bench.chaos --kills $(KILLS)
 
 .venv/.python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Dory needs Python 3.11 or newer: make PYTHON=python3.12 run"; exit 1; }
