@@ -28,7 +28,6 @@ class Inbox:
         self._identity, self._limit = identity, limit
         self._commands = {command.name: command for command in commands}
         self._log = log
-        self._strays: list[Line] = []
 
     def drain(self) -> bool:
         """Hand over everything new; returns whether there was anything to hear. Commands on the way are answered."""
@@ -36,8 +35,6 @@ class Inbox:
         before = len(self._identity.context.entries)
         if sum(self._take(room) for room in self._identity.subscriptions()):
             self._identity.commit()
-        while self._strays:
-            self._tell_of_stray(self._strays.pop(0))
         return len(self._identity.context.entries) > before
 
     def serve(self) -> None:
@@ -61,9 +58,12 @@ class Inbox:
         if self._identity.rooms.size(room) <= at.read:
             return False
         lines = self._identity.rooms.read(room, at.read)
-        for line in lines:
+        for number, line in enumerate(lines):
             at.read = line.end
-            self._hear(line, at)
+            if line.kind == "STRAY":
+                self._tell_of_stray(line, lines[number:])
+            else:
+                self._hear(line, at)
         return bool(lines)
 
     def _at(self, room: str) -> RoomState:
@@ -87,9 +87,6 @@ class Inbox:
         if len(text) > self._limit:
             rest = f"… {len(text) - self._limit} more characters: READ_FILE chats/{line.room}.md"
             text = f"{text[: self._limit]}\n{rest}"
-        if line.kind == "STRAY":
-            self._strays.append(line)  # told after the commit: a kill between the two must not tell it twice
-            return
         tag = f"[{line.kind}:{line.name} {line.at}]"
         entry = self._identity.add("heard", line.room, f"{tag} {refs.escape(rooms.laid_out(text))}")
         self._identity.log("heard", f"{line.room} {line.name}: {line.text}")
@@ -101,10 +98,11 @@ class Inbox:
             self._identity.notice(told)
             self._log(told)
 
-    def _tell_of_stray(self, line: Line) -> None:
-        if line.text.strip():
-            now = self._identity.now()
-            told = f"a line without a tag was not heard: {refs.one_line(line.text, 60)}; write [USER:name {clock.second(now)}] text"
+    def _tell_of_stray(self, line: Line, later: Sequence[Line]) -> None:
+        """Once: after a kill before the commit it is among what was said ``later``."""
+        told, now = f"a line without a tag was not heard: {refs.one_line(line.text, 60)}; write", self._identity.now()
+        if line.text.strip() and not any(one.name == self._identity.name and one.text.startswith(told) for one in later):
+            told += f" [USER:name {clock.second(now)}] text"
             self._log(told)
             self._identity.rooms.say(line.room, "NOTICE", self._identity.name, told, now)
 

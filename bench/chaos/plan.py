@@ -1,7 +1,8 @@
 """Which points a life is killed at: all of it follows from the life's seed, so a life can be repeated alone.
 
 Consecutive seeds walk through the whole list of points. A point that needs a certain home (one that a kill at another point left behind) brings
-that kill along. Every fourth kill comes at a random instant.
+that kill along. One kill in each life comes at a random instant. A life whose seed can be divided by eight begins in an empty home, the others
+in a grown one; those that leave one when divided by four, and those that need it, have their model behind HTTP.
 """
 
 import random
@@ -17,15 +18,15 @@ class Point:
     """Where a process is killed. ``lead`` is what people do so that it comes there, ``after`` the kill that must come before."""
 
     name: str
-    lead: tuple[str, ...] = ("talk",)
+    lead: tuple[str, ...]
     after: str = ""
     often: bool = False
     """Whether it is passed again and again, so that any of its occurrences may be the one."""
 
     @property
     def on_the_wire(self) -> bool:
-        """Whether only the model that takes orders leads there: the stand-in never changes its rooms."""
-        return "join" in self.lead or "leave" in self.lead
+        """Whether only the model that takes orders comes there: the stand-in never changes its rooms or its workspace."""
+        return not {"join", "leave", "note"}.isdisjoint(self.lead)
 
 
 _COMMIT = (
@@ -91,6 +92,7 @@ LIVING = [
         often=True,
     ),
     *_points("EDIT_FILE", _RESULT, ("remember",), often=True),
+    *_points("EDIT_FILE", ("half-way replace_in all.md", "after replace_in all.md"), ("note",), often=True),
     *_points("JOIN", ("after append room", "before sync_folder subs", "after sync_folder subs", *_RESULT), _ROOMS, often=True),
     *_points("LEAVE", ("before sync_folder subs", "after sync_folder subs", *_RESULT), _ROOMS, often=True),
     *_points("turn", _COMMIT, ("talk", "remember"), often=True),
@@ -130,5 +132,5 @@ def plan(seed: int) -> Plan:
     points: list[Point] = []
     for point in wanted:
         points += [POINTS[point.after], point] if point.after else [point]
-    wired = any(point.on_the_wire for point in points) or seed % 4 == 1
+    wired = seed % 4 == 1 or any(point.on_the_wire for point in points)
     return Plan(seed, tuple(points), fresh, wired)

@@ -52,7 +52,7 @@ class Talk:
     """The people of one life. ``ordering``: their agent's model takes orders."""
 
     def __init__(self, home: Path, seed: int, ledger: Ledger, ordering: bool) -> None:
-        self._rooms, self._home, self._seed, self._ordering = Rooms(home / "chats"), home, seed, ordering
+        self._rooms, self._seed, self._ordering = Rooms(home / "chats"), seed, ordering
         self.ledger = ledger
         self.chance = random.Random(seed)
         self._count = 0
@@ -69,6 +69,8 @@ class Talk:
             case "ask":
                 question = f"where does the {self.chance.choice(_THINGS)} stand?"
                 return self._say(f"{self._mark()} {question}{self._orders(['UNCOMPACT', 'SAY'])}" if self._ordering else question, folder)
+            case "note":
+                return self._say(f"{self._mark()} take a note{self._orders(['NOTE', 'SAY', 'NOTE'])}", folder)
             case "join" | "leave":
                 return self._say(f"{self._mark()} please {what}{self._orders(['SAY', what.upper(), 'SAY'])}", folder)
             case "elsewhere":
