@@ -6,4 +6,5 @@ reach       how everything that entered a life is found again
 figures     what a life came to
 life        ``python -m bench.life``: a long conversation, and what became of every byte of it
 demo        ``python -m bench.demo``: forgetting and bringing back, as a transcript
+chaos       ``python -m bench.chaos``: agents killed between any two writes, and what is left of them checked
 """
