@@ -59,7 +59,7 @@ def report(figures: Figures) -> str:
         "check": "; ".join(figures.problems[:5]) or "everything is whole",
         "wall time": f"{figures.seconds:.1f} s; in the model: {took}",
     }
-    return _table(f"{figures.name}: {figures.turns} turns", rows)
+    return table(f"{figures.name}: {figures.turns} turns", rows)
 
 
 def report_totals(lives: Sequence[Figures]) -> str:
@@ -72,7 +72,7 @@ def report_totals(lives: Sequence[Figures]) -> str:
         "evidence turns": _evidence(sums["evidence"]),
         "wall time": f"{sums['seconds']:.1f} s",
     }
-    return _table(f"{len(lives)} conversations: {sums['turns']} turns", rows)
+    return table(f"{len(lives)} conversations: {sums['turns']} turns", rows)
 
 
 def _evidence(found: Mapping[str, Any]) -> str:
@@ -82,7 +82,8 @@ def _evidence(found: Mapping[str, Any]) -> str:
     return f"{found['verbatim']} verbatim in the prompt, {near}, {far}, {found['unreachable']} unreachable"
 
 
-def _table(title: str, rows: Mapping[str, object]) -> str:
+def table(title: str, rows: Mapping[str, object]) -> str:
+    """A title, and under it a line for each row: its name and what it is."""
     return "\n".join([title, *(f"  {name:<16} {row}" for name, row in rows.items())])
 
 
