@@ -4,7 +4,7 @@ BIN := .venv/bin
 KILLS ?= 300
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test demo bench chaos
+.PHONY: run test demo bench chaos faults crowd
 
 run: .venv/.run  ## set up, boot (or wake) an agent and talk to it in the room dev
 	@$(BIN)/python chat.py dev --boot
@@ -23,6 +23,12 @@ bench: .venv/.run  ## play a real conversation into an agent and account for eve
 
 chaos: .venv/.run  ## kill agents at every point between two writes and check what is left; KILLS=20 for a short run
 	@$(BIN)/python -m bench.chaos --kills $(KILLS)
+
+faults: .venv/.run  ## let the model fail in every way at the wire and check that agents get over it and ask it no more than promised
+	@$(BIN)/python -m bench.faults
+
+crowd: .venv/.run  ## let 20 agents and 20 writers share a room and a blob store and check what became of every line
+	@$(BIN)/python -m bench.crowd
 
 .venv/.python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Dory needs Python 3.11 or newer: make PYTHON=python3.12 run"; exit 1; }

@@ -7,4 +7,6 @@ figures     what a life came to
 life        ``python -m bench.life``: a long conversation, and what became of every byte of it
 demo        ``python -m bench.demo``: forgetting and bringing back, as a transcript
 chaos       ``python -m bench.chaos``: agents killed between any two writes, and what is left of them checked
+faults      ``python -m bench.faults``: a model that fails at the wire, what became of its agents and how often they asked it
+crowd       ``python -m bench.crowd``: agents and writers that share one room, and what became of every line
 """

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -32,10 +32,12 @@ def environment() -> dict[str, str]:
 
 
 class Household:
-    """The agent of ``home``, which the first ``wake`` boots. As a context manager it leaves no process behind."""
+    """The agent of ``home``, which the first ``wake`` boots; ``arguments`` are further ones for ``agent.py``. As a context manager it leaves no
+    process behind.
+    """
 
-    def __init__(self, home: Path, context_limit: int) -> None:
-        self.home, self._limit = home, context_limit
+    def __init__(self, home: Path, context_limit: int, arguments: Sequence[str] = ()) -> None:
+        self.home, self._limit, self._arguments = home, context_limit, arguments
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -49,7 +51,7 @@ class Household:
         known = [folder.name for folder in roster.folders(self.home)]
         who = known or ["--room", ROOM]
         epoch = self.state.epoch if known else 0
-        command = [sys.executable, str(HOUSE / "agent.py"), *who, "--home", str(self.home)]
+        command = [sys.executable, str(HOUSE / "agent.py"), *who, "--home", str(self.home), *self._arguments]
         with open(self.home / "agent.log", "ab") as log:
             self._process = subprocess.Popen(
                 [*command, "--context-limit", str(self._limit)], stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment()
@@ -70,7 +72,7 @@ class Household:
             try:
                 self._process.wait(PATIENCE)
             except subprocess.TimeoutExpired:
-                raise DoryError(f"the agent did not end within {PATIENCE:g} seconds; {self._last_lines()}") from None
+                raise DoryError(f"the agent did not end within {PATIENCE:g} seconds; {self.last_lines()}") from None
             self._process = None
 
     def kill(self) -> None:
@@ -84,6 +86,11 @@ class Household:
     def pid(self) -> int | None:
         """The agent's process; None while none runs."""
         return self._process.pid if self._process else None
+
+    @property
+    def lives(self) -> bool:
+        """Whether the agent's process runs."""
+        return self._process is not None and self._process.poll() is None
 
     @property
     def folder(self) -> Path:
@@ -134,12 +141,13 @@ class Household:
     def _await(self, condition: Callable[[], bool], what: str) -> None:
         deadline = time.monotonic() + PATIENCE
         while not condition():
-            if self._process is None or self._process.poll() is not None:
-                raise DoryError(f"the agent did not {what}: its process has ended; {self._last_lines()}")
+            if not self.lives:
+                raise DoryError(f"the agent did not {what}: its process has ended; {self.last_lines()}")
             if time.monotonic() > deadline:
-                raise DoryError(f"the agent did not {what} within {PATIENCE:g} seconds; {self._last_lines()}")
+                raise DoryError(f"the agent did not {what} within {PATIENCE:g} seconds; {self.last_lines()}")
             time.sleep(_POLL)
 
-    def _last_lines(self) -> str:
+    def last_lines(self) -> str:
+        """The end of the agent's log, for whoever has to say what went wrong."""
         log = self.home / "agent.log"
         return "the end of its log: " + " | ".join(line.decode("utf-8", "replace") for line in files.tail(log, 3))

@@ -8,14 +8,16 @@ from itertools import accumulate
 from dory import context, refs
 from dory.context import Entry
 
-_RANGE = re.compile(r"[\s*\-#]*(\d+)(?:\s*(?:-|–|—|to)\s*#?(\d+))?\b.*")
-_GIST = re.compile(r"^[^\w\n]*GIST[^\w\n]*:[ \t*_]*(.+?)[ \t*_]*$", re.MULTILINE | re.IGNORECASE)
-_RELEVANCE = re.compile(r"^[^\w\n]*RELEVANCE[^\w\n]*:[^\d\n-]*(-?\d+)", re.MULTILINE | re.IGNORECASE)
+_RANGE = re.compile(r"[\s*\-#]*(\d{1,15})(?:\s*(?:-|–|—|to)\s*#?(\d{1,15}))?\b.*")
+_GIST = re.compile(r"^[^\w\n]*GIST[^\w\n]*:(.*)", re.MULTILINE | re.IGNORECASE)
+_RELEVANCE = re.compile(r"^[^\w\n]*RELEVANCE[^\w\n]*:[^\d\n-]*(-?\d*)", re.MULTILINE | re.IGNORECASE)
 _SUMMARY = re.compile(r"^[^\w\n]*SUMMARY[^\w\n]*:[*_]*\s*(.+)", re.MULTILINE | re.IGNORECASE | re.DOTALL)
 
 _MECHANICAL = ", not summarised: "
 LEAST_SAVING = 0.2
 """Of a stretch's characters."""
+CHUNK_LIMIT = 100
+"""Chunks of one compaction: each is a model call. Of more the largest are taken; the others stay for the next one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,11 @@ def read_ranges(answer: str, runs: Sequence[Sequence[Entry]]) -> list[tuple[Entr
             raise ValueError(f"the chunks {first}-{last} and {after}-… overlap")
     pieces = [tuple(entry for entry in run if entry.last >= first and entry.first <= last) for first, last in spans for run in runs]
     whole = _disjoint([piece for piece in pieces if piece])
-    return [part for piece in whole for part in _balanced(piece)] or whole
+    if not whole:  # only pinned entries were named
+        raise ValueError(f"no chunk holds any of {listed(runs)}")
+    parts = [part for piece in whole for part in _balanced(piece)] or whole
+    largest = sorted(parts, key=lambda part: len(context.render(part)), reverse=True)[:CHUNK_LIMIT]
+    return sorted(largest, key=lambda part: part[0].first)
 
 
 def read_summary(answer: str, entries: tuple[Entry, ...]) -> Draft:
@@ -72,11 +78,12 @@ def read_summary(answer: str, entries: tuple[Entry, ...]) -> Draft:
     if not gist or not relevance or not summary:
         missing = [name for name, found in (("GIST", gist), ("RELEVANCE", relevance), ("SUMMARY", summary)) if not found]
         raise ValueError(f"no line begins with {' or '.join(f'{name}:' for name in missing)}")
-    if not 1 <= int(relevance[1]) <= 10:
-        raise ValueError(f"RELEVANCE is {relevance[1]}; it must be 1 to 10")
-    if not refs.one_line(gist[1]):
+    if not re.fullmatch("[1-9]|10", relevance[1]):
+        raise ValueError(f"RELEVANCE is {relevance[1][:20] or 'no number'}; it must be 1 to 10")
+    one_line = refs.one_line(gist[1].strip(" \t*_"))
+    if not one_line:
         raise ValueError("GIST is empty")
-    return Draft(entries, refs.one_line(gist[1]), summary[1].strip(), int(relevance[1]))
+    return Draft(entries, one_line, summary[1].strip(), int(relevance[1]))
 
 
 def choose(drafts: Sequence[Draft], eligible: int) -> list[Draft]:
@@ -92,16 +99,16 @@ def choose(drafts: Sequence[Draft], eligible: int) -> list[Draft]:
     return chosen
 
 
-def oldest(entries: Sequence[Entry], pinned: Collection[int]) -> Draft | None:
+def oldest(entries: Sequence[Entry], pinned: Collection[int], least: int) -> Draft | None:
     """What to fold when no model helps: the oldest entries up to half of the context. Pinned ones, the recent third and at last the newest
-    entry but one are spared as long as there is anything else.
+    entry are spared as long as anything else saves ``least`` characters.
     """
     target = sum(len(entry.text) for entry in entries) // 2
     for run in [*context.eligible(entries, pinned), *context.eligible(entries, ()), entries[:-1]]:
         sizes = accumulate(len(entry.text) for entry in run)
         taken = tuple(run[: 1 + sum(size < target for size in sizes)])
         lone = len(taken) == 1 and taken[0].kind == "compacted"  # folding a fold would only sink it
-        if taken and not lone and (draft := mechanical(taken)).saved > 0:
+        if taken and not lone and (draft := mechanical(taken)).saved >= least:
             return draft
     return None
 

@@ -14,11 +14,12 @@ from dory.chunks import Draft, choose, oldest
 from dory.config import Config
 from dory.distil import Distilled, Request, distil
 from dory.errors import DoryError, WindowExceeded
-from dory.identity import SEGMENT, SUMMARISE, Identity
+from dory.identity import Identity
 from dory.limits import FAILURE_LIMIT, PAUSE_TURNS
 from dory.opening import fold, pinned
 from dory.prompt import PromptBuilder
 from dory.records import Compacted, Model, Usage
+from dory.texts import SEGMENT, SUMMARISE
 from dory.work import Job
 
 LEAST_ELIGIBLE = 1 / 3
@@ -92,8 +93,8 @@ class Compaction:
             self._identity.commit()
             return
         self._opened_before = set(self._identity.state.opened)
-        texts = (self._identity.text(SEGMENT).strip(), self._identity.text(SUMMARISE).strip())
-        request = Request(prompt, runs, *texts, self._config.workers)
+        segment, summarise = (refs.escape(self._identity.text(name).strip()) for name in (SEGMENT, SUMMARISE))
+        request = Request(prompt, runs, segment, summarise, self._config.workers)
         found = self._found = Distilled()
         self._by_hand, self._taken_back = by_hand, False
         self._job = Job(lambda: distil(self._model, request, found), "compaction")
@@ -112,9 +113,11 @@ class Compaction:
         while self.at_hard_limit and self.fold_oldest():
             folded = self._identity.state.last_swap = [*folded, *self._identity.state.last_swap]
 
-    def fold_oldest(self) -> bool:
-        """Without a model: replace the oldest entries by one reference until about half of the context is left; False if none can be."""
-        draft = oldest(self._identity.context.entries, pinned(self._identity))
+    def fold_oldest(self, least: int = 1) -> bool:
+        """Without a model: replace the oldest entries by one reference until about half of the context is left; False if no fold can save
+        ``least`` characters.
+        """
+        draft = oldest(self._identity.context.entries, pinned(self._identity), least)
         if draft:
             self._swap([draft], "without the model")
         return draft is not None

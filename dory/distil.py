@@ -1,7 +1,8 @@
 """The model's part of a compaction: name the chunks, summarise each. Runs beside the loop on a snapshot and writes nothing.
 
 Every request is the live prompt byte for byte with one instruction appended, so the provider has all of it cached. The segment call goes
-alone, then one summary, then the rest at once: by then the instruction is cached too.
+alone, then one summary, then the rest, a batch at a time: by then the instruction is cached too. A batch that meets a model error is the last
+one, and so is the first if nothing came of it: a model that is away or cannot do it is not asked again for every chunk.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,7 +13,7 @@ from dory import chunks
 from dory.chunks import Draft
 from dory.context import Entry
 from dory.errors import ModelError
-from dory.records import Model, Prompt, Purpose, Usage
+from dory.records import Model, Prompt, Purpose, Reply, Usage
 from dory.work import in_parallel
 
 T = TypeVar("T")
@@ -20,7 +21,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Distilled:
-    """What came of it so far; threads add to it. ``failure`` is the last model error of a chunk that therefore stays as it is."""
+    """What came of it so far; threads add to it. ``failure`` is a model error because of which chunks stay as they are."""
 
     drafts: list[Draft] = field(default_factory=list)
     usages: list[Usage] = field(default_factory=list)
@@ -58,6 +59,8 @@ def distil(model: Model, request: Request, result: Distilled) -> None:
     drafts = [summarised(found[0])]
     rest = found[1:]
     for start in range(0, len(rest), request.workers):
+        if result.failure or (start and not any(drafts)):
+            break
         batch = rest[start : start + request.workers]
         drafts += in_parallel([lambda entries=entries: summarised(entries) for entries in batch], "summarise")  # type: ignore[misc]
     result.drafts = [draft for draft in drafts if draft]
@@ -68,9 +71,15 @@ def _ask(model: Model, prompt: Prompt, purpose: Purpose, instruction: str, read:
     reply = model.complete(prompt.fork(instruction), purpose)
     result.usages.append(reply.usage)
     try:
-        return read(reply.text)
+        return _read(reply, read)
     except ValueError as error:
         again = f"{instruction}\n\n[#retry]\nYour last answer could not be used: {error}. Answer again in the form asked for."
         reply = model.complete(prompt.fork(again), purpose)
         result.usages.append(reply.usage)
-        return read(reply.text)
+        return _read(reply, read)
+
+
+def _read(reply: Reply, read: Callable[[str], T]) -> T:
+    if reply.cut:
+        raise ValueError("it was cut off at its length limit, write less")
+    return read(reply.text)

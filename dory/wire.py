@@ -27,27 +27,36 @@ _TOO_LONG = re.compile(
 
 CHARACTERS_PER_TOKEN = 4
 """What is assumed where an endpoint does not count; OpenAI's rule of thumb for English."""
+_MOST_TOKENS = 10**9  # what is counted beyond that is no count
 
 
 class Answer:
-    """A streamed answer as its chunks come in. ``finish`` stays empty until the endpoint says why the answer ended."""
+    """An answer as its chunks come in. ``finish`` stays empty until the endpoint says why the answer ended; ``error`` is one that it reports
+    in place of a chunk; ``size`` is in characters.
+    """
 
     def __init__(self) -> None:
         self.finish = ""
+        self.error: object = None
+        self.size = 0
         self.usage: Mapping[str, Any] = {}
         self._content: list[str] = []
         self._reasoning: list[str] = []
 
     def add(self, chunk: object) -> None:
-        """Take in one chunk, as decoded from JSON."""
+        """Take in one chunk of a stream, or a whole answer, as decoded from JSON."""
         choices = _mapping(chunk).get("choices")
         choice = _mapping(choices[0]) if isinstance(choices, list) and choices else {}
-        delta = _mapping(choice.get("delta"))
+        delta = _mapping(choice.get("delta")) or _mapping(choice.get("message"))
+        self.error = _mapping(chunk).get("error") or self.error
         self.finish = _text(choice.get("finish_reason")) or self.finish
         self.usage = _mapping(_mapping(chunk).get("usage")) or self.usage
-        self._content.append(_text(delta.get("content")))
         # DeepSeek and llama.cpp say reasoning_content; OpenRouter, Ollama and newer vLLM say reasoning.
-        self._reasoning.append(_text(delta.get("reasoning_content")) or _text(delta.get("reasoning")))
+        reasoning = _text(delta.get("reasoning_content")) or _text(delta.get("reasoning"))
+        for parts, text in ((self._content, _text(delta.get("content"))), (self._reasoning, reasoning)):
+            if text:  # a stream of nothing must not fill the memory either
+                parts.append(text)
+                self.size += len(text)
 
     def parts(self) -> tuple[str, str]:
         """(text, reasoning), both fit for UTF-8. A ``<think>`` block at the beginning is reasoning; unclosed, it is all there is.
@@ -122,7 +131,7 @@ def requested_pause(headers: Mapping[str, str], now: datetime) -> float | None:
     milliseconds = headers.get("retry-after-ms")
     try:
         seconds = float(milliseconds) / 1000 if milliseconds else _seconds(headers.get("retry-after", ""), now)
-    except ValueError:
+    except (ValueError, OverflowError):  # the latter for a date that no calendar reaches
         return None
     return max(0.0, seconds) if math.isfinite(seconds) else None
 
@@ -144,4 +153,4 @@ def _text(value: object) -> str:
 
 
 def _number(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS else None

@@ -1,5 +1,6 @@
 """Compaction when the model does not help: retries, pauses, and folding without it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from dory import check, context
 from dory.errors import ModelAway, WindowExceeded
 from dory.limits import PAUSE_TURNS
 from dory.records import Prompt
-from tests.compacting import House, Scripted, asked_ids, kinds, originals, summary
+from tests.compacting import House, Scripted, asked_ids, in_parts, kinds, originals, summary
 
 
 def never(prompt: Prompt) -> str:
@@ -134,3 +135,35 @@ def test_a_failed_compaction_that_a_person_asked_for_pauses_nothing(tmp_path: Pa
         house.compaction.start(by_hand=True)
         house.finish()
     assert house.me.state.failures == 0 and house.me.state.paused_until == house.me.state.turn
+
+
+def test_a_model_that_goes_away_is_not_asked_for_every_chunk(tmp_path: Path) -> None:
+    answered: list[str] = []
+
+    def summarise(prompt: Prompt) -> str:
+        answered.append(asked_ids(prompt))
+        return summary("short", 1) if len(answered) == 1 else never(prompt)
+
+    house = House(tmp_path, Scripted(segment=in_parts(1), summarise=summarise), workers=2)
+    house.hear(40, 100)
+    house.compact()
+    assert len(answered) == 3, "one alone, and one batch"
+    assert "1 compacted, 2 heard" in kinds(house.me.context.entries), "what came before it went is of use"
+
+
+def test_a_model_that_cannot_summarise_is_not_asked_for_every_chunk(tmp_path: Path) -> None:
+    house = House(tmp_path, Scripted(segment=in_parts(1), summarise=lambda prompt: "They talked."), workers=3)
+    house.hear(40, 100)
+    house.compact()
+    assert len(house.model.asked) == 1 + 2 * (1 + 3)
+    assert house.me.state.failures == 1
+
+
+def test_an_answer_that_was_cut_is_no_answer_to_a_compaction(tmp_path: Path) -> None:
+    house = House(tmp_path, Scripted())
+    complete = house.model.complete
+    house.model.complete = lambda prompt, purpose: replace(complete(prompt, purpose), cut=True)  # type: ignore[method-assign]
+    house.hear(29)
+    house.compact()
+    assert "cut off at its length limit" in house.model.asked[1][1].text
+    assert "cut off at its length limit" in house.me.state.last_compaction

@@ -1,14 +1,17 @@
 """The endpoint against a real server over loopback: what an answer holds, and what is sent for it."""
 
+import json
 import socket
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dory import wire
-from dory.errors import ModelRefused
+from dory.errors import ModelAway, ModelError, ModelRefused
+from dory.llm import ANSWER_LIMIT
 from dory.standin.provider import Fault
 from dory.standin.server import Server
 from dory.work import in_parallel
@@ -152,9 +155,82 @@ def test_any_text_survives_the_wire(serving: Server, caller: Caller, text: str) 
     assert caller.ask().text == wire.encodable(text)
 
 
-def test_a_very_large_answer_arrives_whole(server: Server) -> None:
-    server.faults.append(Fault(text="fish " * 1_000_000))
-    assert len(Caller(server.base_url).ask().text) == 5_000_000
+def test_the_largest_answer_arrives_whole_and_a_larger_one_is_refused(server: Server) -> None:
+    server.faults.extend(
+        [Fault(text="f" * ANSWER_LIMIT), Fault(text="f" * ANSWER_LIMIT, reasoning="i"), Fault(text="", reasoning="🐟" * 5_000_000)]
+    )
+    caller = Caller(server.base_url)
+    assert len(caller.ask().text) == ANSWER_LIMIT
+    for _ in range(2):
+        with pytest.raises(ModelRefused, match=r"more than 1,000,000 characters and was not read on: set --max-tokens$"):
+            caller.ask()
+    assert not caller.logged
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "data: " + json.dumps(piece(content="and so on " * 1000)) + "\n\n",
+        "data: " + json.dumps(piece(reasoning_content="and so on " * 1000)) + "\n\n",
+        "x" * 100_000,
+        "data: " + "[" * 100_000,
+    ],
+    ids=["text", "reasoning", "a line", "a line of data"],
+)
+def test_an_answer_without_an_end_is_not_read_on(server: Server, raw: str) -> None:
+    server.faults.append(Fault(raw=raw, endless=True))
+    with pytest.raises(ModelError, match=r"was not read on|sent broken data"):
+        Caller(server.base_url, retries=0).ask()
+
+
+@pytest.mark.parametrize("fault", [Fault(raw=": still here\n\n"), Fault(status=503, body=" ")], ids=["comments", "the words of an error"])
+def test_what_drips_in_for_ever_is_left_after_ten_times_the_timeout(server: Server, fault: Fault) -> None:
+    server.faults.append(replace(fault, endless=True, pause=0.05))
+    with pytest.raises(ModelAway, match="did not come to an end with its answer"):
+        Caller(server.base_url, timeout=0.1).ask()
+
+
+def test_the_words_of_an_error_are_read_as_far_as_they_matter(server: Server) -> None:
+    server.faults.append(Fault(status=503, body="it never stops " * 1000, endless=True))
+    with pytest.raises(ModelAway, match="answered with error 503: it never stops"):
+        Caller(server.base_url, retries=0).ask()
+
+
+def test_an_endpoint_that_does_not_stream_is_understood(server: Server) -> None:
+    server.faults.extend([Fault(whole=True), Fault(whole=True, text="cut o", finish="length"), Fault(whole=True, text="", reasoning="hm")])
+    caller = Caller(server.base_url, retries=0)
+    replies = [caller.ask() for _ in range(3)]
+    assert [(reply.text, reply.reasoning, reply.cut) for reply in replies] == [
+        (ANSWER, "a turn is wanted", False),
+        ("cut o", "", True),
+        ("", "hm", False),
+    ]
+    assert replies[0].usage.completion == wire.tokens(ANSWER + "a turn is wanted")
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b'{\n "error": {"message": "no such fish", "code": 402}\n}', "top it up"),
+        (b'{"error": "overloaded"}', "overloaded"),
+        (b'{"choices": [', "broken data"),
+        (b'{"choices": []}', "broke off"),
+        (b'"yes"', "broke off"),
+        (b" {" + b" " * 9_000_000, "broken data"),
+        (b'{"a":' * 100_000, "broken data"),
+    ],
+)
+def test_an_answer_in_one_piece_may_be_no_answer(body: bytes, words: str) -> None:
+    with Scripted(http(200, body)) as scripted, pytest.raises(ModelError, match=words):
+        Caller(scripted.base_url, retries=0).ask()
+
+
+def test_lines_that_are_no_data_are_passed_over() -> None:
+    odd = b": comment\n\nevent: message\nid: 7\nretry: 10\nhello\n\xff\xfe\x00\n{no: json}\ndata\ndata:\ndata:   \n"
+    whole = stream(piece("stop", content="hi"))
+    body = whole.partition(b"\r\n\r\n")[2].replace(b"data: [DONE]", b"data:[DONE]\r\n\r\ndata: {")
+    with Scripted(http(200, odd + body.replace(b'data: {"', b'data:{"') + odd, "text/event-stream")) as scripted:
+        assert Caller(scripted.base_url, retries=0).ask().text == "hi"
 
 
 def test_chunks_of_unknown_shape_are_passed_over() -> None:

@@ -44,6 +44,7 @@ def test_cached_tokens_are_read_wherever_an_endpoint_puts_them(usage: dict[str, 
 def test_what_an_endpoint_does_not_count_is_counted_by_length() -> None:
     assert wire.counts({}, "x" * 9, "y" * 4) == (3, None, 1)
     assert wire.counts({"prompt_tokens": -1, "completion_tokens": True}, "", "y") == (0, None, 1)
+    assert wire.counts({"prompt_tokens": 10**400, "prompt_cache_hit_tokens": 10**10}, "x", "y") == (1, None, 1)
 
 
 @pytest.mark.parametrize("body", FULL)
@@ -95,12 +96,30 @@ def test_an_option_is_dropped_only_when_it_is_complained_about() -> None:
     assert wire.without_complaint({"max_tokens": 9}, "stream_options is unknown") is None
 
 
+FAR = {"retry-after": "Thu, 01 Jan 99999999999999999999 00:00:00 GMT"}
+
+
 def test_a_pause_may_be_given_as_a_date() -> None:
     now = clock.utc().replace(microsecond=0)
     assert wire.requested_pause({"retry-after": format_datetime(now + timedelta(seconds=90), usegmt=True)}, now) == 90
     assert wire.requested_pause({"retry-after": "Mon, 01 Jan 2024 00:00:00 -0000"}, now) == 0
 
 
-@pytest.mark.parametrize("headers", [{}, {"retry-after": ""}, {"retry-after": "soon"}, {"retry-after": "nan"}, {"retry-after-ms": "x"}])
+@pytest.mark.parametrize("headers", [{}, {"retry-after": ""}, {"retry-after": "soon"}, {"retry-after": "nan"}, {"retry-after-ms": "x"}, FAR])
 def test_a_pause_that_cannot_be_read_is_none(headers: dict[str, str]) -> None:
     assert wire.requested_pause(headers, clock.utc()) is None
+
+
+def test_an_answer_is_as_long_as_its_text_and_its_reasoning() -> None:
+    answer = wire.Answer()
+    for delta in ({"content": "four"}, {"reasoning": "hm"}, {"content": ""}, {"content": 5}):
+        answer.add({"choices": [{"delta": delta}]})
+    assert answer.size == 6 and answer.parts() == ("four", "hm")
+
+
+def test_an_error_in_place_of_a_chunk_is_kept() -> None:
+    answer = wire.Answer()
+    answer.add({"choices": [], "error": None})
+    assert not answer.error
+    answer.add({"error": {"message": "no"}})
+    assert wire.words(answer.error) == "no"

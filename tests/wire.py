@@ -68,9 +68,8 @@ class _Script(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self.server.headers.append({name.lower(): value for name, value in self.headers.items()})
         self.server.bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-        self.wfile.write(self.server.answers[0])
-        if len(self.server.answers) > 1:
-            self.server.answers.pop(0)
+        answers = self.server.answers
+        self.wfile.write(answers.pop(0) if len(answers) > 1 else answers[0])
 
     def log_message(self, format: str, *args: object) -> None:
         """Print nothing."""

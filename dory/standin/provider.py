@@ -5,6 +5,7 @@ Tokens are counted by rule of thumb. What a prompt has in common with the beginn
 
 import hashlib
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -23,7 +24,8 @@ _PIECES = 8
 class Fault:
     """What goes wrong with one completion; the fields combine. The middle is half way through the pieces of a stream.
 
-    ``close`` drops the connection ``before`` the answer or in its ``middle``, or ends the answer ``early`` as if it were whole.
+    ``close`` drops the connection ``before`` the answer or in its ``middle``, or ends the answer ``early`` as if it were whole. An ``endless``
+    one does not get beyond its middle, or the body of its ``status``: that comes again after each ``pause``, until the client leaves.
     """
 
     delay: float = 0.0  # seconds of silence before the answer
@@ -31,10 +33,13 @@ class Fault:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: str = ""
     text: str | None = None  # answer this and do not ask the model
+    reasoning: str = ""  # and think this before
     finish: str = ""  # end for this reason
     pause: float = 0.0  # seconds of silence in the middle
     raw: str = ""  # bytes sent in the middle, as Latin-1
     close: Literal["", "before", "middle", "early"] = ""
+    endless: bool = False
+    whole: bool = False  # answer in one piece even though a stream is asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +60,7 @@ class Cache:
 
     def request(self, prompt: Prompt) -> Request:
         """Count a prompt against those before it, and remember it."""
-        named = _PURPOSE.findall(prompt.messages[-1].content)
-        return Request(prompt.messages, named[-1] if named else "turn", wire.tokens(prompt.text), self._cached(prompt.text))
+        return Request(prompt.messages, purpose(prompt), wire.tokens(prompt.text), self._cached(prompt.text))
 
     def _cached(self, text: str) -> int:
         size, hits, beginning = BLOCK * wire.CHARACTERS_PER_TOKEN, 0, hashlib.sha256()
@@ -65,6 +69,12 @@ class Cache:
             hits += beginning.digest() in self._known
             self._known.add(beginning.digest())
         return hits * BLOCK
+
+
+def purpose(prompt: Prompt) -> Purpose:
+    """What a prompt is for, as its last message says."""
+    named: list[Purpose] = _PURPOSE.findall(prompt.messages[-1].content)
+    return named[-1] if named else "turn"
 
 
 def messages(asked: object) -> tuple[Message, ...]:
@@ -89,6 +99,18 @@ def usage(request: Request, answer: str) -> dict[str, Any]:
         "prompt_cache_hit_tokens": request.cached,
         "prompt_cache_miss_tokens": request.prompt - request.cached,
     }
+
+
+def whole(model: str, text: str, reasoning: str, finish: str, usage: dict[str, Any]) -> dict[str, Any]:
+    """An answer in one piece."""
+    message = {"role": "assistant", "content": text, **({"reasoning_content": reasoning} if reasoning else {})}
+    choice = {"index": 0, "message": message, "finish_reason": finish}
+    return {**envelope("chat.completion", model, [choice]), "usage": usage}
+
+
+def envelope(kind: str, model: str, choices: list[dict[str, Any]]) -> dict[str, Any]:
+    """What stands around an answer, or around a piece of one."""
+    return {"id": "chatcmpl-dory", "object": kind, "created": int(time.time()), "model": model, "choices": choices}
 
 
 def pieces(text: str, reasoning: str) -> list[dict[str, str]]:

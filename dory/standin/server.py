@@ -5,14 +5,13 @@
     POST /faults                 a JSON list of faults, for other processes; each completion that comes in takes one off the queue
 
 A completion that a fault refuses reaches neither the model nor the cache. Connections are not kept open, so whoever closes the server leaves
-nobody talking to it; a silence that a fault asked for ends then, too.
+nobody talking to it; silences, and answers without an end, stop then, too.
 """
 
 import contextlib
 import json
 import threading
-import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
@@ -24,7 +23,9 @@ from dory.standin.provider import Fault, Request
 
 
 class Server(ThreadingHTTPServer):
-    """Serves ``model`` inside a ``with`` block, on ``port`` or any free one. ``latency`` in seconds is waited before every answer."""
+    """Serves ``model`` inside a ``with`` block, on ``port`` or any free one; ``latency`` in seconds is waited before every answer. A fault is
+    in ``faults`` for one completion, in ``lasting`` for all of a purpose. ``arrived`` counts all, ``requests`` keeps those not refused.
+    """
 
     request_queue_size = 128  # with the default of 5 the fan-out of a compaction would wait a second for its connections
 
@@ -33,6 +34,8 @@ class Server(ThreadingHTTPServer):
         self.model = model
         self.latency = latency
         self.faults: deque[Fault] = deque()
+        self.lasting: dict[Purpose, Fault] = {}
+        self.arrived: Counter[Purpose] = Counter()
         self.requests: list[Request] = []
         self._cache = provider.Cache()
         self._lock = threading.Lock()
@@ -54,10 +57,11 @@ class Server(ThreadingHTTPServer):
         self._thread.join()
         self.server_close()
 
-    def next_fault(self) -> Fault:
+    def next_fault(self, purpose: Purpose) -> Fault:
         """The fault that the completion coming in now has to suffer; mostly one without effect."""
         with self._lock:
-            return self.faults.popleft() if self.faults else Fault()
+            self.arrived[purpose] += 1
+            return self.faults.popleft() if self.faults else self.lasting.get(purpose, Fault())
 
     def received(self, prompt: Prompt) -> Request:
         """Count a prompt and keep the request."""
@@ -110,16 +114,17 @@ class _Handler(BaseHTTPRequestHandler):
         return self._send_json(200, {"queued": len(asked)})
 
     def _complete(self, asked: Any) -> None:
-        server, fault = self.server, self.server.next_fault()
+        server = self.server
         try:
             prompt = Prompt(provider.messages(asked))
         except ValueError as error:
             return self._refuse(400, str(error))
+        fault = server.next_fault(provider.purpose(prompt))
         if not server.waited(server.latency + fault.delay) or fault.close == "before":
             self.close_connection = True
             return None
         if fault.status:
-            return self._send(fault.status, {"Content-Type": "application/json", **fault.headers}, fault.body.encode())
+            return self._fail(fault)
         request = server.received(prompt)
         try:
             text, reasoning, finish = self._answer(prompt, request.purpose, fault)
@@ -127,16 +132,14 @@ class _Handler(BaseHTTPRequestHandler):
             code = "context_length_exceeded" if isinstance(error, WindowExceeded) else None
             return self._refuse(503 if isinstance(error, ModelAway) else 400, str(error), code)
         usage = provider.usage(request, text + reasoning)
-        if asked.get("stream"):
+        if asked.get("stream") and not fault.whole:
             told = (asked.get("stream_options") or {}).get("include_usage")
             return self._stream(provider.pieces(text, reasoning), finish, usage if told else None, fault)
-        message = {"role": "assistant", "content": text, **({"reasoning_content": reasoning} if reasoning else {})}
-        choice = {"index": 0, "message": message, "finish_reason": finish}
-        return self._send_json(200, {**self._envelope("chat.completion"), "choices": [choice], "usage": usage})
+        return self._send_json(200, provider.whole(server.model.name, text, reasoning, finish, usage))
 
     def _answer(self, prompt: Prompt, purpose: Purpose, fault: Fault) -> tuple[str, str, str]:
         if fault.text is not None:
-            return fault.text, "", fault.finish or "stop"
+            return fault.text, fault.reasoning, fault.finish or "stop"
         reply = self.server.model.complete(prompt, purpose)
         return reply.text, reply.reasoning, fault.finish or ("length" if reply.cut else "stop")
 
@@ -146,6 +149,8 @@ class _Handler(BaseHTTPRequestHandler):
         for piece in pieces[:middle]:
             self._event([{"index": 0, "delta": piece, "finish_reason": None}])
         self._chunk(fault.raw.encode("latin-1"))
+        while fault.endless and self.server.waited(fault.pause):
+            self._chunk(fault.raw.encode("latin-1"))
         if not self.server.waited(fault.pause) or fault.close == "middle":
             return
         if fault.close != "early":
@@ -157,12 +162,18 @@ class _Handler(BaseHTTPRequestHandler):
             self._chunk(b"data: [DONE]\n\n")
         self.wfile.write(b"0\r\n\r\n")
 
-    def _event(self, choices: list[dict[str, Any]], **more: Any) -> None:
-        event = {**self._envelope("chat.completion.chunk"), "choices": choices, **more}
-        self._chunk(f"data: {json.dumps(event)}\n\n".encode())
+    def _fail(self, fault: Fault) -> None:
+        headers = {"Content-Type": "application/json", **fault.headers}
+        if fault.endless:
+            self._head(fault.status, {**headers, "Transfer-Encoding": "chunked"})
+            while self.server.waited(fault.pause):
+                self._chunk(fault.body.encode())
+        else:
+            self._send(fault.status, headers, fault.body.encode())
 
-    def _envelope(self, kind: str) -> dict[str, Any]:
-        return {"id": "chatcmpl-dory", "object": kind, "created": int(time.time()), "model": self.server.model.name}
+    def _event(self, choices: list[dict[str, Any]], **more: Any) -> None:
+        event = provider.envelope("chat.completion.chunk", self.server.model.name, choices)
+        self._chunk(f"data: {json.dumps({**event, **more})}\n\n".encode())
 
     def _refuse(self, status: int, message: str, code: str | None = None) -> None:
         kind = "invalid_request_error" if status < 500 else "server_error"

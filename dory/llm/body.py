@@ -1,0 +1,92 @@
+"""The body of a response: where it ends at the latest, and what it holds.
+
+Whatever an endpoint sends, it takes neither all the memory nor for ever: the page behind an error is read as far as it may say something, one
+line has a greatest length, and a body that does not come to its end in time is broken off.
+"""
+
+import itertools
+import json
+import time
+from collections.abc import Iterable, Iterator
+from typing import cast
+
+import httpx2
+
+ERROR_LIMIT = 65_536
+"""Bytes of a body that explains an error; the rest of it is not read."""
+LINE_LIMIT = 8_000_000
+"""Bytes of one line of a stream, or of an answer that comes in one piece."""
+
+
+class Unending(httpx2.ReadError):
+    """A body had not ended in time."""
+
+
+class Bounded(httpx2.SyncByteStream):
+    """The bytes of ``response``, for so many ``seconds`` from now on."""
+
+    def __init__(self, response: httpx2.Response, seconds: float) -> None:
+        self._stream, self._failed = cast(httpx2.SyncByteStream, response.stream), not response.is_success
+        self._deadline = time.monotonic() + seconds
+
+    def __iter__(self) -> Iterator[bytes]:
+        size = 0
+        for piece in self._stream:
+            yield piece
+            size += len(piece)
+            if self._failed and size > ERROR_LIMIT:
+                return
+            if time.monotonic() > self._deadline:
+                raise Unending("the body did not end in time")
+
+    def close(self) -> None:
+        """Let the connection go."""
+        self._stream.close()
+
+
+def chunks(body: Iterable[bytes]) -> Iterator[object]:
+    """What a body holds, decoded from JSON: the chunks of a stream or, where an endpoint does not stream, the one answer.
+
+    Of a stream only the ``data:`` lines count; comments that keep the connection alive, names of events and garbage are passed over. Raises
+    ``ValueError`` for data that is no JSON in UTF-8, and for a line of more than ``LINE_LIMIT`` bytes.
+    """
+    lines = _lines(body)
+    first = next((line for line in lines if line), b"")
+    if first.startswith(b"{"):
+        whole = bytearray(first)
+        for line in lines:
+            whole += line
+            _bound(whole)
+        yield _decoded(whole)
+        return
+    for line in itertools.chain([first], lines):
+        data = line.removeprefix(b"data:").strip() if line.startswith(b"data:") else b""
+        if data.startswith(b"[DONE]"):
+            return
+        if data:
+            yield _decoded(data)
+
+
+def _lines(body: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines of a body without white space at their ends; the last need not be ended."""
+    line = bytearray()
+    for piece in body:
+        end, *others = piece.split(b"\n")
+        line += end
+        _bound(line)
+        for other in others:
+            yield bytes(line).strip()
+            line = bytearray(other)
+    yield bytes(line).strip()
+
+
+def _bound(data: bytearray) -> None:
+    if len(data) > LINE_LIMIT:
+        raise ValueError(f"more than {LINE_LIMIT} bytes in one piece")
+
+
+def _decoded(data: bytes | bytearray) -> object:
+    try:
+        return json.loads(data.decode())
+    except RecursionError as error:
+        raise ValueError("brackets within brackets without an end") from error
