@@ -5,18 +5,18 @@ beside it, so people's commands are answered while one is under way.
 """
 
 import os
-import signal
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
-from dory import cli, config, files, identity, refs, roster, toolline, usage
+from dory import cli, config, locks, refs, toolline, usage
 from dory.act import Hands
 from dory.clock import minute, utc
 from dory.commands import CoreCommands
 from dory.compact import Compaction
 from dory.config import Config
-from dory.errors import Busy, DoryError
+from dory.errors import DoryError
 from dory.faculty import Faculties
 from dory.identity import Identity
 from dory.inbox import Inbox
@@ -24,15 +24,18 @@ from dory.life import line
 from dory.limits import TURN_LIMIT, result_limit
 from dory.prompt import PromptBuilder
 from dory.records import Model, Reply
+from dory.repair import repair, strange_links
+from dory.stop import Stop
 from dory.thought import POLL, Thought
 from dory.tools import CoreTools
+from dory.trouble import survive
 
 
 class Agent:
     """One identity, awake in this process."""
 
-    def __init__(self, me: Identity, settings: Config, model: Model, verbose: bool) -> None:
-        self.me, self.settings, self.stopping, self.last_turn = me, settings, False, time.monotonic()
+    def __init__(self, me: Identity, settings: Config, model: Model, verbose: bool, stop: Stop) -> None:
+        self.me, self.settings, self.stop, self.last_turn = me, settings, stop, time.monotonic()
         self.faculties = Faculties([CoreTools(me, settings)], self.report)
         self.prompts = PromptBuilder(me, settings, self.faculties)
         meter = usage.Meter(me.folder / "usage.jsonl", me.now, self.say if verbose else None)
@@ -45,8 +48,10 @@ class Agent:
 
     def run(self) -> None:
         """Live until told to stop."""
+        for text in strange_links(self.me):
+            self.report(text)
         self.hands.report_interruption()
-        while not self.stopping:
+        while not self.stop.asked:
             news = self.inbox.drain()
             self.compaction.step()
             self.faculties.step()
@@ -57,6 +62,8 @@ class Agent:
 
     def turn(self) -> None:
         """One prompt, one response, and what it does."""
+        for text in repair(self.me):
+            self.report(text)
         self.compaction.make_room(self.inbox.serve)
         reply = self.thought.ask(self.prompts.build(), self.compaction)
         if reply:
@@ -93,36 +100,36 @@ class Agent:
         time.sleep(POLL)
 
     def report(self, text: str) -> None:
-        """A faculty failed: the person and the agent are told."""
+        """Something is wrong: the person and the agent are told."""
         self.say(text)
         self.me.notice(text)
 
     def say(self, text: str) -> None:
         """One line for the person at this terminal."""
-        print(f"{self.me.name}: {refs.one_line(text, 1000)}", file=sys.stderr, flush=True)
+        cli.tell(self.me.name, text)
 
-    def stop(self, *_: object) -> None:
-        """Ctrl-C or SIGTERM: end after the running step; the second time at once, which loses nothing either."""
-        if self.stopping:
-            os._exit(130)
-        self.stopping = True
-        self.say("stopping after this step; Ctrl-C again stops at once")
+    def announce(self, text: str) -> None:
+        """One line for the person at this terminal and, if the disk takes it, for those in the rooms."""
+        self.say(text)
+        with suppress(DoryError, OSError):
+            self.inbox.post(text)
 
 
 def live(home: Path, hash: str, settings: Config, verbose: bool) -> None:
-    """Hold the identity's lock and live. Raises ``Busy`` when another process holds it."""
-    lock = home / "agents" / hash / "lock"
-    with files.held(lock) as mine:
-        if not mine:
-            raise Busy(f"{hash} runs already, as process {files.holder(lock)}: talk to it with 'python chat.py', or stop it first")
+    """Hold the identity's lock and live until told to stop. Raises ``Busy`` when another process holds it."""
+
+    def wake(why: str) -> Agent:
         me = Identity(home, hash, utc)
-        me.begin()
-        agent = Agent(me, settings, cli.model(settings, lambda text: agent.say(text)), verbose)
-        for name in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(name, agent.stop)
-        print(cli.greeting(me, settings), flush=True)
-        agent.run()
-        print(f"{me.name} sleeps; 'python agent.py {hash[:8]}' wakes it", flush=True)
+        me.begin(why)
+        return Agent(me, settings, cli.model(settings, lambda text: cli.tell(me.name, text)), verbose, stop)
+
+    with locks.held(home / "agents" / hash):
+        stop = Stop()
+        stop.listen()
+        agent = wake("You were resumed.")
+        cli.show(cli.greeting(agent.me, settings))
+        survive(agent, wake, stop)
+        cli.show(f"{agent.me.name} sleeps; 'python agent.py {hash[:8]}' wakes it")
 
 
 def main() -> int:
@@ -130,17 +137,11 @@ def main() -> int:
     options = cli.parser().parse_args()
     home = cli.home(options.home, os.environ)
     try:
-        if options.list:
-            print(cli.listing(home))
-            return 0
-        settings = cli.settings(options, home)
-        if options.settings:
-            print(cli.settings_listing(settings))
-            return 0
-        hash = roster.find(home, options.identity) if options.identity is not None else identity.boot(home, settings.name, settings.room, utc)
-        live(home, hash, settings, options.verbose)
+        if not cli.answered(options, home):
+            settings = cli.settings(options, home)
+            live(home, cli.resident(options, home, settings), settings, options.verbose)
     except (DoryError, OSError) as error:
-        print(f"agent.py: {refs.one_line(str(error), 1000)}", file=sys.stderr)
+        cli.tell("agent.py", str(error))
         return 2
     return 0
 

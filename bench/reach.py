@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dory import context, files, refs
+from dory import context, refs
 from dory.blobs import Blobs
 from dory.context import Entry
 from dory.errors import BlobError
-from dory.rooms import HEADING, Rooms
+from dory.rooms import Rooms, laid_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +61,9 @@ def found(entries: Sequence[Entry], blobs: Blobs) -> dict[int, tuple[str, int]]:
 
 
 def _said(rooms: Rooms, room: str) -> Iterator[Piece]:
-    content, start = files.read_from(rooms.path(room), 0), len(HEADING) + 1
     for line in rooms.read(room, 0):
         if line.kind == "USER":
-            yield Piece("heard", content[start : line.end].decode().removesuffix("\n"))
-        start = line.end
+            yield Piece("heard", f"[{line.kind}:{line.name} {line.at}] {laid_out(line.text)}")
 
 
 def _done(life: Path, blobs: Blobs) -> Iterator[Piece]:

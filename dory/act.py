@@ -12,7 +12,7 @@ from dory import refs
 from dory.errors import DoryError, ToolError
 from dory.faculty import Outcome, Tool
 from dory.identity import Identity
-from dory.limits import result_limit
+from dory.limits import CALL_LIMIT, result_limit
 from dory.opening import add_opened
 from dory.records import Call
 from dory.state import Running
@@ -34,6 +34,9 @@ class Hands:
     def parse(self, text: str, cut: bool = False) -> list[Call]:
         """The calls in a response. One that was ``cut`` at its length limit may end in half a call: the last one is not run."""
         calls = parse(text, self._tools)
+        if len(calls) > CALL_LIMIT:
+            told = f"a response may have {CALL_LIMIT} tool lines, this one had {len(calls)}: those from here on were not run"
+            calls = [*calls[:CALL_LIMIT], Call("RESPONSE", error=told)]
         if cut:
             told = "your response was cut off at its length limit here: nothing was done; write less before it, or say it in parts"
             last = calls.pop() if calls else Call("RESPONSE")

@@ -41,6 +41,10 @@ class Blobs:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
+    def open(self) -> None:
+        """Make the folder, for the first blob. Later one that is gone is an error, and not a reason to begin an empty one."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+
     def stash(self, body: str, *, kind: str, gist: str, at: datetime, parent: str | None = None) -> str:
         """Store ``body`` and return its hash; durable when this returns. The same content stored again is the same blob."""
         fields = f"{_VERSION}\nkind: {kind}\nat: {clock.exact(at)}\ngist: {json.dumps(refs.one_line(gist), ensure_ascii=False)}\n"
@@ -89,9 +93,9 @@ class Blobs:
 
     def _create(self, path: Path, content: bytes) -> None:
         if not path.parent.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(exist_ok=True)
             files.sync_folder(self.folder)
-        files.replace(path, content)
+        files.replace(path, content, self.folder)
 
 
 def _read(hash: str, content: bytes) -> Blob:

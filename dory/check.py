@@ -5,15 +5,17 @@ reference; and the promise itself: from the live context every entry there ever 
 """
 
 import hashlib
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from dory import context, files, life, refs, roster, state
+from dory import context, files, life, locks, refs, roster, state
 from dory.blobs import KINDS, Blobs
 from dory.context import Entry
 from dory.errors import BlobError, DoryError, FormatError
 from dory.limits import MEMORY_LIMIT
 from dory.rooms import Rooms, is_id
+from dory.texts import MEMORY, SEGMENT, SUMMARISE
 
 
 def problems(home: Path) -> Iterator[str]:
@@ -58,14 +60,15 @@ def _identity(home: Path, folder: Path, blobs: Blobs) -> Iterator[str]:
         record, entries = _as_committed(folder)
         blobs.get(folder.name)
         life.Life(folder / "LIFE.md", 0)
-        memory = (folder / "MEMORY.md").read_bytes().decode("utf-8")
-    except (DoryError, OSError, UnicodeDecodeError) as error:
+    except (DoryError, OSError) as error:
         yield str(error)
         return
-    if len(memory) > MEMORY_LIMIT:
-        yield f"MEMORY.md has {len(memory)} characters, it may have {MEMORY_LIMIT}"
-    if files.size(folder / "LIFE.md") < record.life_bytes:
+    yield from _texts(folder)
+    log = (folder / "LIFE.md").read_bytes()[: record.life_bytes]
+    if len(log) < record.life_bytes:
         yield f"LIFE.md is shorter than the {record.life_bytes} bytes that state.json knows of"
+    elif record.life_check not in (None, zlib.crc32(log + record.life_lines.encode())):
+        yield "LIFE.md is damaged: its content does not match the checksum in state.json"
     for room, at in record.rooms.items():
         if at.read > Rooms(home / "chats").size(room):
             yield f"it has read {at.read} bytes of chats/{room}.md, which is shorter"
@@ -74,6 +77,17 @@ def _identity(home: Path, folder: Path, blobs: Blobs) -> Iterator[str]:
             yield f"subs/{link.name} is no subscription: it must be named after a room, such as dev.md"
     yield from _references(folder, record, entries, blobs)
     yield from _coverage(entries, 1, record.next_id - 1, blobs, set())
+
+
+def _texts(folder: Path) -> Iterator[str]:
+    for name in (MEMORY, SEGMENT, SUMMARISE):
+        try:
+            text = files.read_from(folder / name, 0).decode("utf-8")
+        except UnicodeDecodeError as error:
+            yield f"{name} is no text ({error})"
+            continue
+        if name == MEMORY and len(text) > MEMORY_LIMIT:
+            yield f"{name} has {len(text)} characters, it may have {MEMORY_LIMIT}"
 
 
 def _as_committed(folder: Path) -> tuple[state.State, list[Entry]]:
@@ -85,9 +99,9 @@ def _as_committed(folder: Path) -> tuple[state.State, list[Entry]]:
             if path.exists():
                 content = path.read_bytes()[: record.context_bytes]
                 epoch, text = context.read_epoch(content)
-                if epoch == record.epoch and len(content) == record.context_bytes:
+                if epoch == record.epoch and record.names(content):
                     return record, context.parse(text)
-        if files.holder(folder / "lock") is None and attempt:
+        if locks.holder(folder) is None and attempt:
             break
     raise FormatError("context.md is not the one that state.json describes")
 

@@ -2,13 +2,16 @@
 
 import argparse
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from dory import config, roster, texts
-from dory.clock import minute
+from dory import config, detached, refs, roster, texts
+from dory.boot import boot
+from dory.clock import minute, utc
 from dory.config import Config
 from dory.errors import ConfigError
 from dory.flags import Parser
@@ -23,6 +26,8 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("identity", nargs="?", metavar="HASH", help="resume this identity; 4 or more digits of it will do")
     made.add_argument("--home", type=Path, help="the folder with agents/, chats/ and blobs/ (default: the program's own, or DORY_HOME)")
     made.add_argument("--verbose", action="store_true", help="print what happens, and what each model call cost")
+    made.add_argument("--detach", action="store_true", help="live in the background; closing the terminal does not end it")
+    made.add_argument("--stop", action="store_true", help="end the agent HASH, wherever it runs, after its step")
     made.add_argument("--list", action="store_true", help="show every identity and end")
     made.add_argument("--settings", action="store_true", help="show every setting with its value here and end")
     group = made.add_argument_group("settings (also in dory.yaml and as DORY_… in the environment)")
@@ -55,6 +60,57 @@ def model(current: Config, log: Callable[[str], None]) -> Model:
     from dory.llm import Endpoint
 
     return Endpoint(current, log)
+
+
+def tell(name: str, text: str) -> None:
+    """One line for the person at this terminal, if it is still there: an agent outlives it."""
+    with suppress(OSError):
+        print(f"{name}: {refs.one_line(text, 1000)}", file=sys.stderr, flush=True)
+
+
+def show(text: str) -> None:
+    """What was asked for, to the same terminal."""
+    with suppress(OSError):
+        print(text, flush=True)
+
+
+def answered(options: argparse.Namespace, folder: Path) -> bool:
+    """Do what needs no agent in this process; False when there is nothing of the kind to do. Raises ``DoryError``."""
+    if options.list:
+        show(listing(folder))
+    elif options.settings:
+        show(settings_listing(settings(options, folder)))
+    elif options.stop:
+        show(stop(options, folder))
+    elif options.detach:
+        show(detach(options, folder))
+    else:
+        return False
+    return True
+
+
+def stop(options: argparse.Namespace, folder: Path) -> str:
+    """End an agent that runs somewhere else; what to tell the person."""
+    if options.identity is None:
+        raise ConfigError("--stop needs the agent's hash: 'python agent.py --list' shows who runs")
+    hash = roster.find(folder, options.identity)
+    pid = detached.stop(folder / "agents" / hash)
+    return f"{hash[:8]} (process {pid}) has ended" if pid else f"{hash[:8]} does not run"
+
+
+def resident(options: argparse.Namespace, folder: Path, current: Config) -> str:
+    """The identity that is meant, booted if none is named. Raises ``IdentityError``."""
+    return boot(folder, current.name, current.room, utc) if options.identity is None else roster.find(folder, options.identity)
+
+
+def detach(options: argparse.Namespace, folder: Path) -> str:
+    """Start an agent behind the terminal; what to tell the person. Raises ``DoryError`` when it does not wake."""
+    hash = resident(options, folder, settings(options, folder))
+    flags = [f"--{one.name.replace('_', '-')}={value}" for one in fields(Config) if (value := getattr(options, one.name)) is not None]
+    kept = [flag for flag in flags if not flag.startswith(("--room=", "--name="))] + ["--verbose"] * options.verbose
+    pid = detached.start(HOUSE / "agent.py", folder / "agents" / hash, ["--home", str(folder), *kept])
+    log = folder / "agents" / hash / detached.LOG
+    return f"{hash} lives in the background as process {pid} and writes to {log}\nend it: python agent.py --stop {hash[:8]}"
 
 
 def greeting(me: Identity, current: Config) -> str:

@@ -1,4 +1,4 @@
-"""THE way this house touches the disk: atomic replacement, locked appends, tails, torn ends, process locks.
+"""THE way this house touches the disk: atomic replacement, locked appends, tails, torn ends.
 
 Durability: when ``replace`` or ``append`` returns, the bytes have been handed to the disk with fsync, and so has the directory entry of a new
 file. A crash leaves the old content or the new, never a mixture; an append that was cut off is told from a whole one by its missing newline.
@@ -10,50 +10,63 @@ import os
 import secrets
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
 def sync_folder(folder: Path) -> None:
     """Make created, renamed and removed names in ``folder`` durable."""
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
+    with _opened(folder) as fd:
         os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
-def replace(path: Path, content: bytes) -> None:
-    """Write ``content`` as the whole of ``path``, atomically and durably. The folder must exist."""
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        replace_in(folder, path.name, content)
-    finally:
-        os.close(folder)
+def replace(path: Path, content: bytes, drafts: Path | None = None) -> None:
+    """Write ``content`` as the whole of ``path``, atomically and durably. The folder must exist.
+
+    The draft of it is made in the same folder, or in ``drafts`` on the same file system, where ``sweep`` will find what a kill leaves.
+    """
+    with _opened(path.parent) as folder, _opened(drafts or path.parent) as beside:
+        replace_in(folder, path.name, content, beside)
 
 
-def replace_in(folder: int, name: str, content: bytes) -> None:
+def replace_in(folder: int, name: str, content: bytes, drafts: int | None = None) -> None:
     """``replace`` for a file of the open directory ``folder``: no path is walked, so no symlink can lead elsewhere."""
+    drafts = folder if drafts is None else drafts
     temporary = f".{secrets.token_hex(8)}.tmp"
-    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666, dir_fd=folder)
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666, dir_fd=drafts)
     try:
         try:
             _write_all(fd, content)
             os.fsync(fd)
         finally:
             os.close(fd)
-        os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+        os.rename(temporary, name, src_dir_fd=drafts, dst_dir_fd=folder)
     except BaseException:
-        os.unlink(temporary, dir_fd=folder)
+        os.unlink(temporary, dir_fd=drafts)
         raise
     os.fsync(folder)
 
 
-def write_at(path: Path, offset: int, content: bytes) -> None:
-    """Make ``path`` end with ``content`` at ``offset``, cutting off what a crash left behind it. One writer only."""
+def sweep(folder: Path, age: float = 0.0) -> None:
+    """Remove the drafts that killed writers left in ``folder``; those younger than ``age`` seconds may belong to one that still lives."""
+    for draft in folder.glob(f".{'[0-9a-f]' * 16}.tmp"):
+        with suppress(FileNotFoundError):  # its writer has just finished, or somebody else sweeps too
+            if time.time() - draft.lstat().st_mtime >= age:
+                draft.unlink()
+
+
+def write_at(path: Path, offset: int, content: bytes) -> bytes:
+    """Make ``path`` end with ``content`` at ``offset``. One writer only.
+
+    What stands there and is not the beginning of ``content`` was written by somebody else: it is moved to ``<name>.torn`` and returned.
+    """
     fresh = not path.exists()
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT, 0o666)
+    fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
+        foreign = os.pread(fd, max(0, os.fstat(fd).st_size - offset), offset)
+        foreign = b"" if content.startswith(foreign) else foreign.removeprefix(content)
+        if foreign:
+            _set_aside(path, foreign)
         os.ftruncate(fd, offset)
         _write_all(fd, content, offset)
         os.fsync(fd)
@@ -61,21 +74,30 @@ def write_at(path: Path, offset: int, content: bytes) -> None:
         os.close(fd)
     if fresh:
         sync_folder(path.parent)
+    return foreign
 
 
-def append(path: Path, content: bytes, heading: bytes = b"") -> bytes:
+def append(path: Path, content: bytes, heading: bytes = b"", goes_on: bytes = b"", on_torn: bytes = b"") -> bytes:
     """Append whole lines under the file's lock; any number of processes may do so. A new file gets ``heading`` first.
 
-    A torn end (bytes after the last newline, left by a writer that died) is moved to ``<name>.torn`` first and returned.
+    A torn end (see ``whole``), left by a writer that died, is moved to ``<name>.torn`` first and returned; the lines ``on_torn`` then stand
+    before ``content``. When the disk refuses, the file is as it was. Writers that know of no lock may append whole lines, too.
     """
     fresh = not path.exists()
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)
-        torn = _cut_torn_end(path, fd)
+        torn = _resting_torn_end(fd, goes_on)
+        if torn:
+            _set_aside(path, torn)
+            os.ftruncate(fd, os.fstat(fd).st_size - len(torn))
         size = os.fstat(fd).st_size
-        _write_all(fd, content if size else heading + content)
-        os.fsync(fd)
+        try:
+            _write_all(fd, (b"" if size else heading) + (on_torn if torn else b"") + content)
+            os.fsync(fd)
+        except OSError:
+            os.ftruncate(fd, size)
+            raise
     finally:
         os.close(fd)
     if fresh:
@@ -92,6 +114,24 @@ def read_from(path: Path, offset: int, limit: int = -1) -> bytes:
             return file.read(limit)
     except FileNotFoundError:
         return b""
+
+
+def whole(content: bytes, goes_on: bytes = b"") -> int:
+    """How many bytes of ``content`` are whole: up to the last newline. Behind a line that ends with ``goes_on`` another one has to follow."""
+    end = content.rfind(b"\n") + 1
+    while goes_on and content.endswith(goes_on + b"\n", 0, end):
+        end = content.rfind(b"\n", 0, end - 1) + 1
+    return end
+
+
+def whole_end(path: Path, goes_on: bytes = b"") -> int:
+    """The size of ``path`` without a torn end: the next ``append`` will not cut what stands before. Missing file: 0."""
+    try:
+        with open(path, "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH)
+            return os.fstat(file.fileno()).st_size - len(_torn_end(file.fileno(), goes_on))
+    except FileNotFoundError:
+        return 0
 
 
 def size(path: Path) -> int:
@@ -115,43 +155,12 @@ def tail(path: Path, lines: int) -> list[bytes]:
 
 
 @contextmanager
-def held(path: Path) -> Iterator[bool]:
-    """Hold ``path`` as this process's lock; yields False when another process holds it. The kernel frees it however the holder dies."""
-    fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+def _opened(folder: Path) -> Iterator[int]:
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        mine = _taken(fd)
-        if mine:
-            os.ftruncate(fd, 0)
-            os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
-        yield mine
+        yield fd
     finally:
         os.close(fd)
-
-
-def holder(path: Path) -> int | None:
-    """The pid of the process that holds the lock ``path``; None when it is free."""
-    try:
-        with open(path, "rb") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
-                pid = file.read(20).strip()
-                return int(pid) if pid.isdigit() else 0
-            return None
-    except FileNotFoundError:
-        return None
-
-
-def _taken(fd: int) -> bool:
-    """Try for a fifth of a second: whoever asks for the ``holder`` has the lock for a moment, too."""
-    for _ in range(20):
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            time.sleep(0.01)
-        else:
-            return True
-    return False
 
 
 def _write_all(fd: int, content: bytes, offset: int | None = None) -> None:
@@ -163,19 +172,28 @@ def _write_all(fd: int, content: bytes, offset: int | None = None) -> None:
         view = view[os.write(fd, view) :]
 
 
-def _cut_torn_end(path: Path, fd: int) -> bytes:
-    end = os.fstat(fd).st_size
-    start = end
-    torn = b""
-    while start and b"\n" not in torn:
+def _resting_torn_end(fd: int, goes_on: bytes) -> bytes:
+    """The torn end of ``fd`` once it has not grown for a while: a writer that knows of no lock may be in the middle of its line."""
+    size = -1
+    while (torn := _torn_end(fd, goes_on)) and size != os.fstat(fd).st_size:
+        size = os.fstat(fd).st_size
+        time.sleep(0.1)
+    return torn
+
+
+def _torn_end(fd: int, goes_on: bytes) -> bytes:
+    start = os.fstat(fd).st_size
+    found = b""
+    while start and not whole(found, goes_on):
         step = min(4096, start)
         start -= step
-        torn = os.pread(fd, step, start) + torn
-    torn = torn[torn.rfind(b"\n") + 1 :]
-    if torn:
-        with open(path.with_name(f"{path.name}.torn"), "ab") as aside:
-            aside.write(torn + b"\n")
-            aside.flush()
-            os.fsync(aside.fileno())
-        os.ftruncate(fd, end - len(torn))
-    return torn
+        found = os.pread(fd, step, start) + found
+    return found[whole(found, goes_on) :]
+
+
+def _set_aside(path: Path, content: bytes) -> None:
+    """Nothing that somebody wrote is thrown away: it goes to the end of ``<name>.torn``."""
+    with open(path.with_name(f"{path.name}.torn"), "ab") as aside:
+        aside.write(content.removesuffix(b"\n") + b"\n")
+        aside.flush()
+        os.fsync(aside.fileno())

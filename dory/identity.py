@@ -10,7 +10,7 @@ Only the loop's thread may call anything here that writes.
 """
 
 import os
-import shutil
+import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -21,35 +21,11 @@ from dory.clock import Clock, minute
 from dory.context import Context, Entry
 from dory.errors import FormatError
 from dory.records import Event
-from dory.rooms import Rooms, check_id, clean_name, is_id
-from dory.texts import template
+from dory.rooms import LINKED, Rooms, is_id
+from dory.texts import MEMORY, template
 
-MEMORY, SEGMENT, SUMMARISE = "MEMORY.md", "SEGMENT.md", "SUMMARISE.md"
+LIVE_DRAFT = 3600.0  # seconds: another agent may be writing a younger one
 LIFE_KEPT = 64  # lines kept in memory; at least as many as any prompt shows
-_CHATS = Path("../../../chats")  # the rooms as seen from subs/: relative, so that a home can be moved
-
-
-def boot(home: Path, name: str, room: str, now: Clock) -> str:
-    """Make a new identity that is subscribed to ``room`` and return its hash. It is there as a whole or not at all."""
-    check_id(room)
-    soul = template(home, "SOUL.md")
-    hash = Blobs(home / "blobs").stash(soul, kind="soul", gist=soul.partition("\n")[0], at=now())
-    rooms = Rooms(home / "chats")
-    rooms.open(room)
-    draft = home / "agents" / f".{hash}.boot"
-    shutil.rmtree(draft, ignore_errors=True)
-    (draft / "subs").mkdir(parents=True)
-    (draft / "subs" / f"{room}.md").symlink_to(_CHATS / f"{room}.md")
-    (draft / "workspace").mkdir()
-    heading = context.heading(0)
-    for file, content in ((MEMORY, ""), ("LIFE.md", life.HEADING), ("context.md", heading)):
-        files.replace(draft / file, content.encode())
-    fresh = state.State(name=f"{clean_name(name)[:55]}-{hash[:8]}", context_bytes=len(heading), life_bytes=len(life.HEADING))
-    fresh.rooms[room] = state.RoomState(rooms.unanswered(room), rooms.size(room))
-    state.save(draft / "state.json", fresh)
-    os.rename(draft, home / "agents" / hash)
-    files.sync_folder(home / "agents")
-    return hash
 
 
 class Identity:
@@ -64,12 +40,18 @@ class Identity:
         self.state = state.load(self.folder / "state.json")
         self.life = life.Life(self.folder / "LIFE.md", LIFE_KEPT)
         self.listeners: list[Callable[[Event], None]] = []
+        self.damage: list[str] = []
+        """What somebody else has done to its files, for ``repair`` to tell."""
         self._entries: list[Entry] = []
         self._events: list[Event] = []
         self._untold: list[Event] = []
         self._settled = False
+        files.sweep(self.folder)
+        files.sweep(home / "blobs", LIVE_DRAFT)
         self._settle()
         self.life = life.Life(self.folder / "LIFE.md", LIFE_KEPT)
+        if self.state.life_tail not in (None, self.life.check()):
+            self.damage.append("the newest lines of LIFE.md are not those that were written there: somebody else has changed them")
         self.context = Context(self._load_context())
 
     @property
@@ -92,13 +74,13 @@ class Identity:
 
     def join(self, room: str) -> None:
         """Subscribe, beginning with what nobody has answered yet. The room is made if it is new."""
-        self.rooms.open(room)
+        self.rooms.open(room, self.now())
         known = self.state.rooms.get(room, state.RoomState())
         self.state.rooms[room] = state.RoomState(max(known.read, self.rooms.unanswered(room)), self.rooms.size(room))
         self.commit()  # before the link: after a kill in between, a room left earlier would go on from there, with its old commands
         link = self.folder / "subs" / f"{room}.md"
         if not link.is_symlink():
-            link.symlink_to(_CHATS / link.name)
+            link.symlink_to(LINKED / link.name)
             files.sync_folder(link.parent)
 
     def leave(self, room: str) -> None:
@@ -119,10 +101,10 @@ class Identity:
             known[name] = self.blobs.stash(body, kind="text", gist=gist, at=self.now())
         return refs.reference(known[name], gist)
 
-    def begin(self) -> None:
+    def begin(self, why: str = "You were resumed.") -> None:
         """A new epoch for the boot or the resume, told to the agent."""
         booted = f"You were booted. You are in the room {', '.join(self.subscriptions())}."
-        self.notice("You were resumed. What was said in your rooms meanwhile follows." if self.state.epoch else booted)
+        self.notice(f"{why} What was said in your rooms meanwhile follows." if self.state.epoch else booted)
         self.new_epoch()
 
     def wake(self, entry: int) -> None:
@@ -152,7 +134,7 @@ class Identity:
         self._settle()
         added = context.render(self._entries).encode("utf-8")
         files.write_at(self.folder / "context.md", self.state.context_bytes, added)
-        self._record(self.state.context_bytes + len(added), self.state.epoch)
+        self._record(self.state.context_bytes + len(added), zlib.crc32(added, self.state.context_check or 0), self.state.epoch)
 
     def new_epoch(self) -> None:
         """Commit a context that was changed anywhere. The next prompt need not extend the one before."""
@@ -160,12 +142,20 @@ class Identity:
         epoch = self.state.epoch + 1
         content = (context.heading(epoch) + context.render(self.context)).encode("utf-8")
         files.replace(self.folder / "context.next.md", content)
-        self._record(len(content), epoch)
+        self._record(len(content), zlib.crc32(content), epoch)
 
-    def _record(self, context_bytes: int, epoch: int) -> None:
-        lines = "".join(map(life.line, self._events))
-        written = self.state.life_bytes + len(self.state.life_lines.encode())
-        after = replace(self.state, context_bytes=context_bytes, epoch=epoch, life_bytes=written, life_lines=lines)
+    def _record(self, context_bytes: int, context_check: int, epoch: int) -> None:
+        before, lines = self.state, "".join(map(life.line, self._events))
+        after = replace(
+            before,
+            context_bytes=context_bytes,
+            context_check=context_check,
+            epoch=epoch,
+            life_bytes=before.life_bytes + len(before.life_lines.encode()),
+            life_lines=lines,
+            life_check=None if before.life_check is None else zlib.crc32(lines.encode(), before.life_check),
+            life_tail=self.life.check(lines),
+        )
         state.save(self.folder / "state.json", after)
         self.state, self._settled = after, False
         self._untold += self._events
@@ -177,24 +167,33 @@ class Identity:
         """Complete what ``state.json`` names already: the epoch's file, the end of LIFE, whoever listens."""
         if not self._settled:
             beside = self.folder / "context.next.md"
-            if beside.exists() and context.read_epoch(beside.read_bytes())[0] == self.state.epoch:
+            if beside.exists() and self._committed(beside.read_bytes()):
                 os.rename(beside, self.folder / "context.md")
                 files.sync_folder(self.folder)
-            self.life.write(self.state.life_bytes, self.state.life_lines)
+            foreign = self.life.write(self.state.life_bytes, self.state.life_lines)
             self.life.remember(self.state.life_lines)
             self._settled = True
+            if foreign:
+                self.damage.append(f"somebody else had written {len(foreign)} bytes into LIFE.md: they are in LIFE.md.torn now")
         while self._untold:
             event = self._untold.pop(0)
             for listener in self.listeners:
                 listener(event)
 
+    def _committed(self, content: bytes) -> bool:
+        """Whether ``state.json`` names ``content`` as the context."""
+        return self.state.names(content) and context.read_epoch(content)[0] == self.state.epoch
+
     def _load_context(self) -> list[Entry]:
-        path = self.folder / "context.md"
+        path, size = self.folder / "context.md", self.state.context_bytes
         try:
-            content = path.read_bytes()[: self.state.context_bytes]
+            content = path.read_bytes()
         except FileNotFoundError:
             raise FormatError(f"{path} is missing: put it back from a backup, or boot a new agent") from None
-        epoch, text = context.read_epoch(content)
-        if epoch != self.state.epoch or len(content) < self.state.context_bytes:
-            raise FormatError(f"{path} is not the one that state.json describes: put both back from the same backup")
+        _, text = context.read_epoch(content[:size])
+        if not self._committed(content[:size]):
+            raise FormatError(f"{path} is damaged, or not the one that state.json describes: put both back from the same backup")
+        if content[size:]:
+            self.log("recovered", f"{len(content) - size} bytes at the end of context.md that were not committed; they are in context.md.torn")
+            files.append(path.with_name("context.md.torn"), content[size:] + b"\n")
         return context.parse(text)

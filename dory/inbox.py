@@ -2,20 +2,21 @@
 
 Each room has two offsets on disk: how far its lines were handed to the agent, and how far its commands were answered. Commands run ahead,
 because they are answered at once, also while a model call is under way. Both move in the same commit as what they caused, so no line is
-lost or heard twice and no command has its effect twice.
+lost or heard twice and no command has its effect twice. The answer to a command stands in the commit of its effect until it is in the room.
 """
 
 import difflib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from dory import clock, refs, rooms
-from dory.errors import DoryError
+from dory.errors import DoryError, FormatError
 from dory.faculty import Command
 from dory.identity import Identity
 from dory.limits import EXCHANGE_LIMIT, RESULT_LIMIT
 from dory.records import Line
-from dory.state import RoomState
+from dory.state import Owed, RoomState
 
 _COMMAND = re.compile(r"/(\S*)\s*(.*)", re.DOTALL)
 
@@ -28,6 +29,7 @@ class Inbox:
         self._identity, self._limit = identity, limit
         self._commands = {command.name: command for command in commands}
         self._log = log
+        self._refused: dict[str, str] = {}
 
     def drain(self) -> bool:
         """Hand over everything new; returns whether there was anything to hear. Commands on the way are answered."""
@@ -39,25 +41,31 @@ class Inbox:
 
     def serve(self) -> None:
         """Answer the commands that have come in; leave all other lines for ``drain``."""
+        self._pay()
         for room in self._identity.subscriptions():
-            at = self._at(room)
-            if self._identity.rooms.size(room) <= at.commands:
-                continue
-            for line in self._identity.rooms.read(room, at.commands):
-                at.commands = line.end
-                if line.kind == "USER" and (found := _COMMAND.fullmatch(line.text.strip())):
-                    self._answer(room, found[1], found[2].strip())
+            with self._refusal(room):
+                self._serve(room)
 
     def post(self, text: str) -> None:
         """Say something to the people in every room that the agent is in."""
         for room in self._identity.subscriptions():
             self._identity.rooms.say(room, "NOTICE", self._identity.name, text, self._identity.now())
 
-    def _take(self, room: str) -> bool:
+    def _serve(self, room: str) -> None:
         at = self._at(room)
-        if self._identity.rooms.size(room) <= at.read:
-            return False
-        lines = self._identity.rooms.read(room, at.read)
+        if self._identity.rooms.size(room) <= at.commands:
+            return
+        for line in self._identity.rooms.read(room, at.commands):
+            at.commands = line.end
+            if line.kind == "USER" and (found := _COMMAND.fullmatch(line.text.strip())):
+                self._answer(room, found[1], found[2].strip())
+
+    def _take(self, room: str) -> bool:
+        lines: Sequence[Line] = ()
+        with self._refusal(room):
+            at = self._at(room)
+            if self._identity.rooms.size(room) > at.read:
+                lines = self._identity.rooms.read(room, at.read)
         for number, line in enumerate(lines):
             at.read = line.end
             if line.kind == "STRAY":
@@ -65,6 +73,17 @@ class Inbox:
             else:
                 self._hear(line, at)
         return bool(lines)
+
+    @contextmanager
+    def _refusal(self, room: str) -> Iterator[None]:
+        """A room whose file is of a version not known here is left unheard, and the person and the agent are told once; the others go on."""
+        try:
+            yield
+        except FormatError as error:
+            if self._refused.get(room) != str(error):
+                self._refused[room] = str(error)
+                self._log(str(error))
+                self._identity.notice(str(error))
 
     def _at(self, room: str) -> RoomState:
         """Where the room was left. A symlink that somebody else made, or a crash left, begins like any newcomer, and so does a room whose
@@ -108,6 +127,8 @@ class Inbox:
 
     def _answer(self, room: str, name: str, argument: str) -> None:
         command = self._commands.get(name)
+        unsure = f"/{name} was being done when the process ended: look whether it had its effect, and repeat it if not"
+        owed = self._identity.state.owed = Owed(room, unsure, self._identity.rooms.end(room))  # counts if the command itself commits
         try:
             if command:
                 answer = command.run(argument)
@@ -116,5 +137,15 @@ class Inbox:
                 answer = f"there is no /{name}" + (f"; did you mean /{near[0]}?" if near else "") + " (/help lists the commands)"
         except DoryError as error:
             answer = str(error)
+        owed.text = answer
         self._identity.commit()
-        self._identity.rooms.say(room, "NOTICE", self._identity.name, answer, self._identity.now())
+        self._pay(fresh=True)
+
+    def _pay(self, fresh: bool = False) -> None:
+        """Put the answer that is still owed into its room, unless it got there before a kill."""
+        owed, me = self._identity.state.owed, self._identity
+        if owed:
+            later = () if fresh else me.rooms.read(owed.room, owed.mark)
+            if not any(line.name == me.name and rooms.laid_out(line.text) == rooms.laid_out(owed.text) for line in later):
+                me.rooms.say(owed.room, "NOTICE", me.name, owed.text, me.now())
+            me.state.owed = None

@@ -9,6 +9,7 @@ tells has happened and is on disk. ``state.json`` names the byte up to which LIF
 after a crash ``write`` is simply repeated: the same bytes at the same place.
 """
 
+import zlib
 from collections import deque
 from pathlib import Path
 
@@ -43,11 +44,20 @@ class Life:
         whole = [raw.decode("utf-8", "replace") for raw in files.tail(path, keep + 1) if not raw.startswith(b"[dory-life")]
         self._newest = deque(whole[-keep:], maxlen=keep)
 
-    def write(self, offset: int, lines: str) -> None:
-        """Make the log end with ``lines`` at byte ``offset``. Raises ``FormatError`` when it is shorter than that."""
+    def write(self, offset: int, lines: str) -> bytes:
+        """Make the log end with ``lines`` at byte ``offset``. Raises ``FormatError`` when it is shorter than that.
+
+        Returns what somebody else had written there, which stands in ``LIFE.md.torn`` now.
+        """
         if files.size(self.path) < offset:
             raise FormatError(f"{self.path} is shorter than the {offset} bytes that state.json knows of: put it back from a backup")
-        files.write_at(self.path, offset, lines.encode("utf-8"))
+        return files.write_at(self.path, offset, lines.encode("utf-8"))
+
+    def check(self, lines: str = "") -> int:
+        """CRC-32 of the newest lines as they are once ``lines`` have been added."""
+        newest = deque(self._newest, self._newest.maxlen)
+        newest.extend(lines.splitlines())
+        return zlib.crc32("\n".join(newest).encode())
 
     def remember(self, lines: str) -> None:
         """Take ``lines`` into the tail that the prompt shows."""

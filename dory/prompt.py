@@ -9,9 +9,10 @@ from dory import context, refs, texts
 from dory.config import Config
 from dory.context import Entry
 from dory.faculty import Faculties
-from dory.identity import SEGMENT, SUMMARISE, Identity
+from dory.identity import Identity
 from dory.limits import EXCHANGE_LIMIT, LIFE_SHOWN, MEMORY_LIMIT, PIN_TURNS, TURN_LIMIT, result_limit
 from dory.records import Message, Prompt
+from dory.texts import SEGMENT, SUMMARISE
 
 
 class PromptBuilder:

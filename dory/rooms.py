@@ -6,8 +6,10 @@
         Further lines of a message are indented by four spaces, so none can pass for a tag.
     [NOTICE:dory-1a2b3c4d 2026-11-21T07:38:09Z] what the harness itself says: answers to commands, trouble with the model
 
-A message is one locked append. The heading is written with a room's first message; a file without it is read as version 1, so that
-a shell script may begin a room. Agents read USER and AGENT lines; NOTICE lines are for people. Whoever writes a line without a tag is told so.
+A message is one locked append. A line that another one of the same message follows ends with a space and a tab, which stand at no line's end
+otherwise: so a message that was cut off between two lines is known for what it is, and nobody hears half of it. The heading is written with a
+room's first message; a file without it is read as version 1, so that a shell script may begin a room. Agents read USER and AGENT lines; NOTICE
+lines are for people. Whoever writes a line without a tag is told so.
 """
 
 import re
@@ -21,9 +23,12 @@ from dory.records import Line
 
 KINDS = ("USER", "AGENT", "NOTICE")
 HEADING = "[dory-room 1]"
+LINKED = Path("../../../chats")
+"""The folder of the rooms as seen from an identity's ``subs/``: relative, so that a home can be moved."""
 _ID = re.compile(r"[a-z0-9_-]{1,64}")
 _TAG = re.compile(r"\[(USER|AGENT|NOTICE):([^\s\[\]◱◲]{1,64}) ([0-9A-Za-z:.+-]{1,40})\] ?(.*)", re.DOTALL)
 _INDENT = "    "
+_GOES_ON = b" \t"
 _RECENT = 65536
 
 
@@ -55,20 +60,19 @@ class Rooms:
         """The room's file, whether it exists or not."""
         return self.folder / f"{check_id(room)}.md"
 
-    def exists(self, room: str) -> bool:
-        """Whether anything was ever said in the room, or somebody entered it."""
-        return self.path(room).exists()
-
-    def open(self, room: str) -> None:
+    def open(self, room: str, at: datetime) -> None:
         """Make sure that the room's file is there and ends with a whole line: what is said next begins at its ``size``."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        files.append(self.path(room), b"", f"{HEADING}\n".encode())
+        self._append(room, b"", at)
 
     def say(self, room: str, kind: str, name: str, text: str, at: datetime) -> None:
         """Append one message; it is durable when this returns. Empty lines at its ends are dropped."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        line = f"[{kind}:{clean_name(name)} {clock.second(at)}] {laid_out(text)}\n"
-        files.append(self.path(room), line.encode("utf-8", "replace"), f"{HEADING}\n".encode())
+        self._append(room, _line(kind, name, text, at), at)
+
+    def end(self, room: str) -> int:
+        """The byte behind the last whole line: whatever is said from now on stands behind it, also if a torn end is cut off first."""
+        return files.whole_end(self.path(room), _GOES_ON)
 
     def size(self, room: str) -> int:
         """Bytes in the room's file; 0 when there is none."""
@@ -80,7 +84,7 @@ class Rooms:
         A line that has no tag and belongs to no message comes as a ``Line`` of the kind ``STRAY``, without a name.
         """
         content = files.read_from(self.path(room), offset)
-        return _parse(room, content[: content.rfind(b"\n") + 1], offset)
+        return _parse(room, content[: files.whole(content, _GOES_ON)], offset)
 
     def recent(self, room: str, count: int) -> list[Line]:
         """The newest messages, at most ``count``, looked for in the last 64 KiB: a room of years is not read to show some lines."""
@@ -94,6 +98,10 @@ class Rooms:
         answered = [number for number, line in enumerate(lines, 1) if line.kind == "AGENT"]
         return ends[max([*answered, len(lines) - 20, 0])]
 
+    def _append(self, room: str, content: bytes, at: datetime) -> None:
+        torn = f"a message was cut off in the middle when its writer died; what there was of it is in chats/{room}.md.torn"
+        files.append(self.path(room), content, f"{HEADING}\n".encode(), _GOES_ON, _line("NOTICE", "harness", torn, at))
+
     def _recent(self, room: str) -> int:
         start = max(0, self.size(room) - _RECENT)
         if start:  # on to the next line's start: from the middle of one, quoted text could pass for a tag
@@ -106,11 +114,16 @@ def laid_out(text: str) -> str:
     return f"\n{_INDENT}".join(line.rstrip() for line in text.strip().splitlines())
 
 
+def _line(kind: str, name: str, text: str, at: datetime) -> bytes:
+    message = f"[{kind}:{clean_name(name)} {clock.second(at)}] {laid_out(text)}".encode("utf-8", "replace")
+    return message.replace(b"\n", _GOES_ON + b"\n") + b"\n"
+
+
 def _parse(room: str, content: bytes, offset: int) -> list[Line]:
     lines: list[Line] = []
     end = offset
     for raw in content.splitlines(keepends=True):
-        text = raw.decode("utf-8", "replace").rstrip("\r\n")
+        text = raw.rstrip(b"\r\n").removesuffix(_GOES_ON).decode("utf-8", "replace")
         end += len(raw)
         tag = _TAG.fullmatch(text)
         if tag:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
-from dory import files, state
+from dory import files, locks, state
 from dory.blobs import Blobs
 from dory.errors import DoryError, IdentityError
 
@@ -76,7 +76,7 @@ def _soul_line(home: Path, hash: str) -> str:
 
 
 def _resident(home: Path, folder: Path) -> Resident:
-    pid = files.holder(folder / "lock")
+    pid = locks.holder(folder)
     record = folder / "state.json"
     try:
         current = state.load(record)

@@ -6,6 +6,7 @@ resume from what stands here.
 """
 
 import json
+import zlib
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,15 @@ class Running:
 
 
 @dataclass(slots=True)
+class Owed:
+    """The answer to a person's command, on its way into a room: there already if the room has it behind byte ``mark``."""
+
+    room: str
+    text: str
+    mark: int
+
+
+@dataclass(slots=True)
 class Opened:
     """An original that UNCOMPACT put back: pinned up to and including turn ``until``, later folded into ``summary``."""
 
@@ -55,9 +65,15 @@ class State:
     epoch: int = 0
     next_id: int = 1
     context_bytes: int = 0
+    context_check: int | None = None
+    """CRC-32 of those bytes. None, here and below: written by an older Dory, not known yet."""
     life_bytes: int = 0
     life_lines: str = ""
     """Lines that belong at ``life_bytes``; whether they got there is not known after a crash."""
+    life_check: int | None = None
+    """CRC-32 of LIFE.md up to the end of those lines."""
+    life_tail: int | None = None
+    """CRC-32 of the newest lines alone, which a resume reads without reading all."""
     awake: bool = False
     """Whether something stands in the context that the model has not answered yet."""
     stuck: bool = False
@@ -73,6 +89,7 @@ class State:
     characters_per_token: float = 4.0
     rooms: dict[str, RoomState] = field(default_factory=dict)
     running: Running | None = None
+    owed: Owed | None = None
     opened: dict[str, Opened] = field(default_factory=dict)
     """By entry id."""
     last_swap: list[int] = field(default_factory=list)
@@ -84,18 +101,25 @@ class State:
     paused_until: int = 0
     """No compaction starts by itself up to and including this turn."""
 
+    def names(self, content: bytes) -> bool:
+        """Whether ``content`` is, byte for byte, the context that this record commits; its epoch stands in it."""
+        return len(content) == self.context_bytes and self.context_check in (None, zlib.crc32(content))
+
 
 def load(path: Path) -> State:
     """Read a state. Raises ``FormatError`` when it is damaged or of a version not known here."""
     try:
         content = json.loads(path.read_bytes())
-        version = content.pop("version")
+        version, check = content.pop("version"), content.pop("check", None)
+        sound = check in (None, _check(content))
     except FileNotFoundError:
         raise FormatError(f"{path} is missing: put it back from a backup, or boot a new agent") from None
     except (ValueError, AttributeError, KeyError, TypeError) as error:
         raise FormatError(f"{path} is damaged ({error}): put it back from a backup") from error
     if version != VERSION:
         raise FormatError(f"{path} is of version {version!r}, this Dory reads {VERSION}: update Dory")
+    if not sound:
+        raise FormatError(f"{path} is damaged (its content does not match its checksum): put it back from a backup")
     try:
         return _typed(content)
     except (TypeError, ValueError, AttributeError) as error:
@@ -104,7 +128,13 @@ def load(path: Path) -> State:
 
 def save(path: Path, state: State) -> None:
     """Replace the record; durable when this returns."""
-    files.replace(path, (json.dumps({"version": VERSION, **asdict(state)}, ensure_ascii=False, indent=1) + "\n").encode())
+    content = asdict(state)
+    record = {"version": VERSION, "check": _check(content), **content}
+    files.replace(path, (json.dumps(record, ensure_ascii=False, indent=1) + "\n").encode())
+
+
+def _check(content: dict[str, Any]) -> int:
+    return zlib.crc32(json.dumps(content).encode())
 
 
 def _typed(content: dict[str, Any]) -> State:
@@ -114,6 +144,7 @@ def _typed(content: dict[str, Any]) -> State:
     content["rooms"] = {room: RoomState(**value) for room, value in content.get("rooms", {}).items()}
     content["opened"] = {entry: Opened(**value) for entry, value in content.get("opened", {}).items()}
     content["running"] = Running(**content["running"]) if content.get("running") else None
+    content["owed"] = Owed(**content["owed"]) if content.get("owed") else None
     state, fresh = State(**content), State()
     for known in fields(State):
         value, usual = getattr(state, known.name), getattr(fresh, known.name)

@@ -2,14 +2,22 @@
 
 from pathlib import Path
 
+from dory.errors import FormatError
+
+MEMORY, SEGMENT, SUMMARISE = "MEMORY.md", "SEGMENT.md", "SUMMARISE.md"
+"""The texts of its own that an agent may edit."""
 HOUSE = Path(__file__).parent.parent
 """The folder that holds the program."""
 
 
 def template(home: Path, name: str) -> str:
-    """A top-level text: the one in ``home`` if there is one, else the program's own."""
+    """A top-level text: the one in ``home`` if there is one, else the program's own. Raises ``FormatError`` when it is no text."""
     own = home / name
-    return (own if own.exists() else HOUSE / name).read_bytes().decode("utf-8", "replace")
+    path = own if own.exists() else HOUSE / name
+    try:
+        return path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{path} is not UTF-8 text ({error}): save it as such, or remove it to use the program's own") from None
 
 
 def prompt(name: str) -> str:

@@ -12,11 +12,12 @@ from dory import walls
 from dory.config import Config
 from dory.errors import ToolError
 from dory.faculty import Faculty, Outcome, Tool
-from dory.identity import MEMORY, Identity
+from dory.identity import Identity
 from dory.limits import MEMORY_LIMIT, result_limit
 from dory.opening import open_original
 from dory.records import Call
 from dory.rooms import check_id, laid_out
+from dory.texts import MEMORY
 
 _RANGE = re.compile(r"(.*\S)\s+(\d{1,9})?-(\d{1,9})?")
 
@@ -33,7 +34,7 @@ class CoreTools(Faculty):
     def tools(self) -> list[Tool]:
         """The seven, in the order in which the prompt lists them."""
         return [
-            Tool("SAY", "SAY <room> <message>", self.say, self._room_size, self._said, quiet=True),
+            Tool("SAY", "SAY <room> <message>", self.say, self._room_end, self._said, quiet=True),
             Tool("READ_FILE", "READ_FILE <path> [from-to]", self.read_file),
             Tool("EDIT_FILE", "EDIT_FILE <path>, then one or more search/replace blocks", self.edit_file, self._digest, self._edited),
             Tool("UNCOMPACT", "UNCOMPACT <hash>", self.uncompact),
@@ -125,12 +126,11 @@ class CoreTools(Faculty):
         except UnicodeDecodeError:
             raise ToolError(f"{path} is not a text file") from None
 
-    def _room_size(self, call: Call) -> str:
+    def _room_end(self, call: Call) -> str:
         room, _ = _message(call)
         if room not in self._identity.subscriptions():
             return ""
-        self._identity.rooms.open(room)
-        return str(self._identity.rooms.size(room))
+        return str(self._identity.rooms.end(room))
 
     def _said(self, call: Call, mark: str) -> bool:
         room, text = _message(call)

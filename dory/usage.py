@@ -1,4 +1,4 @@
-"""usage.jsonl: one line of JSON for every model call of an identity, as the provider counted it. Append-only; ``v`` is the version.
+"""usage.jsonl: one line of JSON, in plain ASCII, for every model call, as the provider counted it. Append-only; ``v`` is the version.
 
 {"v": 1, "at": "2026-11-21T07:38:04Z", "purpose": "turn", "model": "…", "prompt": 5120, "cached": 4864, "completion": 80, "seconds": 1.9}
 """
@@ -22,7 +22,7 @@ class Meter:
     def record(self, usage: Usage) -> None:
         """Append one call. Tokens; ``cached`` is null when the provider does not say; ``seconds`` is rounded to milliseconds."""
         line = {"v": 1, "at": clock.second(self._now()), **asdict(usage), "seconds": round(usage.seconds, 3)}
-        files.append(self._path, (json.dumps(line, ensure_ascii=False) + "\n").encode())
+        files.append(self._path, (json.dumps(line) + "\n").encode())
         if self._tell:
             self._tell(told(usage))
 

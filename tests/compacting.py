@@ -8,11 +8,13 @@ from pathlib import Path
 from agent import Agent
 from dory import context, refs
 from dory.blobs import Blobs
+from dory.boot import boot
 from dory.clock import utc
 from dory.config import Config
 from dory.context import Entry
-from dory.identity import Identity, boot
+from dory.identity import Identity
 from dory.records import Compacted, Prompt, Purpose, Reply, Usage
+from dory.stop import Stop
 
 Rule = Callable[[Prompt], str]
 
@@ -89,7 +91,7 @@ class House:
         """As after a restart."""
         self.me = Identity(self.home, self.hash, utc)
         self.me.begin()
-        self.agent = Agent(self.me, self.config, self.model, verbose=False)
+        self.agent = Agent(self.me, self.config, self.model, verbose=False, stop=Stop())
         self.compaction = self.agent.compaction
 
     def hear(self, count: int, size: int = 200) -> None:
@@ -114,14 +116,14 @@ class House:
     def live(self, until: Callable[[], bool]) -> None:
         """Run the loop in this thread until something holds."""
         deadline = time.monotonic() + 20
-        self.agent.stopping = False
+        self.agent.stop.asked = False
 
         def look() -> None:
             try:
                 while time.monotonic() < deadline and not until():
                     time.sleep(0.01)
             finally:
-                self.agent.stopping = True
+                self.agent.stop.asked = True
 
         watcher = threading.Thread(target=look, daemon=True)
         watcher.start()

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from dory import context, refs
 from dory.act import Hands
+from dory.boot import boot
 from dory.config import Config
 from dory.context import Entry
-from dory.identity import Identity, boot
+from dory.identity import Identity
 from dory.inbox import Inbox
 from dory.tools import CoreTools
 
@@ -91,7 +92,7 @@ class Household:
 
     def said(self, room: str, kind: str = "AGENT") -> list[str]:
         """What was said in a room."""
-        return [line.text for line in self.me.rooms.read(room, 0) if line.kind == kind] if self.me.rooms.exists(room) else []
+        return [line.text for line in self.me.rooms.read(room, 0) if line.kind == kind]
 
     def respond(self, text: str) -> bool:
         """One response, stashed and acted on as a turn does; returns whether another turn must follow."""

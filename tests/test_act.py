@@ -10,7 +10,7 @@ from dory import check, refs
 from dory.act import Hands
 from dory.errors import FormatError
 from dory.faculty import Outcome, Tool
-from dory.limits import RESULT_LIMIT
+from dory.limits import CALL_LIMIT, RESULT_LIMIT
 from dory.state import Running
 from dory.toolline import as_thought
 from tests.household import Household, Killed, bodies, mishap
@@ -154,3 +154,11 @@ def test_what_a_tool_meets_on_the_disk_is_its_error_on_one_line(house: Household
     entry = house.result("DUMP everything")
     assert (entry.kind, entry.about) == ("error", "DUMP everything")
     assert entry.body == str(error).replace("\n", " ")
+
+
+def test_a_response_with_tool_lines_without_end_runs_some_and_says_so(house: Household) -> None:
+    house.respond("\n".join(f"SAY dev {number}" for number in range(CALL_LIMIT * 40)))
+    assert house.said("dev") == [str(number) for number in range(CALL_LIMIT)]
+    assert bodies(house.me.context.entries, "error") == [
+        f"a response may have {CALL_LIMIT} tool lines, this one had {CALL_LIMIT * 40}: those from here on were not run"
+    ]

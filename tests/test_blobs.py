@@ -24,6 +24,7 @@ def test_any_text_comes_back_byte_for_byte(
     tmp_path_factory: pytest.TempPathFactory, body: str, gist: str, kind: str, parent: str | None
 ) -> None:
     blobs = Blobs(tmp_path_factory.getbasetemp() / "blobs")
+    blobs.open()
     hash = blobs.stash(body, kind=kind, gist=gist, at=NOON, parent=parent)
     blob = blobs.get(hash)
     assert blob == Blob(hash, kind, "2026-03-02T12:00:00.000000Z", blob.gist, parent, body)
@@ -55,7 +56,9 @@ def test_the_same_content_is_stored_once_and_the_same_text_at_two_times_twice(tm
 
 
 def test_a_collision_lengthens_the_new_name_and_overwrites_nothing(tmp_path: Path) -> None:
-    short = stash(Blobs(tmp_path / "elsewhere"), "hello")
+    elsewhere = Blobs(tmp_path / "elsewhere")
+    elsewhere.open()
+    short = stash(elsewhere, "hello")
     blobs = Blobs(tmp_path / "blobs")
     blobs.path(short).parent.mkdir(parents=True)
     blobs.path(short).write_bytes(b"other content of the same name")

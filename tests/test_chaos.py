@@ -137,7 +137,7 @@ def spoil_a_blob(home: Path, folder: Path, ledger: Ledger) -> None:
     ("mischief", "finds"),
     [
         (say_again, {"no SAY twice, none lost"}),
-        (answer_again, {"no command had its effect twice"}),
+        (answer_again, {"every command had its effect and its answer once"}),
         (lose_a_line, {"every acknowledged line stands in its room", "every acknowledged line was delivered exactly once"}),
         (lose_what_was_heard, {"every acknowledged line was delivered exactly once"}),
         (forget_a_fact, {"MEMORY and workspace are what the edits made"}),

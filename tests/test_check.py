@@ -1,16 +1,18 @@
 """``clean.py --check`` finds whatever is damaged, names it, and finds nothing in a whole house."""
 
 import hashlib
-import json
 import os
+import zlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dory import check, context, refs
+from dory import check, context, refs, state
 from dory.context import Entry, compacted
 from dory.limits import MEMORY_LIMIT
 from tests.household import Household, household, turns_of_life
@@ -44,12 +46,12 @@ def rewritten(house: Household, entries: Sequence[Entry]) -> None:
     """Put other entries into context.md, as if they had been committed."""
     content = (context.heading(house.me.state.epoch) + context.render(entries)).encode()
     (house.me.folder / "context.md").write_bytes(content)
-    set_state(house, context_bytes=len(content))
+    set_state(house, context_bytes=len(content), context_check=zlib.crc32(content))
 
 
-def set_state(house: Household, **values: object) -> None:
+def set_state(house: Household, **values: Any) -> None:
     path = house.me.folder / "state.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | values))
+    state.save(path, replace(state.load(path), **values))
 
 
 def replaced(path: Path, old: bytes, new: bytes) -> None:
@@ -158,7 +160,7 @@ def lose_an_entry_inside_an_original(house: Household) -> str:
 
 def damage_an_entry(house: Household) -> str:
     replaced(house.me.folder / "context.md", b"[#", b"[?")
-    return "the context has a damaged entry at '[?"
+    return "context.md is not the one that state.json describes"
 
 
 def overfill_memory(house: Household) -> str:
@@ -172,7 +174,7 @@ def spoil_memory(house: Household) -> str:
 
 
 def foreign_state(house: Household) -> str:
-    set_state(house, version=2)
+    replaced(house.me.folder / "state.json", b'"version": 1', b'"version": 2')
     return "state.json is of version 2, this Dory reads 1"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dory import files
+from dory import locks
 from dory.texts import HOUSE
 from tests.household import Household
 
@@ -45,8 +45,7 @@ def test_agreed_it_removes_the_state_and_nothing_else(house: Household, options:
 
 
 def test_it_refuses_while_an_agent_runs_even_if_told_yes(house: Household) -> None:
-    with files.held(house.me.folder / "lock") as mine:
-        assert mine
+    with locks.held(house.me.folder):
         ended = clean(house.home, "--yes")
     assert ended.returncode == 2
     assert (
@@ -64,7 +63,7 @@ def test_what_the_disk_refuses_is_told_in_one_line(house: Household) -> None:
 
 
 def test_the_check_tells_by_its_exit_code_whether_all_is_whole_also_beside_a_running_agent(house: Household) -> None:
-    with files.held(house.me.folder / "lock"):
+    with locks.held(house.me.folder):
         ended = clean(house.home, "--check")
     assert (ended.returncode, ended.stdout) == (0, f"{house.home}: everything is whole\n")
     house.me.blobs.path(house.hash).unlink()

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from dory import cli, files, roster
+from dory import cli, locks, roster
+from dory.boot import boot
 from dory.config import STAND_IN, Config
 from dory.errors import IdentityError
-from dory.identity import boot
 from dory.texts import HOUSE
 from tests.household import Household
 
@@ -51,7 +51,7 @@ def test_the_list_shows_everyone_with_turns_sizes_and_whether_it_runs(house: Hou
     house.respond("SAY dev hello")
     second = boot(house.home, "dory", "dev", house.clock)
     (house.home / "agents" / second / "state.json").write_text("{")
-    with files.held(house.me.folder / "lock"):
+    with locks.held(house.me.folder):
         ended = agent(house.home, "--list")
     assert ended.returncode == 0
     heading, first, damaged = ended.stdout.splitlines()
@@ -100,7 +100,7 @@ def test_four_digits_find_an_identity_and_more_find_one_of_twins(house: Househol
 
 
 def test_an_identity_that_runs_is_not_run_twice(house: Household) -> None:
-    with files.held(house.me.folder / "lock"):
+    with locks.held(house.me.folder):
         told = complaint(agent(house.home, house.hash))
     assert told == f"{house.hash} runs already, as process {os.getpid()}: talk to it with 'python chat.py', or stop it first"
 

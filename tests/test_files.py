@@ -1,14 +1,13 @@
-"""The disk: whole or not at all, torn ends set aside, one holder of a lock. Real files, threads and processes."""
+"""The disk: whole or not at all, torn ends set aside. Real files, threads and processes."""
 
 import errno
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from threading import Event, Thread
+from threading import Thread
 
 import pytest
 from hypothesis import given
@@ -117,46 +116,3 @@ def test_the_tail_reaches_over_several_blocks(tmp_path: Path) -> None:
 def test_a_missing_file_reads_as_empty(tmp_path: Path) -> None:
     assert files.read_from(tmp_path / "none", 5) == b""
     assert files.size(tmp_path / "none") == 0
-    assert files.holder(tmp_path / "none") is None
-
-
-def test_a_lock_has_one_holder_who_is_known_by_pid(tmp_path: Path) -> None:
-    lock = tmp_path / "lock"
-    with files.held(lock) as first, files.held(lock) as second:
-        assert (first, second) == (True, False)
-        assert files.holder(lock) == os.getpid()
-    assert files.holder(lock) is None
-
-
-def test_looking_at_a_free_lock_does_not_make_it_seem_taken(tmp_path: Path) -> None:
-    lock, done = tmp_path / "lock", Event()
-    lock.touch()
-
-    def look() -> None:
-        while not done.is_set():
-            files.holder(lock)
-
-    looker = Thread(target=look)
-    looker.start()
-    try:
-        for _ in range(30):
-            with files.held(lock) as mine:
-                assert mine
-    finally:
-        done.set()
-        looker.join()
-
-
-def test_a_lock_is_free_when_its_holder_was_killed(tmp_path: Path) -> None:
-    lock = tmp_path / "lock"
-    code = (
-        "import sys, time; from pathlib import Path; from dory import files\n"
-        "with files.held(Path(sys.argv[1])):\n  print(flush=True); time.sleep(60)"
-    )
-    with subprocess.Popen([sys.executable, "-c", code, str(lock)], stdout=subprocess.PIPE) as process:
-        assert process.stdout and process.stdout.readline() == b"\n"
-        assert files.holder(lock) == process.pid
-        process.send_signal(signal.SIGKILL)
-    assert files.holder(lock) is None
-    with files.held(lock) as mine:
-        assert mine

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from dory import check, context, roster, state
+from dory.boot import boot
 from dory.errors import BlobError, FormatError, ToolError
-from dory.identity import MEMORY, SEGMENT, Identity, boot
+from dory.identity import Identity
 from dory.records import Event
+from dory.texts import MEMORY, SEGMENT
 from tests.household import Household, Killed, Time, bodies, mishap
 
 
@@ -188,7 +190,7 @@ def test_a_context_of_another_epoch_is_refused(tmp_path: Path) -> None:
     content = (house.me.folder / "context.md").read_bytes()
     house.me.new_epoch()
     (house.me.folder / "context.md").write_bytes(content)
-    with pytest.raises(FormatError, match=r"is not the one that state\.json describes"):
+    with pytest.raises(FormatError, match=r"is damaged, or not the one that state\.json describes"):
         house.restart()
     (house.me.folder / "context.md").unlink()
     with pytest.raises(FormatError, match=r"context\.md is missing: put it back from a backup"):

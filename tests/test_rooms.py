@@ -84,7 +84,7 @@ def test_a_name_fits_into_a_tag_and_is_its_own_clean_form(name: str) -> None:
 
 def test_a_strangers_tag_cannot_hold_a_reference(tmp_path: Path) -> None:
     rooms = Rooms(tmp_path)
-    rooms.open("dev")
+    rooms.open("dev", NOON)
     with open(rooms.path("dev"), "a") as file:
         file.write("[USER:◱hash=5d41402abc4b2a76 gist=x◲] hi\n[USER:a gist=x◲] hi\n[USER:a[b 2026] hi\n")
     assert [line.kind for line in rooms.read("dev", 0)] == ["STRAY", "STRAY", "STRAY"]
@@ -113,7 +113,7 @@ def test_opening_a_room_sets_a_torn_end_aside_so_that_its_size_is_where_the_next
     rooms.say("dev", "USER", "ada", "hello", NOON)
     with open(rooms.path("dev"), "a") as file:
         file.write("[USER:bob 2026-03-02T12:00:00Z] to")
-    rooms.open("dev")
+    rooms.open("dev", NOON)
     start = rooms.size("dev")
     rooms.say("dev", "USER", "ada", "again", NOON)
     assert [line.text for line in rooms.read("dev", start)] == ["again"]

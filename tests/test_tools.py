@@ -11,8 +11,8 @@ from dory import refs
 from dory.blobs import Blobs
 from dory.config import Config
 from dory.context import compacted
-from dory.identity import SEGMENT, SUMMARISE
 from dory.limits import MEMORY_LIMIT, PIN_TURNS
+from dory.texts import SEGMENT, SUMMARISE
 from tests.household import Household, household, texts
 
 
@@ -263,7 +263,7 @@ def test_joining_makes_a_room_and_a_symlink_and_leaving_removes_the_symlink_only
     link = house.me.folder / "subs" / "lab.md"
     assert link.is_symlink() and link.resolve() == house.me.rooms.path("lab").resolve()
     house.respond("LEAVE lab\nLEAVE dev")
-    assert not link.is_symlink() and house.me.rooms.exists("lab") and house.me.subscriptions() == []
+    assert not link.is_symlink() and house.me.rooms.path("lab").exists() and house.me.subscriptions() == []
     assert "you are in none" in house.result("SAY dev x").body
 
 

@@ -13,6 +13,7 @@ from dory.context import Entry
 from dory.records import Call, Line
 from dory.rooms import laid_out
 
+HARNESS = "harness"
 OPENED = "stands in the agent's context again"
 
 
@@ -26,7 +27,7 @@ def kept(home: Home) -> Iterator[str]:
     """Every acknowledged line stands in its room, once and in order."""
     for room in home.rooms:
         promised = [_key(said.kind, said.name, said.text) for said in home.ledger.said if said.room == room]
-        standing = [_key(line.kind, line.name, line.text) for line in home.lines(room) if not _own(home, line)]
+        standing = [_key(line.kind, line.name, line.text) for line in home.lines(room) if not _own(home, line) and line.name != HARNESS]
         if promised != standing:
             yield f"{room} does not hold what was said there: {_difference(promised, standing)}"
 
@@ -101,16 +102,25 @@ def logged(home: Home) -> Iterator[str]:
 
 
 def commanded(home: Home) -> Iterator[str]:
-    """No command had its effect twice, and none in a room that the agent was not in; a kill may cost at most one answer."""
+    """Every command had its effect and its answer once, and none in a room that the agent was not in."""
     asked = Counter(said.room for said in home.ledger.said if said.command and not said.outside)
-    answers = [(room, line.text) for room in home.rooms for line in home.lines(room) if line.kind == "NOTICE"]
+    sure = Counter(said.room for said in home.ledger.said if said.command and said.inside)
+    answers = [(room, line.text) for room in home.rooms for line in home.lines(room) if line.kind == "NOTICE" and _own(home, line)]
     answered = Counter(room for room, _ in answers)
-    if answered - asked or (asked - answered).total() > home.kills:
-        yield f"commands and stray lines by room: {dict(asked)}; answers: {dict(answered)}, after {home.kills} kills"
-    wanted = sum(said.text.startswith("/uncompact") for said in home.ledger.said)
+    if answered - asked or sure - answered:
+        yield f"commands and stray lines by room: {dict(asked)}; answers: {dict(answered)}"
     told, opened = sum(OPENED in text for _, text in answers), home.log.decode().count(" opened ◱")
-    if not told <= opened <= min(wanted, told + home.kills):
-        yield f"{wanted} times /uncompact, {told} times answered, opened {opened} originals"
+    if told != opened:
+        yield f"/uncompact was answered {told} times, and opened {opened} originals"
+
+
+def torn(home: Home) -> Iterator[str]:
+    """Whatever was cut off when a writer died was set aside, and the room was told."""
+    for room in home.rooms:
+        aside = home.folder / "chats" / f"{room}.md.torn"
+        told = sum(line.name == HARNESS for line in home.lines(room))
+        if aside.exists() != bool(told):
+            yield f"{room}: {aside.name} {'is' if aside.exists() else 'is not'} there, and {told} notices tell of it"
 
 
 CHECKS: dict[str, Callable[[Home], Iterator[str]]] = {
@@ -122,7 +132,8 @@ CHECKS: dict[str, Callable[[Home], Iterator[str]]] = {
     "the rooms it is in": entered,
     "told truly what was interrupted": interrupted,
     "LIFE tells everything once and only grows": logged,
-    "no command had its effect twice": commanded,
+    "every command had its effect and its answer once": commanded,
+    "torn lines are set aside and told": torn,
 }
 
 

@@ -111,7 +111,7 @@ class Talk:
 
     def _stray(self, text: str) -> Said:
         """A line without a tag: the agent does not hear it, and tells so once."""
-        self._rooms.open(ROOM)
+        self._rooms.open(ROOM, clock.utc())
         files.append(self._rooms.path(ROOM), f"{text}\n".encode())
         self.ledger.said.append(Said(ROOM, "STRAY", "", text, inside=True, outside=False))
         return self.ledger.said[-1]

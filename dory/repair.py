@@ -1,0 +1,36 @@
+"""What other programs may do to the files of an identity while it lives or sleeps: found, mended where that is safe, and always told.
+
+A file that only this house writes is not mended but refused when it is damaged (``state``, ``context``, ``blobs``): what stands there cannot
+be guessed. Texts that people edit are taken as they are.
+"""
+
+from collections.abc import Iterator
+
+from dory import files
+from dory.identity import Identity
+from dory.rooms import is_id
+from dory.texts import MEMORY, SEGMENT, SUMMARISE
+
+
+def repair(identity: Identity) -> Iterator[str]:
+    """Called at the start and before each turn. One line for each thing that was found."""
+    while identity.damage:
+        yield identity.damage.pop(0)
+    if not (identity.folder / MEMORY).exists():
+        files.replace(identity.folder / MEMORY, b"")
+        yield f"{MEMORY} was gone: it begins empty"
+    for name in (MEMORY, SEGMENT, SUMMARISE):
+        path = identity.folder / name
+        content = files.read_from(path, 0)
+        text = content.decode("utf-8", "replace").encode()
+        if text != content:
+            files.replace(path.with_name(f"{name}.damaged"), content)
+            files.replace(path, text)
+            yield f"{name} held bytes that are no text: they are shown as � now, and the file as it was is {name}.damaged"
+
+
+def strange_links(identity: Identity) -> Iterator[str]:
+    """What lies in ``subs/`` and is no subscription, one line each."""
+    for link in sorted((identity.folder / "subs").iterdir()):
+        if not link.is_symlink() or link.suffix != ".md" or not is_id(link.stem):
+            yield f"subs/{link.name} is no subscription and is not followed: it must be a symlink named after a room, such as dev.md"

@@ -1,0 +1,46 @@
+"""A clock that jumps: forward by years, back before the birth of the agent, or not at all. Order and identities hold."""
+
+from datetime import timedelta
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dory import check, roster
+from dory.boot import boot
+from dory.inbox import Inbox
+from tests.household import NOON, Household, bodies, household
+
+JUMPS = st.lists(st.integers(-(10**9), 10**9), min_size=1, max_size=6)
+
+
+@given(JUMPS)
+def test_whatever_the_clock_does_lines_keep_their_order_and_a_resume_goes_on(jumps: list[int]) -> None:
+    with household() as house:
+        for number, seconds in enumerate(jumps):
+            house.clock.at += timedelta(seconds=seconds)
+            house.hear("dev", "ada", f"line {number}")
+            Inbox(house.me, [], print).drain()
+            house.respond(f"SAY dev answer {number}")
+            house.restart().begin()
+        expected = [f"line {number}" for number in range(len(jumps))]
+        heard = [body.partition("] ")[2] for body in bodies(house.me.context.entries, "heard")]
+        said = [line.partition(" heard dev ada: ")[2] for line in house.me.life.tail(64).splitlines() if " heard " in line]
+        assert heard == expected and said == expected
+        assert house.said("dev") == [f"answer {number}" for number in range(len(jumps))]
+        assert list(check.problems(house.home)) == []
+
+
+def test_a_clock_that_stands_still_or_was_put_back_gives_two_boots_two_identities(tmp_path: Path) -> None:
+    hashes = {boot(tmp_path, "dory", "dev", lambda: NOON) for _ in range(3)}
+    assert len(hashes) == 3
+    assert {folder.name for folder in roster.folders(tmp_path)} == hashes
+    assert list(check.problems(tmp_path)) == []
+
+
+def test_the_same_thing_said_twice_at_one_time_is_heard_twice(tmp_path: Path) -> None:
+    house = Household(tmp_path)
+    for _ in range(2):
+        house.me.rooms.say("dev", "USER", "ada", "hello", NOON)
+    Inbox(house.me, [], print).drain()
+    assert [body.partition("] ")[2] for body in bodies(house.me.context.entries, "heard")] == ["hello", "hello"]
