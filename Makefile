@@ -2,9 +2,11 @@
 PYTHON ?= python3
 BIN := .venv/bin
 KILLS ?= 300
+SEED ?= $(shell date +%s)
+SEED := $(SEED)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test demo bench chaos faults crowd
+.PHONY: run test demo bench chaos fuzz faults crowd
 
 run: .venv/.run  ## set up, boot (or wake) an agent and talk to it in the room dev
 	@$(BIN)/python chat.py dev --boot
@@ -23,6 +25,10 @@ bench: .venv/.run  ## play a real conversation into an agent and account for eve
 
 chaos: .venv/.run  ## kill agents at every point between two writes and check what is left; KILLS=20 for a short run
 	@$(BIN)/python -m bench.chaos --kills $(KILLS)
+
+fuzz: .venv/.test  ## ever new input for every parser and ever new whole lives, for half an hour; SEED=1 for the ones of that seed
+	@echo "seed $(SEED)"
+	@$(BIN)/python -m pytest tests/test_fuzz.py tests/test_life_machine.py --hypothesis-profile=fuzz --hypothesis-seed=$(SEED)
 
 faults: .venv/.run  ## let the model fail in every way at the wire and check that agents get over it and ask it no more than promised
 	@$(BIN)/python -m bench.faults

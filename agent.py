@@ -42,7 +42,7 @@ class Agent:
         self.compaction = Compaction(me, settings, model, self.prompts, self.faculties.on_compacted, meter.record, self.say)
         self.faculties.members.append(CoreCommands(me, settings, self.compaction, lambda: self.faculties))
         self.inbox = Inbox(me, self.faculties.commands(), self.say, result_limit(settings.context_limit))
-        self.hands = Hands(me, self.faculties.tools(), settings.context_limit, config.secrets(settings, os.environ))
+        self.hands = Hands(me, self.faculties.tools(), settings.context_limit)
         self.thought = Thought(me, model, self.inbox, meter.record, self.say)
         me.listeners += [self.faculties.on_event, *([lambda event: self.say(line(event))] if verbose else [])]
 
@@ -106,7 +106,7 @@ class Agent:
 
     def say(self, text: str) -> None:
         """One line for the person at this terminal."""
-        cli.tell(self.me.name, text)
+        cli.tell(self.me.name, self.me.redact(text))
 
     def announce(self, text: str) -> None:
         """One line for the person at this terminal and, if the disk takes it, for those in the rooms."""
@@ -119,9 +119,9 @@ def live(home: Path, hash: str, settings: Config, verbose: bool) -> None:
     """Hold the identity's lock and live until told to stop. Raises ``Busy`` when another process holds it."""
 
     def wake(why: str) -> Agent:
-        me = Identity(home, hash, utc)
+        me = Identity(home, hash, utc, config.secrets(settings, os.environ))
         me.begin(why)
-        return Agent(me, settings, cli.model(settings, lambda text: cli.tell(me.name, text)), verbose, stop)
+        return Agent(me, settings, cli.model(settings, lambda text: cli.tell(me.name, me.redact(text))), verbose, stop)
 
     with locks.held(home / "agents" / hash):
         stop = Stop()

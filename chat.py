@@ -1,48 +1,52 @@
 """Talk to Dory in a room: in a terminal as a person, through a pipe as a script. ``python chat.py --help`` tells how."""
 
+import signal
+
+if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C while the rest is imported ends the process without a traceback
+
 import argparse
 import getpass
 import os
-import signal
 import sys
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
-from types import FrameType
-from typing import NoReturn
 
 from dory.errors import DoryError, ToolError
 from dory.flags import Parser
 from dory.rooms import check_id
 from dory.terminal import pipe
 from dory.terminal.company import company
+from dory.terminal.signals import Signals
 from dory.terminal.visit import Visit
 
 HERE = Path(__file__).resolve().parent
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the chat; 0 if all went well, 1 if nobody answers or listens, 2 if the command line is wrong."""
+    """Run the chat; 0 if all went well, 1 if nobody answers or listens, 2 if the command line is wrong, 128 and more after a signal."""
     given, flags = read_arguments(arguments)
     visit = Visit(given.home, given.room, given.name)
-    for number in (signal.SIGTERM, signal.SIGHUP):  # leave in good order, so that an agent that was booted is stopped
-        signal.signal(number, leave)
+    signals = Signals()
+    by_person = sys.stdin.isatty() and sys.stdout.isatty()  # asked now: a terminal that is closed later is none any more
     try:
-        with company(visit, HERE / "agent.py", flags, complain) if given.boot else nullcontext():
-            if sys.stdin.isatty() and sys.stdout.isatty():
+        with company(visit, HERE / "agent.py", flags, complain, signals) if given.boot else nullcontext():
+            if by_person:
                 from dory.terminal import screen  # its imports cost half a second
 
-                screen.run(visit)
+                screen.run(visit, signals)
             else:
-                pipe.run(visit, sys.stdin, given.wait)
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:  # whoever read the answers is gone, and the interpreter's last flush must not complain either
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+                with signals.obeyed_at_once():
+                    pipe.run(visit, sys.stdin, given.wait)
+            signals.obey()
+    except BrokenPipeError:  # nobody reads the answers any more, so nobody misses them
         return 1
     except (DoryError, OSError) as error:
         complain(f"chat.py: {error}")
         return 1
+    finally:
+        hush()
     return 0
 
 
@@ -92,13 +96,19 @@ def seconds(text: str) -> float:
 
 
 def complain(text: str) -> None:
-    """A line for the person, beside what the room says."""
-    print(text, file=sys.stderr, flush=True)
+    """A line for the person, beside what the room says; for nobody if the terminal is closed."""
+    with suppress(OSError):
+        print(text, file=sys.stderr, flush=True)
 
 
-def leave(number: int, frame: FrameType | None) -> NoReturn:
-    """End as the signal would have, but in good order."""
-    sys.exit(128 + number)
+def hush() -> None:
+    """What could be shown was flushed; if the rest has no reader, the interpreter must not complain or wait at its last flush."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    try:
+        sys.stderr.flush()
+    except OSError:  # what could not be shown on a closed terminal is still in its buffer
+        os.dup2(nowhere, sys.stderr.fileno())
 
 
 if __name__ == "__main__":

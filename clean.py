@@ -1,11 +1,16 @@
 """Wipe the runtime state of a home, or check it: ``python clean.py``, ``python clean.py --check``."""
 
+import signal
+
+if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends the process without a traceback, also while the rest is imported
+
 import os
 import shutil
 import sys
 from pathlib import Path
 
-from dory import check, cli, roster
+from dory import check, cli, refs, roster
 from dory.flags import Parser
 
 STATE = ("agents", "chats", "blobs")
@@ -33,7 +38,7 @@ def checked(home: Path) -> int:
         return 2
     found = list(check.problems(home))
     for problem in found:
-        print(problem)
+        print(refs.one_line(problem, 1000))
     print(f"{home}: {len(found)} problems" if found else f"{home}: everything is whole")
     return 1 if found else 0
 
@@ -68,7 +73,7 @@ def _row(folder: Path) -> tuple[str, str, str]:
 def _agreed() -> bool:
     try:
         return input("Remove all of it? It cannot be undone. [y/N] ").strip().lower() in ("y", "yes")
-    except (EOFError, KeyboardInterrupt):
+    except EOFError:
         print()
         return False
 

@@ -23,13 +23,12 @@ ABOUT_LIMIT = 60
 
 
 class Hands:
-    """The tools of one identity, and the secrets that must not enter its memory through them."""
+    """The tools of one identity."""
 
-    def __init__(self, identity: Identity, tools: Sequence[Tool], context_limit: int, secrets: Sequence[str]) -> None:
+    def __init__(self, identity: Identity, tools: Sequence[Tool], context_limit: int) -> None:
         self._identity = identity
         self._tools = {tool.name: tool for tool in tools}
         self._limit = result_limit(context_limit)
-        self._secrets = secrets
 
     def parse(self, text: str, cut: bool = False) -> list[Call]:
         """The calls in a response. One that was ``cut`` at its length limit may end in half a call: the last one is not run."""
@@ -95,12 +94,12 @@ class Hands:
 
     def _add(self, kind: str, call: Call, outcome: Outcome, response: str) -> None:
         # tool and first argument: the rest stands in the response just above, and headers are paid for like all else
-        title = refs.one_line(refs.redact(f"{call.tool} {call.args.partition(' ')[0]}", self._secrets), ABOUT_LIMIT)
+        title = refs.one_line(f"{call.tool} {call.args.partition(' ')[0]}", ABOUT_LIMIT)
         if outcome.opened:
             entry = add_opened(self._identity, outcome)
             self._identity.log(call.tool, entry.gist, outcome.hash)
             return
-        text = refs.redact(outcome.text, self._secrets)
+        text = self._identity.redact(outcome.text)  # before it is cut
         if len(text) > self._limit + 200:
             text = f"{text[: self._limit]}\n… cut at {self._limit} characters"
         hash = self._identity.blobs.stash(text, kind="result", gist=f"{title}: {text}", at=self._identity.now(), parent=response)

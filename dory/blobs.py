@@ -21,7 +21,7 @@ Kinds say how the body is to be read: ``soul`` and ``text`` are files, ``respons
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -38,8 +38,9 @@ _FRONT = re.compile(rb"---\n(.*?\n)---\n", re.DOTALL)
 class Blobs:
     """The blobs below one folder. Any number of processes may use the same folder."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, secrets: Sequence[str] = ()) -> None:
+        """No blob that is made here holds any of ``secrets``."""
+        self.folder, self._secrets = folder, secrets
 
     def open(self) -> None:
         """Make the folder, for the first blob. Later one that is gone is an error, and not a reason to begin an empty one."""
@@ -47,6 +48,7 @@ class Blobs:
 
     def stash(self, body: str, *, kind: str, gist: str, at: datetime, parent: str | None = None) -> str:
         """Store ``body`` and return its hash; durable when this returns. The same content stored again is the same blob."""
+        body, gist = refs.redact(body, self._secrets), refs.redact(gist, self._secrets)
         fields = f"{_VERSION}\nkind: {kind}\nat: {clock.exact(at)}\ngist: {json.dumps(refs.one_line(gist), ensure_ascii=False)}\n"
         content = f"---\n{fields}parent: {json.dumps(parent)}\n---\n{body}".encode("utf-8", "replace")
         digest = hashlib.sha256(content).hexdigest()
@@ -55,14 +57,14 @@ class Blobs:
             if not path.exists():
                 self._create(path, content)
                 return digest[:length]
-            if path.read_bytes() == content:
+            if files.read_from(path, 0) == content:
                 return digest[:length]
         raise BlobError(f"two contents share the hash {digest}: that is not chance; check {self.folder}")
 
     def get(self, prefix: str) -> Blob:
         """The blob that ``prefix`` (6 or more digits) names. Raises ``BlobError`` when it is missing, ambiguous or damaged."""
         hash = self.resolve(prefix)
-        content = self.path(hash).read_bytes()
+        content = files.read_from(self.path(hash), 0)
         if not hashlib.sha256(content).hexdigest().startswith(hash):
             raise BlobError(f"blob {hash} is damaged: its content does not match its name ({self.path(hash)})")
         return _read(hash, content)
@@ -108,6 +110,9 @@ def _read(hash: str, content: bytes) -> Blob:
         raise FormatError(f"blob {hash} is of version {fields.get('dory', 'unknown')!r}, this Dory reads {_VERSION!r}: update Dory")
     try:
         body = content[front.end() :].decode("utf-8")
-        return Blob(hash, fields["kind"], fields["at"], json.loads(fields["gist"]), json.loads(fields["parent"]), body)
-    except (KeyError, ValueError) as error:
+        gist, parent = json.loads(fields["gist"]), json.loads(fields["parent"])
+        if not isinstance(gist, str) or not isinstance(parent, str | None):
+            raise ValueError("gist and parent must be text")
+        return Blob(hash, fields["kind"], fields["at"], gist, parent, body)
+    except (KeyError, ValueError, RecursionError) as error:
         raise FormatError(f"blob {hash} has damaged front matter ({error})") from error

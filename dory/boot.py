@@ -4,6 +4,7 @@ import os
 import shutil
 import time
 import zlib
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -18,11 +19,11 @@ _DRAFT_AGE = 3600.0
 """Seconds after which a half-made identity is what a kill has left."""
 
 
-def boot(home: Path, name: str, room: str, now: Clock) -> str:
-    """Make a new identity that is subscribed to ``room`` and return its hash."""
+def boot(home: Path, name: str, room: str, now: Clock, secrets: Sequence[str] = ()) -> str:
+    """Make a new identity that is subscribed to ``room`` and return its hash. Its SOUL is kept without ``secrets``."""
     check_id(room)
     soul = template(home, "SOUL.md")
-    blobs, rooms, at = Blobs(home / "blobs"), Rooms(home / "chats"), now()
+    blobs, rooms, at = Blobs(home / "blobs", secrets), Rooms(home / "chats"), now()
     blobs.open()
     hash = blobs.stash(soul, kind="soul", gist=soul.partition("\n")[0], at=at)
     while (home / "agents" / hash).exists():  # a clock that stands still or was put back: its time of birth is what makes it another one

@@ -32,7 +32,7 @@ def _blobs(blobs: Blobs) -> Iterator[str]:
     for path in blobs.walk():
         name = f"blobs/{path.parent.name}/{path.name}"
         try:
-            if not hashlib.sha256(path.read_bytes()).hexdigest().startswith(path.stem) or path.parent.name != path.stem[:2]:
+            if not hashlib.sha256(files.read_from(path, 0)).hexdigest().startswith(path.stem) or path.parent.name != path.stem[:2]:
                 yield f"{name}: its content does not match its name"
                 continue
             blob = blobs.get(path.stem)

@@ -65,7 +65,8 @@ def model(current: Config, log: Callable[[str], None]) -> Model:
 def tell(name: str, text: str) -> None:
     """One line for the person at this terminal, if it is still there: an agent outlives it."""
     with suppress(OSError):
-        print(f"{name}: {refs.one_line(text, 1000)}", file=sys.stderr, flush=True)
+        kept = refs.redact(text, config.secrets(Config(), os.environ))
+        print(f"{name}: {refs.one_line(kept, 1000)}", file=sys.stderr, flush=True)
 
 
 def show(text: str) -> None:
@@ -100,14 +101,18 @@ def stop(options: argparse.Namespace, folder: Path) -> str:
 
 def resident(options: argparse.Namespace, folder: Path, current: Config) -> str:
     """The identity that is meant, booted if none is named. Raises ``IdentityError``."""
-    return boot(folder, current.name, current.room, utc) if options.identity is None else roster.find(folder, options.identity)
+    if options.identity is not None:
+        return roster.find(folder, options.identity)
+    return boot(folder, current.name, current.room, utc, config.secrets(current, os.environ))
 
 
 def detach(options: argparse.Namespace, folder: Path) -> str:
     """Start an agent behind the terminal; what to tell the person. Raises ``DoryError`` when it does not wake."""
     hash = resident(options, folder, settings(options, folder))
     flags = [f"--{one.name.replace('_', '-')}={value}" for one in fields(Config) if (value := getattr(options, one.name)) is not None]
-    kept = [flag for flag in flags if not flag.startswith(("--room=", "--name="))] + ["--verbose"] * options.verbose
+    kept = [flag for flag in flags if not flag.startswith(("--room=", "--name=", "--api-key="))] + ["--verbose"] * options.verbose
+    if options.api_key:
+        os.environ["DORY_API_KEY"] = options.api_key  # everybody on the machine can read a command line
     pid = detached.start(HOUSE / "agent.py", folder / "agents" / hash, ["--home", str(folder), *kept])
     log = folder / "agents" / hash / detached.LOG
     return f"{hash} lives in the background as process {pid} and writes to {log}\nend it: python agent.py --stop {hash[:8]}"
@@ -120,7 +125,7 @@ def greeting(me: Identity, current: Config) -> str:
         f"{me.name} is awake; its identity is {me.hash}",
         f"talk to it: python chat.py {rooms[0] if rooms else 'dev'}   end it: Ctrl-C   wake it again: python agent.py {me.hash[:8]}",
     ]
-    if me.soul != texts.template(me.home, "SOUL.md"):
+    if me.soul != me.redact(texts.template(me.home, "SOUL.md")):
         lines.append("SOUL.md has changed since this identity was booted; it goes on with the one it was booted with")
     return "\n".join([*lines, texts.prompt("stand-in") if current.offline else f"model: {current.model} at {current.shown_url}"])
 
@@ -130,6 +135,7 @@ def settings_listing(current: Config) -> str:
     shown: dict[str, Any] = {one.name: getattr(current, one.name) for one in fields(Config)}
     if current.api_key:
         shown["api_key"] = "(given)"
+    shown["base_url"] = current.shown_url
     width = max(map(len, shown))
     return "\n".join(f"{one.name:{width}} = {shown[one.name]!s:24} {one.metadata['meaning']}" for one in fields(Config))
 
@@ -148,6 +154,7 @@ def listing(folder: Path) -> str:
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """Rows as columns of equal width."""
+    """Rows as columns of equal width, each cell on one line: names of files may hold anything."""
+    rows = [[refs.one_line(cell, 200) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)

@@ -5,11 +5,13 @@ the nearest known one.
 """
 
 import difflib
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from dory.errors import ConfigError
 
@@ -31,8 +33,8 @@ class Config:
     window: int = _setting(0, "tokens that the model can take at all, prompt and answer; 0: not known")
     max_tokens: int = _setting(0, "tokens that one answer may have; 0: the endpoint's own limit")
     temperature: float | None = _setting(None, "sampling temperature; empty: the endpoint's own")
-    timeout: float = _setting(120.0, "seconds without a byte from the model after which a call counts as failed")
-    retries: int = _setting(4, "how often a call that failed for a passing reason is repeated, with growing pauses")
+    timeout: float = _setting(120.0, "seconds without a byte after which a call counts as failed; a whole answer may take ten times as long")
+    retries: int = _setting(4, "how often a call that failed for a passing reason is repeated within the timeout, with growing pauses")
     heartbeat: float = _setting(0.0, "seconds of sleep after which the agent takes a turn by itself; 0: never")
     workers: int = _setting(8, "model calls that a compaction may have under way at once")
 
@@ -43,8 +45,8 @@ class Config:
 
     @property
     def shown_url(self) -> str:
-        """The endpoint as it may be shown: without a user and password."""
-        return re.sub("//[^/@]*@", "//", self.base_url)
+        """The endpoint as it may be shown: without user, password and query, any of which may be a key."""
+        return re.sub(r"^(.*?//)?[^/?#]*@", r"\1", self.base_url).partition("?")[0]
 
     @property
     def hard_limit(self) -> int:
@@ -59,7 +61,16 @@ PROVIDERS = {
 }
 """Where a key in the environment leads when no endpoint and no model is named: (base URL, model). The first key found wins."""
 
+_SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE")
+_SECRET_IN_URL = re.compile(
+    r"://(?:[^/?#\s:@]*:)?([^/?#\s]+)@|[?&][\w-]*(?:key|token|secret|password|sig|signature|code)=([^&#\s]+)", re.IGNORECASE
+)
+_PLACEHOLDERS = ("not-needed", "lm-studio", "no-key-required", "sk-no-key-required")
+"""What the manuals of local servers say to give as a key."""
+
 _LEAST = {"context_limit": 1000, "window": 0, "max_tokens": 0, "timeout": 0.001, "retries": 0, "heartbeat": 0, "workers": 1}
+_MOST = 10**9
+"""Of each of these: what a clock of the system, or a program in C behind an endpoint, surely takes."""
 
 STAND_IN = "stand-in"
 """The model name that asks for the offline stand-in even when a key is there."""
@@ -74,16 +85,25 @@ def load(file: Path, environment: Mapping[str, str], flags: Mapping[str, Any]) -
         if variable.startswith("DORY_") and variable != "DORY_HOME":
             name = _known(variable, "unknown environment variable", lambda key: f"DORY_{key.upper()}")
             given[name] = _typed(name, text, variable)
-    given.update(flags)
+    for name, value in flags.items():
+        given[name] = _typed(name, str(value), f"--{name.replace('_', '-')}")
     return _checked(_with_endpoint(replace(Config(), **given), environment))
 
 
 def secrets(config: Config, environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Every value that must not appear in anything the harness writes: keys and tokens of the settings and the environment, longest first."""
-    marks = ("KEY", "TOKEN", "SECRET", "PASSWORD")
-    found = {config.api_key, *(value for name, value in environment.items() if name.upper().endswith(marks))}
-    # shorter ones are placeholders, such as "none" for a local server, and would be found inside ordinary words
-    return tuple(sorted((value for value in found if len(value) >= 8), key=lambda value: (-len(value), value)))
+    """Every value that must not appear in anything the harness writes, longest first: keys and tokens of the settings and the environment,
+    and what stands for one in a URL there. Of one over several lines each line counts, for it may be met alone.
+    """
+    named = [config.api_key, *(value for name, value in environment.items() if name.upper().endswith(_SECRET_NAMES))]
+    in_urls = [part for url in (config.base_url, *environment.values()) for found in _SECRET_IN_URL.findall(url) for part in found]
+    found = {line.strip() for value in (*named, *in_urls, *map(unquote, in_urls)) for line in value.splitlines()}
+    return tuple(sorted(filter(_telling, found), key=lambda value: (-len(value), value)))
+
+
+def _telling(value: str) -> bool:
+    """Whether it can be told from ordinary text: "none", "lm-studio" or "production" are found in any conversation."""
+    word = len(value) < 16 and value.isalpha() and (value.islower() or value.isupper() or value.istitle())
+    return len(value) >= 8 and not word and value not in _PLACEHOLDERS
 
 
 def _from_file(file: Path) -> dict[str, Any]:
@@ -96,8 +116,11 @@ def _from_file(file: Path) -> dict[str, Any]:
     import yaml  # loaded only when there is a file to read
 
     try:
-        content = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError) as error:  # the latter for a date that there is not
+        content = yaml.load(text, yaml.BaseLoader)  # all values as they are written: a name may be 'no', a model 4.10, a key 0123
+    except yaml.MarkedYAMLError as error:  # its own words quote the line, which may hold a key
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise ConfigError(f"{file.name} is not YAML (line {line}): mend it or remove it") from error
+    except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:  # a character that there is not, a thousand brackets
         raise ConfigError(f"{file.name} is not YAML ({' '.join(str(error).split())}): mend it or remove it") from error
     if content is None:
         return {}
@@ -111,28 +134,33 @@ def _known(given: str, complaint: str, spelling: Any) -> str:
         if given == spelling(known.name):
             return known.name
     nearest = difflib.get_close_matches(given, [spelling(known.name) for known in fields(Config)], n=1, cutoff=0.0)
-    raise ConfigError(f"{complaint} {given!r}; did you mean {nearest[0]!r}? ('python agent.py --settings' lists all)")
+    raise ConfigError(f"{complaint} {given[:70]!r}; did you mean {nearest[0]!r}? ('python agent.py --settings' lists all)")
 
 
-def _typed(name: str, value: Any, where: str) -> Any:
-    kind = _kind(name)
+def _typed(name: str, value: object, where: str) -> Any:
+    """A setting from its text; an empty one is the default. Only numbers one can count with, and text that can be sent and shown."""
+    read, words = _kind(name)
     try:
-        if isinstance(value, (bool, list, dict)) or (kind is int and isinstance(value, float)):
+        if not isinstance(value, str):
             raise ValueError
-        if value is None or (value == "" and kind is not str):
+        if not value and read is not str:
             return getattr(Config(), name)
-        return kind(value)
-    except (ValueError, TypeError, OverflowError):
-        raise ConfigError(f"{where}: {name} must be {_words(kind)}, not {value!r}") from None
+        value.encode()
+        made = read(value)
+        if made in (math.inf, -math.inf) or made != made:
+            raise ValueError
+        return made
+    except ValueError:
+        shown = f", not {value[:70]!r}" if isinstance(value, str) and name not in ("api_key", "base_url") else ""
+        raise ConfigError(f"{where}: {name} must be {words}{shown}") from None
 
 
-def _kind(name: str) -> type[int] | type[float] | type[str]:
+def _kind(name: str) -> tuple[Callable[[str], Any], str]:
+    """What reads a setting from its text, and what that must be in words."""
     default = getattr(Config(), name, "")
-    return str if isinstance(default, str) else int if isinstance(default, int) else float
-
-
-def _words(kind: type[int] | type[float] | type[str]) -> str:
-    return {int: "a whole number", float: "a number", str: "text"}[kind]
+    if isinstance(default, str):
+        return str, "text"
+    return (int, "a whole number") if isinstance(default, int) else (float, "a number")
 
 
 def _with_endpoint(config: Config, environment: Mapping[str, str]) -> Config:
@@ -153,13 +181,14 @@ def _with_endpoint(config: Config, environment: Mapping[str, str]) -> Config:
 
 def _checked(config: Config) -> Config:
     for name, least in _LEAST.items():
-        if not getattr(config, name) >= least:  # so put, it also refuses nan
-            raise ConfigError(f"{name} must be at least {least}, not {getattr(config, name)}")
+        if not least <= getattr(config, name) <= _MOST:
+            bound = f"at least {least}" if getattr(config, name) < least else f"at most {_MOST}"
+            raise ConfigError(f"{name} must be {bound}, not {getattr(config, name)}")
     if config.window and config.context_limit > config.window * 3 // 4:
         most = config.window * 3 // 4
         raise ConfigError(f"a context_limit of {config.context_limit} does not fit a window of {config.window}: set it to at most {most}")
     if config.base_url and not config.base_url.startswith(("http://", "https://")):
-        raise ConfigError(f"base_url must begin with http:// or https://, not {config.base_url!r}")
+        raise ConfigError(f"base_url must begin with http:// or https://, not {config.shown_url!r}")
     if config.base_url and not config.model:
-        raise ConfigError(f"base_url {config.base_url!r} needs a model: give --model, or model in dory.yaml")
+        raise ConfigError(f"base_url {config.shown_url!r} needs a model: give --model, or model in dory.yaml")
     return config

@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 from dory import refs
 from dory.errors import FormatError
 
-_HEADER = re.compile(r"\[#(\d+)(?:-(\d+))? ([a-z]+)(?: (.*))?\]")
-_HEADING = re.compile(r"\[dory-context (\d+) epoch (\d+)\]\n")
+_HEADER = re.compile(r"\[#([0-9]{1,15})(?:-([0-9]{1,15}))? ([a-z]+)(?: (.*))?\]")
+_HEADING = re.compile(r"\[dory-context (0|[1-9][0-9]{0,14}) epoch (0|[1-9][0-9]{0,14})\]\n")
 VERSION = 1
 
 
@@ -70,18 +70,17 @@ def render(entries: Iterable[Entry]) -> str:
 
 
 def parse(text: str) -> list[Entry]:
-    """The entries in ``text``. Raises ``FormatError`` when it does not begin with a header or ids do not rise."""
+    """The entries in ``text``, which ``render`` gives back byte for byte. Raises ``FormatError`` for another form, or ids out of order."""
     entries: list[Entry] = []
     for block in re.split(r"^(?=\[#)", text, flags=re.MULTILINE):
         header, _, body = block.partition("\n")
         found = _HEADER.fullmatch(header)
         if not block:
             continue
-        if not found or not body.endswith("\n"):
+        entry = found and Entry(int(found[1]), int(found[2] or found[1]), found[3], found[4] or "", body[:-1])
+        if not entry or entry.text != block:
             raise FormatError(f"the context has a damaged entry at {header[:60]!r}")
-        first = int(found[1])
-        entry = Entry(first, int(found[2] or first), found[3], found[4] or "", body[:-1])
-        if entry.last < first or (entries and first <= entries[-1].last):
+        if entry.last < entry.first or (entries and entry.first <= entries[-1].last):
             raise FormatError(f"the context's ids do not rise at {header[:60]!r}")
         entries.append(entry)
     return entries

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from dory.descriptors import regular
+
 
 def sync_folder(folder: Path) -> None:
     """Make created, renamed and removed names in ``folder`` durable."""
@@ -56,19 +58,17 @@ def sweep(folder: Path, age: float = 0.0) -> None:
 
 
 def write_at(path: Path, offset: int, content: bytes) -> bytes:
-    """Make ``path`` end with ``content`` at ``offset``. One writer only.
-
-    What stands there and is not the beginning of ``content`` was written by somebody else: it is moved to ``<name>.torn`` and returned.
-    """
+    """Make ``path`` end with ``content`` at ``offset``; one writer only. What others wrote there is moved to ``<name>.torn`` and returned."""
     fresh = not path.exists()
     fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
-        foreign = os.pread(fd, max(0, os.fstat(fd).st_size - offset), offset)
-        foreign = b"" if content.startswith(foreign) else foreign.removeprefix(content)
+        found = os.pread(fd, max(0, os.fstat(fd).st_size - offset), offset)
+        foreign = b"" if content.startswith(found) else found.removeprefix(content)
         if foreign:
             _set_aside(path, foreign)
-        os.ftruncate(fd, offset)
-        _write_all(fd, content, offset)
+        if not found.startswith(content):  # what a full disk could not take again is not given up first
+            _write_all(fd, content, offset)
+        os.ftruncate(fd, offset + len(content))
         os.fsync(fd)
     finally:
         os.close(fd)
@@ -84,7 +84,7 @@ def append(path: Path, content: bytes, heading: bytes = b"", goes_on: bytes = b"
     before ``content``. When the disk refuses, the file is as it was. Writers that know of no lock may append whole lines, too.
     """
     fresh = not path.exists()
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+    fd = regular(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)
         torn = _resting_torn_end(fd, goes_on)
@@ -108,7 +108,7 @@ def append(path: Path, content: bytes, heading: bytes = b"", goes_on: bytes = b"
 def read_from(path: Path, offset: int, limit: int = -1) -> bytes:
     """The bytes of ``path`` from ``offset``, read under a shared lock so that no half-written append is seen. Missing file: nothing."""
     try:
-        with open(path, "rb") as file:
+        with open(regular(path), "rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH)
             file.seek(offset)
             return file.read(limit)
@@ -127,7 +127,7 @@ def whole(content: bytes, goes_on: bytes = b"") -> int:
 def whole_end(path: Path, goes_on: bytes = b"") -> int:
     """The size of ``path`` without a torn end: the next ``append`` will not cut what stands before. Missing file: 0."""
     try:
-        with open(path, "rb") as file:
+        with open(regular(path), "rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH)
             return os.fstat(file.fileno()).st_size - len(_torn_end(file.fileno(), goes_on))
     except FileNotFoundError:
@@ -182,8 +182,7 @@ def _resting_torn_end(fd: int, goes_on: bytes) -> bytes:
 
 
 def _torn_end(fd: int, goes_on: bytes) -> bytes:
-    start = os.fstat(fd).st_size
-    found = b""
+    start, found = os.fstat(fd).st_size, b""
     while start and not whole(found, goes_on):
         step = min(4096, start)
         start -= step

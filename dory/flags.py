@@ -13,6 +13,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong with the command line and exit with 2."""
+        message = "".join(c if c.isprintable() else " " for c in message)  # it quotes words that may hold line breaks
         wrong = message.removeprefix("unrecognized arguments: ").split(" ")[0].split("=")[0]
         near = difflib.get_close_matches(wrong, self._option_string_actions, n=1) if wrong.startswith("-") else []
         hint = f"did you mean {near[0]}?" if near else "--help shows the usage"

@@ -11,8 +11,9 @@ Only the loop's thread may call anything here that writes.
 
 import os
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from dory import context, files, life, refs, state
@@ -31,13 +32,12 @@ LIFE_KEPT = 64  # lines kept in memory; at least as many as any prompt shows
 class Identity:
     """The state of one identity in memory, as it stands on disk plus what was not committed yet. The caller holds its lock."""
 
-    def __init__(self, home: Path, hash: str, now: Clock) -> None:
-        """Load it, completing what a crash left open. Raises ``FormatError`` or ``BlobError`` naming what is damaged."""
-        self.home, self.hash, self.now = home, hash, now
+    def __init__(self, home: Path, hash: str, now: Clock, secrets: Sequence[str] = ()) -> None:
+        """Load it, completing what a crash left open; from now on ``secrets`` enter nothing of it. ``FormatError``, ``BlobError``: damage."""
+        self.home, self.hash, self.now, self.redact = home, hash, now, partial(refs.redact, secrets=secrets)
         self.folder = home / "agents" / hash
-        self.blobs, self.rooms = Blobs(home / "blobs"), Rooms(home / "chats")
-        self.soul = self.blobs.get(hash).body
-        self.state = state.load(self.folder / "state.json")
+        self.blobs, self.rooms = Blobs(home / "blobs", secrets), Rooms(home / "chats", secrets)
+        self.soul, self.state = self.blobs.get(hash).body, state.load(self.folder / "state.json")
         self.life = life.Life(self.folder / "LIFE.md", LIFE_KEPT)
         self.listeners: list[Callable[[Event], None]] = []
         self.damage: list[str] = []
@@ -91,7 +91,7 @@ class Identity:
     def text(self, name: str) -> str:
         """SEGMENT.md or SUMMARISE.md: its own copy if it has one, else the template."""
         own = self.folder / name
-        return own.read_text(encoding="utf-8", errors="replace") if own.exists() else template(self.home, name)
+        return self.redact(own.read_text(encoding="utf-8", errors="replace") if own.exists() else template(self.home, name))
 
     def text_reference(self, name: str) -> str:
         """A stable reference to such a text: stashed again only when the text has changed."""
@@ -114,7 +114,7 @@ class Identity:
 
     def add(self, kind: str, about: str, body: str) -> Entry:
         """Add an entry at the end of the context; ``body`` is already escaped."""
-        entry = Entry(self.state.next_id, self.state.next_id, kind, about, body)
+        entry = Entry(self.state.next_id, self.state.next_id, kind, self.redact(about), self.redact(body))
         self.state.next_id += 1
         self.context.entries.append(entry)
         self._entries.append(entry)
@@ -122,7 +122,7 @@ class Identity:
 
     def log(self, kind: str, text: str, ref: str | None = None) -> None:
         """Note an event for LIFE and for whoever listens."""
-        self._events.append(Event(self.now(), kind, text, ref))
+        self._events.append(Event(self.now(), kind, self.redact(text), ref))
 
     def notice(self, text: str) -> None:
         """Tell the agent something, in its context and in LIFE."""

@@ -102,10 +102,11 @@ class Inbox:
         own = line.kind == "AGENT" and line.name == self._identity.name
         if own or line.kind == "NOTICE" or (line.kind == "USER" and _COMMAND.fullmatch(line.text.strip())):
             return
-        text = line.text
-        if len(text) > self._limit:
-            rest = f"… {len(text) - self._limit} more characters: READ_FILE chats/{line.room}.md"
-            text = f"{text[: self._limit]}\n{rest}"
+        text, laid_out = line.text, rooms.laid_out(line.text)
+        if len(laid_out) > self._limit:  # counted as it will stand: of very many short lines the indents are most
+            rest = f"… {len(laid_out) - self._limit} more characters: READ_FILE chats/{line.room}.md"
+            shown = laid_out[: self._limit].replace("\n    ", "\n")
+            text = f"{shown}\n{rest}"
         tag = f"[{line.kind}:{line.name} {line.at}]"
         entry = self._identity.add("heard", line.room, f"{tag} {refs.escape(rooms.laid_out(text))}")
         self._identity.log("heard", f"{line.room} {line.name}: {line.text}")
@@ -137,7 +138,7 @@ class Inbox:
                 answer = f"there is no /{name}" + (f"; did you mean /{near[0]}?" if near else "") + " (/help lists the commands)"
         except DoryError as error:
             answer = str(error)
-        owed.text = answer
+        owed.text = self._identity.redact(answer)
         self._identity.commit()
         self._pay(fresh=True)
 
@@ -146,6 +147,7 @@ class Inbox:
         owed, me = self._identity.state.owed, self._identity
         if owed:
             later = () if fresh else me.rooms.read(owed.room, owed.mark)
-            if not any(line.name == me.name and rooms.laid_out(line.text) == rooms.laid_out(owed.text) for line in later):
+            told = (line for line in later if line.kind == "NOTICE" and line.name == me.name)
+            if not any(rooms.laid_out(line.text) == rooms.laid_out(owed.text) for line in told):
                 me.rooms.say(owed.room, "NOTICE", me.name, owed.text, me.now())
             me.state.owed = None

@@ -29,8 +29,8 @@ def open_original(identity: Identity, argument: str, hard_limit: int) -> Outcome
     if identity.tokens(identity.context.characters + len(blob.body)) > hard_limit:
         part = f"READ_FILE blobs/{blob.hash[:2]}/{blob.hash}.md 1-200"
         raise ToolError(f"the original has {len(blob.body)} characters, too many for your context now: read a part of it with {part}")
-    summary = identity.context.summary_of(blob.hash) or blob.gist
-    return Outcome(blob.body, blob.hash, Opened(blob.hash, blob.gist, summary, until))
+    gist = refs.one_line(blob.gist)  # another program may have written that blob
+    return Outcome(blob.body, blob.hash, Opened(blob.hash, gist, identity.context.summary_of(blob.hash) or gist, until))
 
 
 def add_opened(identity: Identity, outcome: Outcome) -> Entry:

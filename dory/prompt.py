@@ -27,7 +27,8 @@ class PromptBuilder:
 
     def build(self) -> Prompt:
         """The prompt for the state as it is now."""
-        system, tail = self._system(), self._tail()  # first: a faculty whose section fails is told of in the context
+        redact = self._identity.redact  # what people put into SOUL.md and MEMORY.md, and the names of files
+        system, tail = redact(self._system()), redact(self._tail())  # first: a faculty whose section fails is told of in the context
         live = context.render(self._identity.context)
         prompt = Prompt((Message("system", system), Message("user", live + tail)))
         self._sent = (self._identity.state.epoch, prompt, tuple(self._identity.context))

@@ -7,8 +7,9 @@ The harness marks what it writes itself in three ways, and only the harness may:
 * a room tag, a line that begins with ``[USER:``, ``[AGENT:`` or ``[NOTICE:``.
 
 ``escape`` puts one backslash before each of these in a text that came from elsewhere, ``unescape`` takes exactly one away, so any text
-survives the round trip. A mark behind a backslash is not live. "Line" means whatever any reader might take for one: ``\\r``, form feeds and
-the Unicode separators count too, or a model would see a header where the parser saw none.
+survives the round trip. A mark behind a backslash is not live. The parsers know one spelling and one line break; a model reads more, or it
+would see a header where the parser saw none. So "line" means whatever any reader might take for one (``\\r``, form feeds and the Unicode
+separators count too), and a mark is escaped in any case, in fullwidth letters, and with characters in it or before it that nobody sees.
 """
 
 import re
@@ -16,9 +17,20 @@ import unicodedata
 from collections.abc import Iterable
 
 _BREAKS = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
-_MARKS = r"\[(?:#|USER:|AGENT:|NOTICE:)"
-_ESCAPABLE = re.compile(rf"(?:(?<=[{_BREAKS}])|\A)\\*(?={_MARKS})|(?<!\\)\\*(?=◱)")
-_ESCAPED = re.compile(rf"(?:(?<=[{_BREAKS}])|\A)\\(?=\\*{_MARKS})|(?<!\\)\\(?=\\*◱)")
+_UNSEEN = (  # the control characters that break no line, and what Unicode calls default ignorable
+    "[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]*"
+)
+
+
+def _spelt(mark: str) -> str:
+    """A pattern for ``mark`` as a reader may be shown it: each character plain or fullwidth, with unseen ones before it."""
+    return "".join(f"{_UNSEEN}[{re.escape(c)}{chr(ord(c) + 0xFEE0)}]" for c in mark)
+
+
+_MARKS = f"{_spelt('[')}(?:{'|'.join(map(_spelt, ('#', 'USER:', 'AGENT:', 'NOTICE:')))})"
+_ESCAPABLE = re.compile(rf"(?:(?<=[{_BREAKS}])|\A)\\*(?={_MARKS})|(?<!\\)\\*(?=◱)", re.IGNORECASE)
+_ESCAPED = re.compile(rf"(?:(?<=[{_BREAKS}])|\A)\\(?=\\*{_MARKS})|(?<!\\)\\(?=\\*◱)", re.IGNORECASE)
 _HEADER = re.compile(r"^\\*(?=\[#)", re.MULTILINE)
 _QUOTED_HEADER = re.compile(r"^\\(?=\\*\[#)", re.MULTILINE)
 _LIVE = re.compile(r"(?<!\\)◱hash=([0-9a-f]{16,64}) gist=([^\n◱◲]*)◲")
@@ -66,13 +78,30 @@ def unquote(text: str) -> str:
 
 def one_line(text: str, limit: int = GIST_LIMIT) -> str:
     """``text`` on one line, without reference marks, control characters or what UTF-8 cannot hold, at most ``limit`` characters."""
-    plain = "".join(" " if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") else c for c in text if c not in "◱◲")
-    flat = " ".join(plain.split())
+    size = max(4 * limit, 400)
+    while len(flat := _flattened(text[:size])) <= limit and size < len(text):
+        size *= 4  # of megabytes only as much is looked at as fills the line
     return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
 
 
 def redact(text: str, secrets: Iterable[str]) -> str:
-    """Every secret in ``text`` as ``[secret]``: keys from the environment must not enter LIFE, blobs or a prompt."""
+    """Every secret in ``text`` as ``[secret]``, also one that was cut off in its second half: text may have been shortened before it gets here.
+
+    What is split over lines, spelt in another encoding, or cut off earlier is not recognised.
+    """
     for secret in secrets:
-        text = text.replace(secret, "[secret]")
+        half = max(8, len(secret) // 2)
+        head, rest = secret[:half], secret[half:]
+        first, *others = text.split(head)
+        text = "[secret]".join([first, *(other[_shared(other, rest) :] for other in others)])
     return text
+
+
+def _shared(one: str, other: str) -> int:
+    """How many characters the two have in common at their beginning."""
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def _flattened(text: str) -> str:
+    plain = "".join(" " if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") else c for c in text if c not in "◱◲")
+    return " ".join(plain.split())

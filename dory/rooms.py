@@ -13,11 +13,12 @@ lines are for people. Whoever writes a line without a tag is told so.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from dory import clock, files
+from dory import clock, files, refs
 from dory.errors import FormatError, ToolError
 from dory.records import Line
 
@@ -53,8 +54,9 @@ def clean_name(name: str) -> str:
 class Rooms:
     """The rooms below one folder. Any number of processes may use the same folder."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, secrets: Sequence[str] = ()) -> None:
+        """Nothing that is said here holds any of ``secrets``."""
+        self.folder, self._secrets = folder, secrets
 
     def path(self, room: str) -> Path:
         """The room's file, whether it exists or not."""
@@ -68,7 +70,7 @@ class Rooms:
     def say(self, room: str, kind: str, name: str, text: str, at: datetime) -> None:
         """Append one message; it is durable when this returns. Empty lines at its ends are dropped."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._append(room, _line(kind, name, text, at), at)
+        self._append(room, _line(kind, name, refs.redact(text, self._secrets), at), at)
 
     def end(self, room: str) -> int:
         """The byte behind the last whole line: whatever is said from now on stands behind it, also if a torn end is cut off first."""
@@ -121,18 +123,22 @@ def _line(kind: str, name: str, text: str, at: datetime) -> bytes:
 
 def _parse(room: str, content: bytes, offset: int) -> list[Line]:
     lines: list[Line] = []
+    texts: list[list[str]] = []  # joined at the end: a pasted log has very many lines
     end = offset
     for raw in content.splitlines(keepends=True):
         text = raw.rstrip(b"\r\n").removesuffix(_GOES_ON).decode("utf-8", "replace")
         end += len(raw)
         tag = _TAG.fullmatch(text)
         if tag:
-            lines.append(Line(room, tag[1], tag[2], tag[3], tag[4], end))
+            lines.append(Line(room, tag[1], clean_name(tag[2]), tag[3], "", end))
+            texts.append([tag[4]])
         elif text.startswith("[dory-room ") and end == len(raw):
             if text != HEADING:
                 raise FormatError(f"chats/{room}.md is of version {text!r}, this Dory reads {HEADING!r}: update Dory, or move the file away")
         elif lines and (text.startswith(_INDENT) or not text.strip()):
-            lines[-1] = replace(lines[-1], text=f"{lines[-1].text}\n{text.removeprefix(_INDENT)}", end=end)
+            lines[-1] = replace(lines[-1], end=end)
+            texts[-1].append(text.removeprefix(_INDENT))
         else:
-            lines.append(Line(room, "STRAY", "", "", text, end))
-    return lines
+            lines.append(Line(room, "STRAY", "", "", "", end))
+            texts.append([text])
+    return [replace(line, text="\n".join(parts)) for line, parts in zip(lines, texts, strict=True)]

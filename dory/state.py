@@ -6,10 +6,12 @@ resume from what stands here.
 """
 
 import json
+import math
 import zlib
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 from dory import files
 from dory.errors import FormatError
@@ -114,7 +116,7 @@ def load(path: Path) -> State:
         sound = check in (None, _check(content))
     except FileNotFoundError:
         raise FormatError(f"{path} is missing: put it back from a backup, or boot a new agent") from None
-    except (ValueError, AttributeError, KeyError, TypeError) as error:
+    except (ValueError, AttributeError, KeyError, TypeError, RecursionError) as error:
         raise FormatError(f"{path} is damaged ({error}): put it back from a backup") from error
     if version != VERSION:
         raise FormatError(f"{path} is of version {version!r}, this Dory reads {VERSION}: update Dory")
@@ -145,11 +147,25 @@ def _typed(content: dict[str, Any]) -> State:
     content["opened"] = {entry: Opened(**value) for entry, value in content.get("opened", {}).items()}
     content["running"] = Running(**content["running"]) if content.get("running") else None
     content["owed"] = Owed(**content["owed"]) if content.get("owed") else None
-    state, fresh = State(**content), State()
+    state, kinds = State(**content), get_type_hints(State)
     for known in fields(State):
-        value, usual = getattr(state, known.name), getattr(fresh, known.name)
-        if usual is not None and type(value) is not type(usual):
-            raise ValueError(f"{known.name} is {value!r}")
-    if not state.characters_per_token > 0:
+        value = getattr(state, known.name)
+        if not _fits(value, kinds[known.name]):
+            raise ValueError(f"{known.name} is {str(value)[:70]!r}")
+    if not 0 < state.characters_per_token < math.inf:
         raise ValueError(f"characters_per_token is {state.characters_per_token!r}")
     return state
+
+
+def _fits(value: object, kind: Any) -> bool:
+    """Whether ``value`` is what the annotation ``kind`` says, all the way down. No number here is ever below 0."""
+    inside = get_args(kind)
+    if get_origin(kind) is UnionType:
+        return any(_fits(value, one) for one in inside)
+    if isinstance(value, dict):
+        return get_origin(kind) is dict and all(_fits(key, inside[0]) and _fits(each, inside[1]) for key, each in value.items())
+    if isinstance(value, list):
+        return get_origin(kind) is list and all(_fits(each, inside[0]) for each in value)
+    if is_dataclass(value):
+        return type(value) is kind and all(_fits(getattr(value, name), one) for name, one in get_type_hints(kind).items())
+    return type(value) is kind and not (isinstance(value, int) and value < 0)

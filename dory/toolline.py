@@ -16,15 +16,16 @@ A call begins at the first column with a tool's name. Lines of code fences are p
 import difflib
 import re
 from collections.abc import Collection
+from functools import cached_property
 
 from dory.records import Call
 
 _HEREDOC = re.compile(r"(\S*\s*(?=<<)|.*?\s(?=<<\S))<<\s*(['\"]?)([A-Za-z_][A-Za-z0-9_]*)\2\s*")
 _FENCE = re.compile(r"\s*(```|~~~)[\w-]*\s*")
-_THOUGHT = re.compile(r"<(think|reasoning)>", re.IGNORECASE)
-_CLOSING = re.compile(r"</(?=reasoning>)", re.IGNORECASE)
+_THOUGHT = re.compile(r"<(think|reasoning)>", re.IGNORECASE | re.ASCII)
+_CLOSING = re.compile(r"</(?=reasoning>)", re.IGNORECASE | re.ASCII)
 _WORD = re.compile(r"[A-Z][A-Z_]{2,}(?=\s|:|$)")
-_DECORATED = re.compile(r"[ \t]*(?:[-*+>•]|\d+[.)])?[ \t]*[*_`]*([A-Z_]+)(?=[ \t]+\S)")
+_DECORATED = re.compile(r"[ \t]*+(?:(?:[-*+>•]|\d+[.)])[ \t]*+)?[*_`]*+([A-Z][A-Z_]*+)(?=[ \t]+\S)")
 _SEARCH, _DIVIDER, _REPLACE = "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE"
 
 
@@ -37,7 +38,7 @@ def parse(text: str, tools: Collection[str]) -> list[Call]:
         name, _, rest = line.rstrip("\r").partition(" ")
         if name in tools:
             calls.append(_call(name, rest.strip(), lines))
-        elif (thought := _THOUGHT.search(line)) and (not line[: thought.start()].strip() or lines.hold(f"</{thought[1]}>")):
+        elif (thought := _THOUGHT.search(line)) and (not line[: thought.start()].strip() or lines.closes(thought[1])):
             lines.skip_thought(line[thought.end() :], thought[1])
         elif hint := _misspelt(line, tools):
             calls.append(hint)
@@ -68,9 +69,15 @@ class _Lines:
     def left(self) -> bool:
         return self._at < len(self._lines)
 
-    def hold(self, text: str) -> bool:
-        """Whether ``text`` stands in a line not yet taken, or in the one taken last, in either case."""
-        return any(text.lower() in line.lower() for line in self._lines[max(0, self._at - 1) :])
+    def closes(self, tag: str) -> bool:
+        """Whether the closing ``tag`` stands in a line not yet taken, or in the one taken last, in either case."""
+        return self._closings[tag.lower()] >= self._at - 1
+
+    @cached_property
+    def _closings(self) -> dict[str, int]:
+        """The last line that holds each closing tag; -1 when none does. Looked up once: a text may open a thought in every line."""
+        lowered = list(enumerate(line.lower() for line in self._lines))
+        return {tag: max((at for at, line in lowered if f"</{tag}>" in line), default=-1) for tag in ("think", "reasoning")}
 
     def take(self) -> str:
         self._at += 1

@@ -19,6 +19,8 @@ from dory.records import Call
 from dory.rooms import check_id, laid_out
 from dory.texts import MEMORY
 
+_SEARCHED = 256 * 2**20
+"""Bytes of a file that READ_FILE looks through: it is over in about a second, whatever the file holds and however it grows meanwhile."""
 _RANGE = re.compile(r"(.*\S)\s+(\d{1,9})?-(\d{1,9})?")
 
 
@@ -117,8 +119,7 @@ class CoreTools(Faculty):
     def _content(self, path: str) -> str:
         root, parts = walls.place(self._identity.folder, self._identity.home, path)
         try:
-            with open(walls.opened(root, parts, path), "rb") as file:
-                return file.read().decode("utf-8")
+            return walls.whole(root, parts, path).decode("utf-8")
         except ToolError as error:
             if str(error).startswith("no such file"):
                 return ""
@@ -128,14 +129,13 @@ class CoreTools(Faculty):
 
     def _room_end(self, call: Call) -> str:
         room, _ = _message(call)
-        if room not in self._identity.subscriptions():
-            return ""
-        return str(self._identity.rooms.end(room))
+        return str(self._identity.rooms.end(room)) if room in self._identity.subscriptions() else ""
 
     def _said(self, call: Call, mark: str) -> bool:
         room, text = _message(call)
         later = self._identity.rooms.read(room, int(mark)) if mark else []
-        return any(line.name == self._identity.name and laid_out(line.text) == laid_out(text) for line in later)
+        own = (line for line in later if line.kind == "AGENT" and line.name == self._identity.name)
+        return any(laid_out(line.text) == laid_out(text) for line in own)
 
     def _digest(self, call: Call) -> str:
         try:
@@ -174,16 +174,20 @@ def _edited(content: str, search: str, replacement: str, path: str) -> str:
 def _part(file: io.BufferedIOBase, path: str, first: int, last: int, limit: int) -> str:
     """Lines ``first`` to ``last`` as far as ``limit`` characters go, headed by what they are."""
     shown: list[str] = []
-    number, size = 0, 0
+    number, size, passed = 0, 0, 0
     while raw := file.readline(4 * limit + 4):  # UTF-8 has at most 4 bytes a character
         if b"\x00" in raw:
             raise ToolError(f"{path} is not a text file")
         number += 1
-        text = raw.decode("utf-8", "replace")
-        while raw and not raw.endswith(b"\n"):
-            raw = file.readline(4 * limit)  # the rest of a longer line is no line of its own
         if number < first:
+            passed += len(raw)
+            while raw and not raw.endswith(b"\n") and passed <= _SEARCHED:
+                raw = file.readline(4 * limit)  # the rest of a longer line is no line of its own
+                passed += len(raw)
+            if passed > _SEARCHED:
+                raise ToolError(f"{path} has no line {first} within the {_SEARCHED >> 20} MiB that READ_FILE looks through")
             continue
+        text = raw.decode("utf-8", "replace")
         if not shown and len(text) > limit:
             return f"{path}, the beginning of line {number}, which is longer than {limit} characters\n{text[:limit]}"
         if number > last or size + len(text) > limit:

@@ -1,9 +1,13 @@
 """The walls: which files a tool may read or edit, and how they are opened so that nothing leads outside.
 
-A path is a list of plain names below one root. Every folder on the way and the file itself are opened without following symlinks, each from
-the one before, so there is no moment between a check and its use. Only regular files are read.
+A path is a list of plain names below one root, compared byte for byte: no other case, no look-alike letter and no other normal form of a
+name is taken for it. Every folder on the way and the file itself are opened without following symlinks, each from the one before, so there
+is no moment between a check and its use. Only regular files are read, and of those that are edited no more than ``EDIT_LIMIT``, however large
+they are or grow meanwhile. A hard link is the file itself under one more name: it can be read, but what is edited is replaced, so an
+edit never reaches the file's other names.
 """
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -11,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dory import files
+from dory.descriptors import regular
 from dory.errors import ToolError
 from dory.texts import HOUSE
 
@@ -19,21 +24,28 @@ _OWN = (*EDITABLE, "LIFE.md", "context.md")
 _TEXTS = ("SEGMENT.md", "SUMMARISE.md")
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 
+PATH_LIMIT, _NAME_LIMIT = 500, 255
+"""Bytes of a path, so that it still fits into the system's own limit below any home, and of a name in it, as all file systems have it."""
+EDIT_LIMIT = 4 * 2**20
+"""Bytes of a file that is edited: it is taken into memory whole."""
+
 
 def place(folder: Path, home: Path, path: str) -> tuple[Path, list[str]]:
     """The root and the names below it that ``path`` stands for. Raises ``ToolError`` for anything outside the agent's roots."""
     parts = path.removeprefix("./").rstrip("/").split("/")
     if not path.isprintable() or any(part in ("", ".", "..") for part in parts):
         raise ToolError(f"{path[:70]!r} is no path: write it relative, without '..', such as MEMORY.md or workspace/notes.md")
-    if parts[0] in ("chats", "blobs") and len(parts) > 1 and not any(part.startswith(".") for part in parts):
-        return home, parts
-    if parts[0] == "workspace" or (len(parts) == 1 and parts[0] in _OWN):
-        if len(parts) == 1 and parts[0] in _TEXTS and not (folder / parts[0]).exists():
-            return (home if (home / parts[0]).exists() else HOUSE), parts
-        return folder, parts
-    raise ToolError(
-        f"{path[:70]!r} is outside your files: MEMORY.md, SEGMENT.md, SUMMARISE.md, workspace/…, LIFE.md, context.md, chats/…, blobs/…"
-    )
+    shared = parts[0] in ("chats", "blobs") and len(parts) > 1 and not any(part.startswith(".") for part in parts)
+    own = len(parts) == 1 and parts[0] in _OWN
+    if not shared and not own and parts[0] != "workspace":
+        raise ToolError(
+            f"{path[:70]!r} is outside your files: MEMORY.md, SEGMENT.md, SUMMARISE.md, workspace/…, LIFE.md, context.md, chats/…, blobs/…"
+        )
+    if len(path.encode()) > PATH_LIMIT or any(len(part.encode()) > _NAME_LIMIT for part in parts):
+        raise ToolError(f"{path[:70]!r}… is too long: a path may have {PATH_LIMIT} bytes, and each name in it {_NAME_LIMIT}")
+    if own and parts[0] in _TEXTS and not (folder / parts[0]).exists():
+        return (home if (home / parts[0]).exists() else HOUSE), parts
+    return (home if shared else folder), parts
 
 
 def may_edit(path: str) -> None:
@@ -46,13 +58,18 @@ def opened(root: Path, parts: list[str], path: str) -> int:
     """A descriptor of the regular file for reading; the caller closes it. ``path`` is for the message of the ``ToolError``."""
     with _folder(root, parts[:-1], path) as folder:
         try:
-            fd = os.open(parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+            return regular(parts[-1], folder=folder)
         except OSError as error:
             raise _explained(error, path) from error
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
-        os.close(fd)
-        raise ToolError(f"{path} is not a regular file")
-    return fd
+
+
+def whole(root: Path, parts: list[str], path: str) -> bytes:
+    """The whole of a file that is to be edited. Raises ``ToolError`` when it is longer than ``EDIT_LIMIT``."""
+    with open(opened(root, parts, path), "rb") as file:
+        found = file.read(EDIT_LIMIT + 1)
+    if len(found) > EDIT_LIMIT:
+        raise ToolError(f"{path} is too long to be edited: it has more than {EDIT_LIMIT} bytes")
+    return found
 
 
 def listing(root: Path, parts: list[str], path: str) -> list[str] | None:
@@ -66,14 +83,8 @@ def listing(root: Path, parts: list[str], path: str) -> list[str] | None:
 
 
 def write(root: Path, parts: list[str], path: str, content: bytes) -> None:
-    """Replace the file atomically; folders on the way are made."""
-    for depth in range(1, len(parts)):
-        with _folder(root, parts[: depth - 1], path) as folder:
-            try:
-                os.mkdir(parts[depth - 1], dir_fd=folder)
-            except FileExistsError:
-                continue
-    with _folder(root, parts[:-1], path) as folder:
+    """Replace the file atomically; folders on the way are made. All of it is durable when this returns."""
+    with _folder(root, parts[:-1], path, make=True) as folder:
         try:
             kind = os.stat(parts[-1], dir_fd=folder, follow_symlinks=False).st_mode
         except FileNotFoundError:
@@ -84,10 +95,12 @@ def write(root: Path, parts: list[str], path: str, content: bytes) -> None:
 
 
 @contextmanager
-def _folder(root: Path, parts: list[str], path: str) -> Iterator[int]:
+def _folder(root: Path, parts: list[str], path: str, make: bool = False) -> Iterator[int]:
     fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
     try:
         for part in parts:
+            if make:
+                _make(part, fd)
             try:
                 inner = os.open(part, _FOLDER, dir_fd=fd)
             except OSError as error:
@@ -99,9 +112,20 @@ def _folder(root: Path, parts: list[str], path: str) -> Iterator[int]:
         os.close(fd)
 
 
+def _make(name: str, folder: int) -> None:
+    """Make the folder ``name`` durably, unless something of that name is there; what it is shows when it is opened."""
+    try:
+        os.mkdir(name, dir_fd=folder)
+    except FileExistsError:
+        return
+    os.fsync(folder)
+
+
 def _explained(error: OSError, path: str) -> ToolError:
     if isinstance(error, FileNotFoundError):
         return ToolError(f"no such file: {path}")
     if isinstance(error, PermissionError):
         return ToolError(f"{path} may not be opened: permission denied")
+    if error.errno in (errno.EISDIR, errno.EINVAL):
+        return ToolError(f"{path} is not a regular file")
     return ToolError(f"{path} is not a plain file or leads outside your files")

@@ -74,16 +74,16 @@ class Time:
 class Household:
     """A home with one identity in the room ``dev``, and what a process would hold of it."""
 
-    def __init__(self, home: Path, config: Config | None = None) -> None:
-        self.home, self.clock, self.config = home, Time(), config or Config()
-        self.hash = boot(home, "dory", "dev", self.clock)
+    def __init__(self, home: Path, config: Config | None = None, secrets: Sequence[str] = ("hunter2-hunter2",)) -> None:
+        self.home, self.clock, self.config, self.secrets = home, Time(), config or Config(), secrets
+        self.hash = boot(home, "dory", "dev", self.clock, secrets)
         self.restart().begin()
 
     def restart(self, home: Path | None = None) -> Identity:
         """Load the identity anew, as the next process would, from here or from a copy of the home."""
-        self.me = Identity(home or self.home, self.hash, self.clock)
+        self.me = Identity(home or self.home, self.hash, self.clock, self.secrets)
         self.tools = CoreTools(self.me, self.config)
-        self.hands = Hands(self.me, self.tools.tools(), self.config.context_limit, ("hunter2-hunter2",))
+        self.hands = Hands(self.me, self.tools.tools(), self.config.context_limit)
         return self.me
 
     def hear(self, room: str, name: str, text: str, kind: str = "USER") -> None:

@@ -9,9 +9,10 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from dory import roster
 
@@ -19,16 +20,18 @@ HOUSE = Path(__file__).parent.parent
 PATIENCE = 40.0
 """Seconds after which a test gives up; nothing here depends on how fast anything is."""
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it, and so would what they start
+
 
 def environment(home: Path) -> dict[str, str]:
-    """The machine's own, without keys and settings that would lead to another model."""
+    """The machine's own, without keys and settings that would lead to another model; output is buffered, as people have it."""
     kept = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY") and not name.startswith("DORY_")}
-    return kept | {"DORY_HOME": str(home), "TERM": "xterm-256color"}
+    return kept | {"DORY_HOME": str(home), "TERM": "xterm-256color", "PYTHONUNBUFFERED": ""}
 
 
-def chat(home: Path, *arguments: str, said: str = "") -> subprocess.CompletedProcess[str]:
+def chat(home: Path, *arguments: str, said: str = "", under: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
     """One run of chat.py with ``said`` piped into it. It gives up before the test does, so that it can stop the agent that it started."""
-    command = [sys.executable, str(HOUSE / "chat.py"), "--name", "ada", "--wait", str(PATIENCE / 2), *arguments]
+    command = [*under, sys.executable, str(HOUSE / "chat.py"), "--name", "ada", "--wait", str(PATIENCE / 2), *arguments]
     return subprocess.run(command, input=said, capture_output=True, text=True, env=environment(home), timeout=PATIENCE)
 
 
@@ -47,18 +50,28 @@ def agent(home: Path, room: str = "dev") -> Iterator[subprocess.Popen[bytes]]:
 
 
 @contextmanager
-def terminal(home: Path, *arguments: str) -> Iterator["Terminal"]:
-    """chat.py in a terminal of its own."""
+def terminal(home: Path, *arguments: str, under: Sequence[str] = ()) -> Iterator["Terminal"]:
+    """chat.py in a terminal of its own; ``under`` is a command that makes something ready and then becomes the one behind it."""
     master, slave = pty.openpty()
-    command = [sys.executable, str(HOUSE / "chat.py"), "--name", "ada", *arguments]
+    command = [*under, sys.executable, str(HOUSE / "chat.py"), "--name", "ada", *arguments]
     process = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, env=environment(home), start_new_session=True)
     os.close(slave)
+    opened = Terminal(process, master)
     try:
-        yield Terminal(process, master)
+        yield opened
     finally:
         process.terminate()
         process.wait(PATIENCE)
-        os.close(master)
+        opened.close()
+
+
+def with_python(before: str) -> list[str]:
+    """Such a command, which runs ``before``."""
+    return [sys.executable, "-c", f"import os, sys\n{before}\nos.execv(sys.argv[1], sys.argv[1:])"]
+
+
+CONTROLLED = with_python("import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0)")
+"""Such a command, for a terminal whose Ctrl-C and whose end are signals."""
 
 
 class Terminal:
@@ -67,6 +80,17 @@ class Terminal:
     def __init__(self, process: subprocess.Popen[bytes], master: int) -> None:
         self.process, self.seen, self._master, self._awaited = process, "", master, 0
         termios.tcsetwinsize(master, (40, 200))
+
+    @property
+    def settings(self) -> list[Any]:
+        """Echo, line mode and so on, as a program sets them and should leave them."""
+        return termios.tcgetattr(self._master)
+
+    def close(self) -> None:
+        """Close the window."""
+        if self._master >= 0:
+            os.close(self._master)
+        self._master = -1
 
     def type(self, keys: str) -> None:
         os.write(self._master, keys.encode())
@@ -105,3 +129,9 @@ class Terminal:
 
 def running(home: Path) -> list[str]:
     return [one.name for one in roster.residents(home) if one.pid is not None]
+
+
+def processes(home: Path) -> list[str]:
+    """The command lines of all agents that run for ``home``, also of those that are not awake yet."""
+    listed = subprocess.run(["ps", "-A", "-ww", "-o", "args"], capture_output=True, text=True, check=True)
+    return [line for line in listed.stdout.splitlines() if "agent.py" in line and str(home) in line]

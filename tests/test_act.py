@@ -137,7 +137,7 @@ def test_a_secret_in_a_result_enters_neither_context_nor_life_nor_blobs(house: H
 
 
 def hands(house: Household, run: Tool) -> Hands:
-    return Hands(house.me, [run], house.config.context_limit, ())
+    return Hands(house.me, [run], house.config.context_limit)
 
 
 def test_a_result_that_is_too_long_is_cut_and_says_so(house: Household) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from dory import roster
 from dory.rooms import Rooms
-from tests.processes import HOUSE, PATIENCE, agent, chat, environment, running
+from tests.processes import HOUSE, PATIENCE, agent, chat, environment, running, with_python
 
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 
@@ -109,3 +109,12 @@ def test_bytes_that_are_no_text_are_said_as_well_as_they_can_be(tmp_path: Path) 
     first = Rooms(tmp_path / "chats").read("dev", 0)[0]
     assert ended.returncode == 0, ended.stderr
     assert (first.name, first.text) == ("a_USER_2J", "hello \ufffd\ufffd\x00")
+
+
+def test_a_room_that_cannot_be_written_is_one_line_that_names_what_was_not_said(tmp_path: Path) -> None:
+    Rooms(tmp_path / "chats").say("dev", "USER", "bob", "x" * 5000, NOON)
+    full = with_python("import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))")
+    with agent(tmp_path):
+        ended = chat(tmp_path, said="hello\nhello again\n", under=full)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr == "chat.py: 'hello' was not said, chats/dev.md cannot be written: File too large\n"

@@ -49,7 +49,7 @@ class Bell(Faculty):
 def with_faculty(house: House, bell: Bell) -> None:
     agent, me = house.agent, house.me
     agent.faculties.members.append(bell)
-    agent.hands = Hands(me, agent.faculties.tools(), 1000, [])
+    agent.hands = Hands(me, agent.faculties.tools(), 1000)
     agent.inbox = Inbox(me, agent.faculties.commands(), agent.say)
     agent.thought = Thought(me, house.model, agent.inbox, print, agent.say)
 

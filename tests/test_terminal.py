@@ -1,6 +1,7 @@
 """chat.py as people meet it: what a room's text may do to a terminal, and a real terminal with keys typed into it."""
 
 import re
+import resource
 import signal
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,10 +10,10 @@ import pytest
 
 from dory.records import Line
 from dory.rooms import Rooms
+from dory.terminal.editor import COMMANDS
 from dory.terminal.plain import plain, visible
-from dory.terminal.screen import COMMANDS
 from dory.terminal.visit import Visit
-from tests.processes import agent, chat, running, terminal
+from tests.processes import agent, chat, running, terminal, with_python
 
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 
@@ -61,6 +62,16 @@ def test_a_room_that_was_moved_away_begins_anew(tmp_path: Path) -> None:
     rooms.path("dev").unlink()
     rooms.say("dev", "USER", "bob", "new", NOON)
     assert [line.text for line in visit.heard()] == ["new"]
+
+
+def test_a_message_that_was_cut_off_before_the_visit_is_not_part_of_it(tmp_path: Path) -> None:
+    rooms = Rooms(tmp_path / "chats")
+    rooms.say("dev", "USER", "bob", "whole", NOON)
+    with open(rooms.path("dev"), "a") as file:
+        file.write("[USER:bob 2026-03-02T12:00:00Z] cut off" + " in the middle" * 20)
+    visit = Visit(tmp_path, "dev", "ada")
+    visit.say("new")
+    assert [line.text for line in visit.heard() if line.kind == "USER"] == ["new"]
 
 
 def test_a_person_types_sees_the_answer_and_leaves_with_control_d(tmp_path: Path) -> None:
@@ -126,6 +137,36 @@ def test_a_terminated_chat_stops_the_agent_that_it_started(tmp_path: Path) -> No
         assert screen.await_end() == 128 + signal.SIGTERM
     assert "brings it back" in screen.seen
     assert running(tmp_path) == []
+
+
+def test_a_line_that_the_disk_does_not_take_is_back_in_the_prompt(tmp_path: Path) -> None:
+    rooms = Rooms(tmp_path / "chats")
+    rooms.say("dev", "USER", "bob", "x" * 5000, NOON)
+    full = with_python("import resource as r; r.setrlimit(r.RLIMIT_FSIZE, (4096, r.getrlimit(r.RLIMIT_FSIZE)[1]))")
+    with terminal(tmp_path, under=full) as screen:
+        screen.await_prompt()
+        screen.type("precious words\r")
+        screen.await_text("'precious words' was not said, chats/dev.md cannot be written: File too large")
+        screen.await_text("> .*precious words")
+        resource.prlimit(screen.process.pid, resource.RLIMIT_FSIZE, resource.getrlimit(resource.RLIMIT_FSIZE))
+        screen.type("\r")
+        screen.await_text("ada.*\\s+precious words")
+    assert [line.text for line in rooms.read("dev", 0)][1:] == ["precious words"]
+
+
+def test_the_order_is_the_rooms_and_a_strange_date_is_shown_as_it_is(tmp_path: Path) -> None:
+    dates = ["9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z", "2150-06-15T12:00:00Z", "1969-07-20T12:00:00Z", "yesterday", "2026-13-32T25:00Z"]
+    rooms = Rooms(tmp_path / "chats")
+    rooms.folder.mkdir()
+    rooms.path("dev").write_text("".join(f"[USER:bob {at}] said {number}\n" for number, at in enumerate(dates)))
+    with terminal(tmp_path) as screen:
+        for number, at in enumerate(dates):
+            screen.await_text(f"bob.*{at[:7]}.*\\s+said {number}")
+        screen.await_prompt()
+        screen.type("what day is it?\r")
+        screen.await_text("ada.*[0-9]{2}:[0-9]{2}.*\\s+what day is it")
+        rooms.say("dev", "USER", "eve", "the clock was put back", datetime(2001, 1, 15, tzinfo=UTC))
+        screen.await_text("eve.*2001-01-1.*\\s+the clock was put back")
 
 
 def test_tab_completes_the_commands_that_help_lists(tmp_path: Path) -> None:

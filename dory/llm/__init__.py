@@ -2,12 +2,13 @@
 
 One try is one streamed request, and ends with a whole answer or with an error of this house; ``complete`` repeats a try that failed for a
 reason that may pass, within ``timeout`` seconds, and not while the endpoint is known to be away. No half answer is ever returned (one without
-a finish reason was cut off), none without an end is read, and no message holds the key.
+a finish reason was cut off), none without an end is read, and neither an answer nor a message holds the key or any other secret.
 
 Bodies are read as plain JSON (``body.py``) and not by the client: endpoints add fields of their own, break the shape of others, or answer
 without a stream, which its types and its reader of streams would turn into stray errors.
 """
 
+import os
 import random
 import threading
 import time
@@ -15,8 +16,8 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dory import wire
-from dory.config import Config
+from dory import refs, wire
+from dory.config import Config, secrets
 from dory.llm.failures import Failures, Passing
 from dory.records import Prompt, Purpose, Reply, Usage
 
@@ -42,7 +43,8 @@ class Endpoint:
         self.name = config.model
         self._config = config
         self._key = config.api_key.strip()
-        self._failures = Failures(config, self._key)
+        self._secrets = secrets(config, os.environ)
+        self._failures = Failures(config, self._key, self._secrets)
         self._log = log
         self._sleep = sleep
         self._lock = threading.Lock()
@@ -94,7 +96,7 @@ class Endpoint:
             raise self._failures.passing("broke off in the middle of an answer")
         if answer.finish == "content_filter":
             raise self._failures.refused("the endpoint's content filter withheld the answer")
-        text, reasoning = answer.parts()
+        text, reasoning = (refs.redact(part, self._secrets) for part in answer.parts())
         usage = Usage(purpose, self.name, *wire.counts(answer.usage, prompt.text, text + reasoning), seconds)
         return Reply(text, reasoning, usage, cut=answer.finish == "length")
 

@@ -1,5 +1,7 @@
 """What can go wrong at one endpoint, each in one line for a person that never holds the key. Every foreign exception is mapped here, once."""
 
+from collections.abc import Sequence
+
 from dory import clock, refs, wire
 from dory.config import PROVIDERS, Config
 from dory.errors import ModelAway, ModelError, ModelRefused, WindowExceeded
@@ -19,7 +21,8 @@ class Passing(ModelAway):
 class Failures:
     """The failures of the endpoint that ``config`` names."""
 
-    def __init__(self, config: Config, key: str) -> None:
+    def __init__(self, config: Config, key: str, secrets: Sequence[str]) -> None:
+        self._secrets = secrets
         self._model, self._key, self._timeout = config.model, key, config.timeout
         self._url = config.shown_url
         self._host = self._url.partition("//")[2].partition("/")[0]
@@ -88,4 +91,4 @@ class Failures:
         return self.passing("broke off the connection")
 
     def _line(self, text: str, limit: int = _LINE_LIMIT) -> str:
-        return refs.one_line(refs.redact(text, (self._key,) if self._key else ()), limit)
+        return refs.one_line(refs.redact(text, self._secrets), limit)

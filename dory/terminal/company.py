@@ -1,7 +1,7 @@
 """An agent that is started for a visit and stopped after it.
 
-It runs in a session of its own, so that Ctrl-C in the chat does not reach it: it ends when the visit does, after the step that it is at.
-Should the chat be killed, the agent lives on and listens.
+It runs in a session of its own, so that Ctrl-C in the chat and the end of the terminal do not reach it: it ends when the visit does, after the
+step that it is at. Should the chat be killed, the agent lives on and listens.
 """
 
 import signal
@@ -16,6 +16,7 @@ from dory import files, roster
 from dory.errors import DoryError
 from dory.roster import Resident
 from dory.terminal.plain import visible
+from dory.terminal.signals import Signals
 from dory.terminal.visit import Visit
 from dory.texts import HOUSE
 
@@ -25,17 +26,23 @@ LOG = Path("agents", "boot.log")
 _START = 20.0
 """Seconds that an agent may take until it listens."""
 
-_STOP = ((signal.SIGINT, 10.0), (signal.SIGTERM, 5.0), (signal.SIGKILL, None))
-"""What is sent on leaving, and the seconds that the agent then has. Killing it loses nothing but the step that it is at."""
+_STOP = ((signal.SIGTERM, 10.0), (signal.SIGINT, 5.0))
+"""What is sent on leaving, and the seconds that the agent then has: to end its step, to drop it. Then it is killed, which loses nothing more.
+
+Two of a kind could reach it as one. SIGTERM comes first, because what a shell's background job has started ignores the other.
+"""
+
+_PAUSE = 0.05
+"""Seconds between two looks at the agent."""
 
 Tell = Callable[[str], None]
 
 
 @contextmanager
-def company(visit: Visit, program: Path, flags: Sequence[str], tell: Tell) -> Iterator[None]:
+def company(visit: Visit, program: Path, flags: Sequence[str], tell: Tell, signals: Signals) -> Iterator[None]:
     """Have somebody listen: whoever does, else the one active last in the room, else a new one, run as ``program`` with ``flags``.
 
-    Raises ``DoryError`` if it does not come to listen. ``tell`` gets the lines that a person should see.
+    Raises ``DoryError`` if it does not come to listen. ``tell`` gets the lines that a person should see, and must not raise.
     """
     if visit.listeners():
         yield
@@ -43,7 +50,7 @@ def company(visit: Visit, program: Path, flags: Sequence[str], tell: Tell) -> It
     known = roster.last_active(visit.home, visit.room)
     if known:
         tell(f"resuming {visible(known.name)} (`python agent.py` boots a fresh one)")
-    guest = Guest(visit, program, flags, known)
+    guest = Guest(visit, program, flags, known, signals)
     try:
         guest.await_listening()
         for note in guest.notes():
@@ -57,9 +64,9 @@ def company(visit: Visit, program: Path, flags: Sequence[str], tell: Tell) -> It
 class Guest:
     """An agent's process, from its start to its end."""
 
-    def __init__(self, visit: Visit, program: Path, flags: Sequence[str], known: Resident | None) -> None:
+    def __init__(self, visit: Visit, program: Path, flags: Sequence[str], known: Resident | None, signals: Signals) -> None:
         self.name = visible(known.name) if known else "the agent"
-        self._visit = visit
+        self._visit, self._signals = visit, signals
         self._log = visit.home / LOG
         self._log.parent.mkdir(parents=True, exist_ok=True)
         self._log_begin = files.size(self._log)
@@ -69,16 +76,17 @@ class Guest:
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True)
 
     def await_listening(self) -> None:
-        """Return once it listens in the visit's room; a ``DoryError`` if it ends or takes too long."""
+        """Return once it listens in the visit's room; a ``DoryError`` if it ends or takes too long. Obeys signals."""
         deadline = time.monotonic() + _START
         while self._process.poll() is None:
+            self._signals.obey()
             for one in self._visit.listeners():
                 if one.pid == self._process.pid and self._written():  # it listens, and has introduced itself
                     self.name = visible(one.name)
                     return
             if time.monotonic() > deadline:
                 raise DoryError(f"{self.name} does not listen in {self._visit.room} after {_START:g} seconds; {self._last_lines()}")
-            time.sleep(0.05)
+            time.sleep(_PAUSE)
         raise DoryError(f"no agent came up in {self._visit.room}")
 
     def notes(self) -> list[str]:
@@ -86,28 +94,32 @@ class Guest:
         return [visible(line) for line in self._written().splitlines()[2:]]
 
     def stop(self, tell: Tell) -> None:
-        """Ask ever more firmly until it has ended, and tell what became of it; Ctrl-C meanwhile asks more firmly at once."""
+        """Ask ever more firmly until it has ended, and tell what became of it; Ctrl-C or SIGTERM meanwhile asks more firmly at once."""
         if self._process.poll() is not None:
             tell(f"{self.name} has ended by itself with status {self._process.returncode}; {self._last_lines()}")
             return
+        requests = min(self._signals.requests, 1)  # one may have ended the visit, the others are for the agent
         for number, seconds in _STOP:
             self._process.send_signal(number)
-            try:
-                if number == signal.SIGINT and not self._ended(1.0):
-                    tell(f"waiting for {self.name} to end its step (Ctrl-C: do not wait)")
-                if self._ended(seconds):
-                    break
-            except KeyboardInterrupt:
-                continue
+            if number == signal.SIGTERM and not self._ended(1.0, requests):
+                tell(f"waiting for {self.name} to end its step (Ctrl-C: do not wait)")
+            if self._ended(seconds, requests):
+                break
+            requests = min(self._signals.requests, requests + 1)
+        else:
+            self._process.kill()
+            self._process.wait()
         plain = self._visit.room == "dev" and self._visit.home == HOUSE
         way_back = "make run" if plain else f"python chat.py {self._visit.room} --boot --home {self._visit.home}"
         tell(f"{self.name} stopped; `{way_back}` brings it back")
 
-    def _ended(self, seconds: float | None) -> bool:
-        try:
-            self._process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            return False
+    def _ended(self, seconds: float, requests: int) -> bool:
+        """Whether it ends within ``seconds`` and before it was requested more than ``requests`` times."""
+        deadline = time.monotonic() + seconds
+        while self._process.poll() is None:
+            if time.monotonic() > deadline or self._signals.requests > requests:
+                return False
+            time.sleep(_PAUSE)
         return True
 
     def _last_lines(self) -> str:

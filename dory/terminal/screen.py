@@ -1,106 +1,121 @@
 """The visit of a person: the room's messages scroll by above a prompt, and the bar below it tells who listens and who is thinking.
 
 What is typed vanishes when it is sent and comes back as the room has it, so everything on the screen is in the room, once and in its order.
-The prompt and the look-out are two tasks of one loop; whichever ends first ends the visit. The room is read beside that loop, so that typing
-never waits for a disk.
+The prompt, the look-out and the wait for a signal are tasks of one loop; whichever ends first ends the visit. The room is read and written
+beside that loop.
 """
 
 import asyncio
+import signal
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime
+from functools import partial
+from typing import TypeVar
 from zlib import crc32
 
 from markdown_it import MarkdownIt
-from prompt_toolkit import PromptSession
-from prompt_toolkit.completion import WordCompleter
-from prompt_toolkit.enums import DEFAULT_BUFFER
-from prompt_toolkit.filters import has_focus
-from prompt_toolkit.history import FileHistory
-from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.patch_stdout import patch_stdout
-from prompt_toolkit.shortcuts import CompleteStyle
-from prompt_toolkit.styles import Style
-from rich.console import Console, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.markdown import Markdown
 from rich.padding import Padding
 from rich.segment import Segment, Segments
 from rich.text import Text
 
+from dory.errors import DoryError
 from dory.records import Line
 from dory.roster import Resident
+from dory.terminal.editor import editor
 from dory.terminal.plain import visible
+from dory.terminal.signals import Signals
 from dory.terminal.visit import Visit
-
-COMMANDS = ("/help", "/status", "/context", "/show", "/uncompact", "/compact", "/undo-compaction")
-"""What Tab completes; ``/help`` in a room tells what there is."""
+from dory.work import Job
 
 _BACKLOG = 20
 _PAUSE = 0.1
+_GRACE = 3.0
+"""Seconds in which prompt and look-out put away what they use, before they are broken off."""
 _COLOURS = ("cyan", "green", "yellow", "magenta", "blue", "bright_cyan", "bright_green", "bright_yellow", "bright_magenta", "bright_blue")
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
+T = TypeVar("T")
 
-def run(visit: Visit) -> None:
-    """Show the room and let the person write, until Ctrl-D, or Ctrl-C on an empty line."""
-    (visit.home / "chats").mkdir(parents=True, exist_ok=True)
-    asyncio.run(Screen(visit).run())
+
+def run(visit: Visit, signals: Signals) -> None:
+    """Show the room and let the person write, until Ctrl-D, Ctrl-C on an empty line, or a signal. A closed terminal is noted as one."""
+    with signals.obeyed_at_once():
+        backlog, listeners = visit.last(_BACKLOG), visit.listeners()
+    try:
+        asyncio.run(Screen(visit, signals, listeners).run(backlog))
+    except OSError:
+        if sys.stdin.isatty():
+            raise
+    if not sys.stdin.isatty():
+        signals.note(signal.SIGHUP)
 
 
 class Screen:
     """One visit as it is seen."""
 
-    def __init__(self, visit: Visit) -> None:
-        self._visit = visit
+    def __init__(self, visit: Visit, signals: Signals, listeners: Sequence[Resident]) -> None:
+        self._visit, self._signals, self._listeners = visit, signals, listeners
         self._console = Console(force_terminal=True, highlight=False)
-        self._listeners: Sequence[Resident] = ()
-        self._session: PromptSession[str] = PromptSession(
-            "> ",
-            multiline=True,
-            history=FileHistory(str(visit.home / "chats" / ".history")),
-            key_bindings=_keys(),
-            completer=WordCompleter(list(COMMANDS), sentence=True),
-            complete_while_typing=False,
-            complete_style=CompleteStyle.READLINE_LIKE,
-            bottom_toolbar=self._sign,
-            style=Style.from_dict({"bottom-toolbar": "noreverse fg:ansibrightblack"}),
-            erase_when_done=True,
-        )
+        self._editor = editor(visit.home / "chats" / ".history", self._sign)
 
-    async def run(self) -> None:
+    async def run(self, backlog: Sequence[Line]) -> None:
         """Prompt and look-out together; an error of either ends the visit and is raised."""
-        for line in self._visit.last(_BACKLOG):
+        for line in backlog:
             self._show(line)
-        self._listeners = self._visit.listeners()
         if not self._listeners:
             self._tell(self._visit.absence())
         with patch_stdout(raw=True):
-            tasks = [asyncio.create_task(self._prompt()), asyncio.create_task(self._look_out())]
+            tasks = [asyncio.create_task(part) for part in (self._prompt(), self._look_out(), self._await_signal())]
             done, pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in pending:
                 task.cancel()
-            await asyncio.gather(*pending, return_exceptions=True)
-            for task in done:
-                task.result()
+            with suppress(TimeoutError):  # the prompt waits for what is being printed, which a closed terminal never takes
+                await asyncio.wait_for(asyncio.gather(*pending, return_exceptions=True), _GRACE)
+        for task in done:
+            task.result()
 
     async def _prompt(self) -> None:
+        unsaid = ""
         while True:
             try:
-                text = await self._session.prompt_async()
+                text = await self._editor.prompt_async(default=unsaid, handle_sigint=False, set_exception_handler=False)
             except EOFError:
                 return
+            unsaid = ""
             if text.strip():
-                self._visit.say(text.encode("utf-8", "replace").decode())
+                try:
+                    await _beside(partial(self._visit.say, text.encode("utf-8", "replace").decode()))
+                except DoryError as error:
+                    self._tell(str(error))
+                    unsaid = text
+
+    async def _await_signal(self) -> None:
+        """Until a signal comes or the terminal is closed. Ctrl-C is a signal while a message is being printed, and a key like others."""
+        typed = self._editor.default_buffer
+        while sys.stdin.isatty():
+            if self._signals.number == signal.SIGINT and typed.text:
+                self._signals.forget()
+                typed.reset()
+                self._editor.app.invalidate()
+            elif self._signals.number:
+                return
+            await asyncio.sleep(_PAUSE)
 
     async def _look_out(self) -> None:
         while True:
-            lines, listeners = await asyncio.to_thread(lambda: (self._visit.heard(), self._visit.listeners()))
+            lines, listeners = await _beside(lambda: (self._visit.heard(), self._visit.listeners()))
             for line in lines:
                 self._show(line)
             self._notice_who_left(listeners)
             if listeners != self._listeners or any(one.awake for one in listeners):
                 self._listeners = listeners
-                self._session.app.invalidate()
+                self._editor.app.invalidate()
             await asyncio.sleep(_PAUSE)
 
     def _notice_who_left(self, listeners: Sequence[Resident]) -> None:
@@ -123,9 +138,9 @@ class Screen:
         text = visible(line.text)
         quiet = line.kind == "NOTICE"
         name = Text(visible(line.name), style="dim" if quiet else f"bold {_COLOURS[crc32(line.name.encode()) % len(_COLOURS)]}")
-        self._print(name.append(f" {_when(line.at)}", style="not bold dim default"))
+        head = name.append(f" {_when(line.at)}", style="not bold dim default")
         body = _markdown(text) if line.kind == "AGENT" else Text(text, style="dim" if quiet else "")
-        self._print(Padding(body, (0, 0, 0, 2), expand=False))
+        self._print(Group(head, Padding(body, (0, 0, 0, 2), expand=False)))  # in one piece, or the prompt may come in between
 
     def _tell(self, text: str) -> None:
         self._print(Text(visible(text), style="dim italic"))
@@ -149,33 +164,13 @@ def _when(at: str) -> str:
         local = datetime.fromisoformat(at).astimezone()
     except (ValueError, OverflowError):
         return visible(at)
-    return f"{local:%H:%M}" if local.date() == datetime.now().date() else f"{local:%Y-%m-%d %H:%M}"
+    today = local.date() == datetime.now().date()
+    return f"{local:%H:%M}" if today else local.replace(tzinfo=None).isoformat(" ", "minutes")
 
 
-def _keys() -> KeyBindings:
-    """Enter sends, Alt-Enter or a backslash before Enter begins a new line, Ctrl-C clears the line or leaves."""
-    keys = KeyBindings()
-    writing = has_focus(DEFAULT_BUFFER)
-
-    @keys.add("enter", filter=writing)
-    def send(event: KeyPressEvent) -> None:
-        buffer = event.current_buffer
-        if buffer.document.text_before_cursor.endswith("\\"):
-            buffer.delete_before_cursor()
-            buffer.newline(copy_margin=False)
-        else:
-            buffer.validate_and_handle()
-
-    @keys.add("escape", "enter", filter=writing)
-    def begin_line(event: KeyPressEvent) -> None:
-        event.current_buffer.newline(copy_margin=False)
-
-    @keys.add("c-c", filter=writing)
-    @keys.add("<sigint>")
-    def clear_or_leave(event: KeyPressEvent) -> None:
-        if event.current_buffer.text:
-            event.current_buffer.reset()
-        else:
-            event.app.exit(exception=EOFError)
-
-    return keys
+async def _beside(function: Callable[[], T]) -> T:
+    """What ``function`` returns. It runs in a daemon thread, so neither typing nor leaving ever waits for a disk."""
+    job = Job(function, "room")
+    while not job.done:
+        await asyncio.sleep(_PAUSE / 10)
+    return job.result()

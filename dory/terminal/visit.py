@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from dory import clock, roster
+from dory.errors import DoryError
 from dory.records import Line
 from dory.rooms import Rooms, clean_name, laid_out
 from dory.roster import Resident
@@ -15,7 +16,7 @@ class Visit:
         """Raises ``ToolError`` if ``room`` is no room id. Nothing is written before something is said."""
         self.home, self.room, self.name = home, room, clean_name(name)
         self._rooms = Rooms(home / "chats")
-        self._offset = self._rooms.size(room)
+        self._offset = self._rooms.end(room)
 
     def last(self, count: int) -> list[Line]:
         """The newest messages of those that ``heard`` will not bring, at most ``count``."""
@@ -31,12 +32,18 @@ class Visit:
         return [line for line in lines if line.kind != "STRAY"]
 
     def say(self, text: str) -> int:
-        """Say ``text`` and return the end of the message, in bytes from the room's beginning. ``text`` must not be blank."""
-        self._rooms.open(self.room)  # sets a torn end aside, so that the message begins at the size
-        start = self._rooms.size(self.room)
-        self._rooms.say(self.room, "USER", self.name, text, clock.utc())
-        said = laid_out(text)
-        return next(line.end for line in self._rooms.read(self.room, start) if line.name == self.name and laid_out(line.text) == said)
+        """Say ``text``, which must not be blank, and return the end of the message, in bytes from the room's beginning.
+
+        Raises ``DoryError`` that quotes the text's beginning if the room cannot be written.
+        """
+        try:
+            self._rooms.open(self.room, clock.utc())  # sets a torn end aside, so that the message begins at the size
+            start = self._rooms.size(self.room)
+            self._rooms.say(self.room, "USER", self.name, text, clock.utc())
+        except OSError as error:
+            raise DoryError(f"{text[:60]!r} was not said, chats/{self.room}.md cannot be written: {error.strerror}") from error
+        said, lines = laid_out(text), self._rooms.read(self.room, start)
+        return next((line.end for line in lines if line.name == self.name and laid_out(line.text) == said), start)
 
     def listeners(self) -> list[Resident]:
         """The agents that run and are in the room."""
