@@ -48,7 +48,7 @@ class Agent:
 
     def run(self) -> None:
         """Live until told to stop."""
-        for text in strange_links(self.me):
+        for text in (*strange_links(self.me), *repair(self.me)):
             self.report(text)
         self.hands.report_interruption()
         while not self.stop.asked:

@@ -74,7 +74,7 @@ def _identity(home: Path, folder: Path, blobs: Blobs) -> Iterator[str]:
             yield f"it has read {at.read} bytes of chats/{room}.md, which is shorter"
     for link in (folder / "subs").iterdir():
         if link.suffix != ".md" or not is_id(link.stem):
-            yield f"subs/{link.name} is no subscription: it must be named after a room, such as dev.md"
+            yield f"subs/{refs.one_line(link.name)} is no subscription: it must be named after a room, such as dev.md"
     yield from _references(folder, record, entries, blobs)
     yield from _coverage(entries, 1, record.next_id - 1, blobs, set())
 

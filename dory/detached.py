@@ -37,8 +37,10 @@ def start(program: Path, folder: Path, flags: Sequence[str]) -> int:
 def stop(folder: Path) -> int | None:
     """Ask the agent of ``folder`` to end after its step; returns the pid it had, or None when it did not run. ``DoryError``: it goes on."""
     pid = locks.holder(folder)
-    if not pid:
+    if pid is None:
         return None
+    if not pid:
+        raise DoryError(f"{folder.name} runs, but {folder / 'lock'} does not tell as which process")
     os.kill(pid, signal.SIGTERM)
     if not _soon(lambda: locks.holder(folder) != pid):
         raise DoryError(f"process {pid} is still at its step after {_PATIENCE:g} seconds: ask again, which ends it at once and loses nothing")

@@ -76,7 +76,7 @@ class Identity:
         """Subscribe, beginning with what nobody has answered yet. The room is made if it is new."""
         self.rooms.open(room, self.now())
         known = self.state.rooms.get(room, state.RoomState())
-        self.state.rooms[room] = state.RoomState(max(known.read, self.rooms.unanswered(room)), self.rooms.size(room))
+        self.state.rooms[room] = state.RoomState(max(known.read, self.rooms.unanswered(room)), self.rooms.end(room), known.exchanges)
         self.commit()  # before the link: after a kill in between, a room left earlier would go on from there, with its old commands
         link = self.folder / "subs" / f"{room}.md"
         if not link.is_symlink():

@@ -90,12 +90,12 @@ class Inbox:
         file was replaced by a shorter one.
         """
         known = self._identity.state.rooms.get(room)
-        if known and self._identity.rooms.size(room) < known.read:
+        if known and self._identity.rooms.size(room) < max(known.read, known.commands):
             self._identity.notice(f"The file of the room {room} is shorter than what you heard of it; you go on with what it holds now.")
             self._log(f"chats/{room}.md is shorter than what was read of it; going on with what it holds now")
             known = None
         if known is None:
-            known = self._identity.state.rooms[room] = RoomState(self._identity.rooms.unanswered(room), self._identity.rooms.size(room))
+            known = self._identity.state.rooms[room] = RoomState(self._identity.rooms.unanswered(room), self._identity.rooms.end(room))
         return known
 
     def _hear(self, line: Line, at: RoomState) -> None:

@@ -8,7 +8,7 @@ PIN_TURNS = 20
 """Turns for which an original that UNCOMPACT brought back stays."""
 TURN_LIMIT = 30
 """Turns in a row without an event from outside."""
-CALL_LIMIT = 50
+CALL_LIMIT = 100
 """Tool lines of one response that are run; a model that repeats itself without end writes thousands."""
 EXCHANGE_LIMIT = 30
 """Lines of other agents answered in a room without a person."""

@@ -6,7 +6,7 @@ be guessed. Texts that people edit are taken as they are.
 
 from collections.abc import Iterator
 
-from dory import files
+from dory import files, refs
 from dory.identity import Identity
 from dory.rooms import is_id
 from dory.texts import MEMORY, SEGMENT, SUMMARISE
@@ -24,7 +24,7 @@ def repair(identity: Identity) -> Iterator[str]:
         content = files.read_from(path, 0)
         text = content.decode("utf-8", "replace").encode()
         if text != content:
-            files.replace(path.with_name(f"{name}.damaged"), content)
+            files.append(path.with_name(f"{name}.damaged"), content + b"\n")
             files.replace(path, text)
             yield f"{name} held bytes that are no text: they are shown as � now, and the file as it was is {name}.damaged"
 
@@ -33,4 +33,5 @@ def strange_links(identity: Identity) -> Iterator[str]:
     """What lies in ``subs/`` and is no subscription, one line each."""
     for link in sorted((identity.folder / "subs").iterdir()):
         if not link.is_symlink() or link.suffix != ".md" or not is_id(link.stem):
-            yield f"subs/{link.name} is no subscription and is not followed: it must be a symlink named after a room, such as dev.md"
+            name = refs.one_line(link.name)
+            yield f"subs/{name} is no subscription and is not followed: it must be a symlink named after a room, such as dev.md"

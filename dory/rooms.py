@@ -28,6 +28,7 @@ LINKED = Path("../../../chats")
 """The folder of the rooms as seen from an identity's ``subs/``: relative, so that a home can be moved."""
 _ID = re.compile(r"[a-z0-9_-]{1,64}")
 _TAG = re.compile(r"\[(USER|AGENT|NOTICE):([^\s\[\]◱◲]{1,64}) ([0-9A-Za-z:.+-]{1,40})\] ?(.*)", re.DOTALL)
+_BEGINNING = re.compile(rb"\n\[(?:USER|AGENT|NOTICE):")
 _INDENT = "    "
 _GOES_ON = b" \t"
 _RECENT = 65536
@@ -106,8 +107,9 @@ class Rooms:
 
     def _recent(self, room: str) -> int:
         start = max(0, self.size(room) - _RECENT)
-        if start:  # on to the next line's start: from the middle of one, quoted text could pass for a tag
-            start += files.read_from(self.path(room), start).find(b"\n") + 1
+        if start:  # on to the next message: from the middle of one, quoted text could pass for a tag
+            found = _BEGINNING.search(files.read_from(self.path(room), start))
+            start = start + found.start() + 1 if found else self.end(room)
         return start
 
 

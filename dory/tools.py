@@ -151,7 +151,7 @@ class CoreTools(Faculty):
         return "in" if call.args in self._identity.subscriptions() else "out"
 
     def _moved(self, call: Call, mark: str) -> bool:
-        return self._membership(call) != mark
+        return bool(mark) and self._membership(call) != mark
 
 
 def _message(call: Call) -> tuple[str, str]:

@@ -25,32 +25,38 @@ class Living(Protocol):
 
 L = TypeVar("L", bound=Living)
 
-FIRST_PAUSE, LAST_PAUSE = 2.0, 300.0
-"""Seconds between two attempts; doubled while each ends in new trouble, for then it may have cost a model call."""
+FIRST_PAUSE, LAST_PAUSE, LASTING = 2.0, 300.0, 3600.0
+"""Seconds between two attempts: the first and the longest, doubled from one to the next; and after how many without trouble the count begins
+anew. An attempt may cost a model call, so the time that one takes must not pass for recovery.
+"""
 
 
 def survive(agent: L, wake: Callable[[str], L], stop: Stop) -> None:
     """Let ``agent`` live until the process is asked to end; after trouble, the one that ``wake`` makes of its files, given the reason."""
-    pause = FIRST_PAUSE
+    pause, known = FIRST_PAUSE, ""
     while not stop.asked:
         woke = time.monotonic()
         try:
             agent.run()
         except (DoryError, OSError) as error:
-            pause = FIRST_PAUSE if time.monotonic() - woke > 2 * pause else min(2 * pause, LAST_PAUSE)
-            agent = _outlasted(error, agent, wake, stop, pause)
+            if time.monotonic() - woke > LASTING:
+                pause, known = FIRST_PAUSE, ""
+            why = _cause(error)
+            agent = _outlasted(why, agent, wake, stop, pause, told=why == known)
+            pause, known = min(2 * pause, LAST_PAUSE), why
 
 
-def _outlasted(error: Exception, agent: L, wake: Callable[[str], L], stop: Stop, pause: float) -> L:
-    why = _cause(error)
-    agent.announce(f"{why}: I take no turns until that is mended; what was saved is safe, and I look again by myself")
+def _outlasted(why: str, agent: L, wake: Callable[[str], L], stop: Stop, pause: float, told: bool) -> L:
+    if not told:
+        agent.announce(f"{why}: I take no turns until that is mended; what was saved is safe, and I look again by myself")
     while True:
         stop.wait(pause)
         if stop.asked:
             return agent
         with suppress(DoryError, OSError):
             woken = wake(f"Your files could not be read or written ({why}); what had not been saved by then is undone.")
-            woken.announce("I go on")
+            if not told:
+                woken.announce("I go on")
             return woken
 
 

@@ -91,7 +91,8 @@ def write(root: Path, parts: list[str], path: str, content: bytes) -> None:
             kind = stat.S_IFREG
         if not stat.S_ISREG(kind):
             raise ToolError(f"{path} is not a regular file")
-        files.replace_in(folder, parts[-1], content)
+        with _folder(root, [], path) as drafts:  # where a resume sweeps away what a kill leaves
+            files.replace_in(folder, parts[-1], content, drafts)
 
 
 @contextmanager

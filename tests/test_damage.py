@@ -112,7 +112,7 @@ def test_a_text_that_is_no_text_any_more_is_kept_beside_a_readable_one(house: Ho
     told = wake(house)
     assert told == [f"{name} held bytes that are no text: they are shown as � now, and the file as it was is {name}.damaged"]
     assert (house.me.folder / name).read_text() == "Ada likes tea� and more"
-    assert (house.me.folder / f"{name}.damaged").read_bytes() == b"Ada likes tea\xff and more"
+    assert (house.me.folder / f"{name}.damaged").read_bytes() == b"Ada likes tea\xff and more\n"
     assert wake(house) == []
 
 

@@ -110,7 +110,7 @@ class Endpoint:
             client = self._client()
             with client.post("/chat/completions", body=request, cast_to=object, stream=True, stream_cls=openai.Stream[object]) as stream:
                 return self._read(stream.response)
-        except (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
+        except (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, ValueError, ImportError, OSError) as error:
             simpler = wire.without_complaint(options, str(error.body)) if isinstance(error, openai.APIStatusError) else None
             if simpler is None:
                 raise self._failures.mapped(error) from error

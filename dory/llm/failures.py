@@ -56,6 +56,8 @@ class Failures:
                 return self.refused(f"this base_url is no address: {error}")
             case httpx2.HTTPError():  # while a body is read
                 return self._unreached(error)
+            case ImportError() | OSError():  # a proxy that needs a package, a certificate file that is not there
+                return self.refused(f"a setting of this machine keeps the client from connecting: {error}")
             case _:  # a ValueError: neither JSON nor UTF-8
                 return self.passing("sent broken data")
 
