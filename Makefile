@@ -6,7 +6,7 @@ SEED ?= $(shell date +%s)
 SEED := $(SEED)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test demo bench chaos fuzz faults crowd
+.PHONY: run test demo bench bench-recall bench-store chaos fuzz faults crowd
 
 run: .venv/.run  ## set up, boot (or wake) an agent and talk to it in the room dev
 	@$(BIN)/python chat.py dev --boot
@@ -22,6 +22,12 @@ demo: .venv/.run  ## a life in under a minute: told, forgotten, brought back, ki
 
 bench: .venv/.run  ## play a real conversation into an agent and account for every byte of it
 	$(BIN)/python -m bench.life ../shared/locomo/26.json --limit 6000 --json
+
+bench-recall: .venv/.bench  ## how well a search finds the evidence for real questions, beside other engines
+	$(BIN)/python -m bench.recall
+
+bench-store: .venv/.run  ## what a memory costs that grows to a million entries; some minutes
+	$(BIN)/python -m bench.store
 
 chaos: .venv/.run  ## kill agents at every point between two writes and check what is left; KILLS=20 for a short run
 	@$(BIN)/python -m bench.chaos --kills $(KILLS)
@@ -50,4 +56,9 @@ crowd: .venv/.run  ## let 20 agents and 20 writers share a room and a blob store
 .venv/.test: .venv/.run requirements-dev.txt requirements-llama.txt
 	@$(PIP) install -r requirements-dev.txt
 	@$(PIP) install -r requirements-llama.txt || echo "llama.cpp cannot be installed here: its tests will be skipped"
+	@touch $@
+
+# One engine after the other: one that cannot be installed does not keep the rest away.
+.venv/.bench: .venv/.run requirements-bench.txt
+	@grep -v '^#' requirements-bench.txt | xargs -n 1 $(PIP) install || echo "an engine cannot be installed here: it will be left out"
 	@touch $@

@@ -17,6 +17,7 @@ from dory.commands import CoreCommands
 from dory.compact import Compaction
 from dory.config import Config
 from dory.errors import DoryError
+from dory.faculties import ordered
 from dory.faculty import Faculties
 from dory.identity import Identity
 from dory.inbox import Inbox
@@ -27,7 +28,6 @@ from dory.records import Model, Reply
 from dory.repair import repair, strange_links
 from dory.stop import Stop
 from dory.thought import POLL, Thought
-from dory.tools import CoreTools
 from dory.trouble import survive
 
 
@@ -36,12 +36,12 @@ class Agent:
 
     def __init__(self, me: Identity, settings: Config, model: Model, verbose: bool, stop: Stop) -> None:
         self.me, self.settings, self.stop, self.last_turn = me, settings, stop, time.monotonic()
-        self.faculties = Faculties([CoreTools(me, settings)], self.report)
+        self.faculties = Faculties(ordered(me, settings), self.report)
         self.prompts = PromptBuilder(me, settings, self.faculties)
         meter = usage.Meter(me.folder / "usage.jsonl", me.now, self.say if verbose else None)
         self.compaction = Compaction(me, settings, model, self.prompts, self.faculties.on_compacted, meter.record, self.say)
-        self.faculties.members.append(CoreCommands(me, settings, self.compaction, lambda: self.faculties))
-        self.inbox = Inbox(me, self.faculties.commands(), self.say, result_limit(settings.context_limit))
+        self.faculties.members.insert(0, CoreCommands(me, settings, self.compaction, lambda: self.faculties))
+        self.inbox = Inbox(me, self.faculties.commands(), self.say, result_limit(settings.context_limit), self.faculties.cue)
         self.hands = Hands(me, self.faculties.tools(), settings.context_limit)
         self.thought = Thought(me, model, self.inbox, meter.record, self.say)
         me.listeners += [self.faculties.on_event, *([lambda event: self.say(line(event))] if verbose else [])]

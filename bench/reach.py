@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dory import context, refs
+from dory import context, hearing, refs
 from dory.blobs import Blobs
 from dory.context import Entry
 from dory.errors import BlobError
@@ -93,5 +93,5 @@ def _stretch(blobs: Blobs, hash: str) -> list[Entry]:
 
 def _text(entry: Entry) -> str:
     """What the entry holds, as it was before it was escaped. What is heard begins with a tag, which is the harness's own."""
-    tag, mark, said = entry.body.partition("] ") if entry.kind == "heard" else ("", "", entry.body)
+    tag, mark, said = hearing.without_cue(entry.body).partition("] ") if entry.kind == "heard" else ("", "", entry.body)
     return f"{tag}{mark}{refs.unescape(said)}"

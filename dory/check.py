@@ -1,7 +1,8 @@
 """``clean.py --check``: derive again what the files claim, and say in plain lines what does not hold. Reads only, also beside running agents.
 
 For every blob: its name, its front matter, its parent, its live references. For every identity: state, context, LIFE, MEMORY, rooms, every
-reference; and the promise itself: from the live context every entry there ever was is reached through references, none missing, none twice.
+reference; and the promise itself: from the live context every entry there ever was is reached through references, none missing, none twice. Its
+notes and its index are looked at by ``audit``.
 """
 
 import hashlib
@@ -9,7 +10,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from dory import context, files, life, locks, refs, roster, state
+from dory import audit, context, files, life, locks, refs, roster, state
 from dory.blobs import KINDS, Blobs
 from dory.context import Entry
 from dory.errors import BlobError, DoryError, FormatError
@@ -57,7 +58,7 @@ def _rooms(home: Path) -> Iterator[str]:
 
 def _identity(home: Path, folder: Path, blobs: Blobs) -> Iterator[str]:
     try:
-        record, entries = _as_committed(folder)
+        record, entries = as_committed(folder)
         blobs.get(folder.name)
         life.Life(folder / "LIFE.md", 0)
     except (DoryError, OSError) as error:
@@ -77,6 +78,7 @@ def _identity(home: Path, folder: Path, blobs: Blobs) -> Iterator[str]:
             yield f"subs/{refs.one_line(link.name)} is no subscription: it must be named after a room, such as dev.md"
     yield from _references(folder, record, entries, blobs)
     yield from _coverage(entries, 1, record.next_id - 1, blobs, set())
+    yield from audit.problems(folder, record, entries, blobs)
 
 
 def _texts(folder: Path) -> Iterator[str]:
@@ -90,7 +92,7 @@ def _texts(folder: Path) -> Iterator[str]:
             yield f"{name} has {len(text)} characters, it may have {MEMORY_LIMIT}"
 
 
-def _as_committed(folder: Path) -> tuple[state.State, list[Entry]]:
+def as_committed(folder: Path) -> tuple[state.State, list[Entry]]:
     """State and context that belong together; a running agent may replace one between two looks, so look again."""
     for attempt in range(5):
         record = state.load(folder / "state.json")

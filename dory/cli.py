@@ -32,7 +32,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--settings", action="store_true", help="show every setting with its value here and end")
     group = made.add_argument_group("settings (also in dory.yaml and as DORY_… in the environment)")
     for one in fields(Config):
-        kind = float if one.name == "temperature" else type(one.default)
+        kind = float if one.name == "temperature" else str if isinstance(one.default, bool) else type(one.default)
         flag = f"--{one.name.replace('_', '-')}"
         group.add_argument(flag, type=kind, default=None, metavar=kind.__name__.upper(), help=one.metadata["meaning"].replace("%", "%%"))
     return made
@@ -133,6 +133,7 @@ def greeting(me: Identity, current: Config) -> str:
 def settings_listing(current: Config) -> str:
     """Every setting with its value here, the key hidden."""
     shown: dict[str, Any] = {one.name: getattr(current, one.name) for one in fields(Config)}
+    shown["cues"] = "on" if current.cues else "off"
     if current.api_key:
         shown["api_key"] = "(given)"
     shown["base_url"] = current.shown_url

@@ -37,6 +37,7 @@ class Config:
     retries: int = _setting(4, "how often a call that failed for a passing reason is repeated within the timeout, with growing pauses")
     heartbeat: float = _setting(0.0, "seconds of sleep after which the agent takes a turn by itself; 0: never")
     workers: int = _setting(8, "model calls that a compaction may have under way at once")
+    cues: bool = _setting(True, "on or off: beside a person's message one line that names what of the past it clearly belongs to")
 
     @property
     def offline(self) -> bool:
@@ -71,6 +72,8 @@ _PLACEHOLDERS = ("not-needed", "lm-studio", "no-key-required", "sk-no-key-requir
 _LEAST = {"context_limit": 1000, "window": 0, "max_tokens": 0, "timeout": 0.001, "retries": 0, "heartbeat": 0, "workers": 1}
 _MOST = 10**9
 """Of each of these: what a clock of the system, or a program in C behind an endpoint, surely takes."""
+
+_SWITCH = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
 
 STAND_IN = "stand-in"
 """The model name that asks for the offline stand-in even when a key is there."""
@@ -150,7 +153,7 @@ def _typed(name: str, value: object, where: str) -> Any:
         if made in (math.inf, -math.inf) or made != made:
             raise ValueError
         return made
-    except ValueError:
+    except (ValueError, KeyError):
         shown = f", not {value[:70]!r}" if isinstance(value, str) and name not in ("api_key", "base_url") else ""
         raise ConfigError(f"{where}: {name} must be {words}{shown}") from None
 
@@ -158,6 +161,8 @@ def _typed(name: str, value: object, where: str) -> Any:
 def _kind(name: str) -> tuple[Callable[[str], Any], str]:
     """What reads a setting from its text, and what that must be in words."""
     default = getattr(Config(), name, "")
+    if isinstance(default, bool):
+        return lambda text: _SWITCH[text.lower()], "on or off"
     if isinstance(default, str):
         return str, "text"
     return (int, "a whole number") if isinstance(default, int) else (float, "a number")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from dory.errors import DoryError, ToolError
-from dory.records import Call, Compacted, Event
+from dory.records import Call, Compacted, Event, Line
 from dory.state import Opened
 from dory.work import Job
 
@@ -90,9 +90,17 @@ class Faculty:
     def on_compacted(self, record: Compacted) -> None:
         """A stretch left the context and is on disk."""
 
+    def cue(self, line: Line) -> str:
+        """One line of what of the past a person's message may belong to; empty for nothing. It enters the context with the message."""
+        return ""
+
     def background(self) -> Work | None:
         """Work that is due now, or None. Asked between turns; one work of a faculty runs at a time."""
         return None
+
+    def progress(self) -> str:
+        """How far its work beside the loop has come, in a few words; empty for nothing but its name."""
+        return ""
 
 
 class Faculties:
@@ -135,6 +143,14 @@ class Faculties:
             with self._boundary(member, "compacted stretch"):
                 member.on_compacted(record)
 
+    def cue(self, line: Line) -> str:
+        """The first cue that one of them has for a message."""
+        for member in self.members:
+            with self._boundary(member, "cue"):
+                if cue := member.cue(line):
+                    return cue
+        return ""
+
     def step(self) -> None:
         """Between turns: apply what has ended, start what is due."""
         for member in self.members:
@@ -143,12 +159,17 @@ class Faculties:
                 if job and job.done:
                     del self._jobs[member.name]
                     job.result()()
-                elif not job and (work := member.background()):
+                if member.name not in self._jobs and (work := member.background()):
                     self._jobs[member.name] = Job(work, member.name)
 
     def under_way(self) -> list[str]:
-        """The names of those that work beside the loop now."""
-        return sorted(self._jobs)
+        """Those that work beside the loop now, by name or in their own words."""
+        found: list[str] = []
+        for member in self.members:
+            if member.name in self._jobs:
+                with self._boundary(member, "progress"):
+                    found.append(member.progress() or member.name)
+        return found
 
     def _guarded(self, member: Faculty, where: str, run: Callable[[T], R]) -> Callable[[T], R]:
         """``run``, whose unforeseen failure is one that whoever called it can be told of."""

@@ -42,7 +42,8 @@ class Identity:
         self.listeners: list[Callable[[Event], None]] = []
         self.damage: list[str] = []
         """What somebody else has done to its files, for ``repair`` to tell."""
-        self._entries: list[Entry] = []
+        self.uncommitted: list[Entry] = []
+        """Entries that were added and are not on disk yet."""
         self._events: list[Event] = []
         self._untold: list[Event] = []
         self._settled = False
@@ -117,7 +118,7 @@ class Identity:
         entry = Entry(self.state.next_id, self.state.next_id, kind, self.redact(about), self.redact(body))
         self.state.next_id += 1
         self.context.entries.append(entry)
-        self._entries.append(entry)
+        self.uncommitted.append(entry)
         return entry
 
     def log(self, kind: str, text: str, ref: str | None = None) -> None:
@@ -132,7 +133,7 @@ class Identity:
     def commit(self) -> None:
         """Make everything added and logged durable. May be repeated after an ``OSError``."""
         self._settle()
-        added = context.render(self._entries).encode("utf-8")
+        added = context.render(self.uncommitted).encode("utf-8")
         files.write_at(self.folder / "context.md", self.state.context_bytes, added)
         self._record(self.state.context_bytes + len(added), zlib.crc32(added, self.state.context_check or 0), self.state.epoch)
 
@@ -159,7 +160,7 @@ class Identity:
         state.save(self.folder / "state.json", after)
         self.state, self._settled = after, False
         self._untold += self._events
-        self._entries.clear()
+        self.uncommitted.clear()
         self._events.clear()
         self._settle()
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from dory import clock, refs, rooms
+from dory import clock, hearing, refs, rooms
 from dory.errors import DoryError, FormatError
 from dory.faculty import Command
 from dory.identity import Identity
@@ -18,15 +18,26 @@ from dory.limits import EXCHANGE_LIMIT, RESULT_LIMIT
 from dory.records import Line
 from dory.state import Owed, RoomState
 
+CUED = 10
+"""Of many messages that come in at once only so many, the newest, are searched for: who was away for a week shall answer soon."""
 _COMMAND = re.compile(r"/(\S*)\s*(.*)", re.DOTALL)
 
 
 class Inbox:
     """The rooms that one identity is in."""
 
-    def __init__(self, identity: Identity, commands: Sequence[Command], log: Callable[[str], None], limit: int = RESULT_LIMIT) -> None:
-        """``limit``: characters of one message that enter the context; what is beyond stays in the room's file."""
-        self._identity, self._limit = identity, limit
+    def __init__(
+        self,
+        identity: Identity,
+        commands: Sequence[Command],
+        log: Callable[[str], None],
+        limit: int = RESULT_LIMIT,
+        cue: Callable[[Line], str] = lambda line: "",
+    ) -> None:
+        """``limit``: characters of one message that enter the context; what is beyond stays in the room's file. ``cue``: what of the past a
+        person's message may belong to.
+        """
+        self._identity, self._limit, self._cue = identity, limit, cue
         self._commands = {command.name: command for command in commands}
         self._log = log
         self._refused: dict[str, str] = {}
@@ -71,7 +82,7 @@ class Inbox:
             if line.kind == "STRAY":
                 self._tell_of_stray(line, lines[number:])
             else:
-                self._hear(line, at)
+                self._hear(line, at, fresh=len(lines) - number <= CUED)
         return bool(lines)
 
     @contextmanager
@@ -98,7 +109,7 @@ class Inbox:
             known = self._identity.state.rooms[room] = RoomState(self._identity.rooms.unanswered(room), self._identity.rooms.end(room))
         return known
 
-    def _hear(self, line: Line, at: RoomState) -> None:
+    def _hear(self, line: Line, at: RoomState, fresh: bool) -> None:
         own = line.kind == "AGENT" and line.name == self._identity.name
         if own or line.kind == "NOTICE" or (line.kind == "USER" and _COMMAND.fullmatch(line.text.strip())):
             return
@@ -107,8 +118,8 @@ class Inbox:
             rest = f"… {len(laid_out) - self._limit} more characters: READ_FILE chats/{line.room}.md"
             shown = laid_out[: self._limit].replace("\n    ", "\n")
             text = f"{shown}\n{rest}"
-        tag = f"[{line.kind}:{line.name} {line.at}]"
-        entry = self._identity.add("heard", line.room, f"{tag} {refs.escape(rooms.laid_out(text))}")
+        cue = self._cue(line) if fresh and line.kind == "USER" else ""
+        entry = self._identity.add("heard", line.room, hearing.body(line, text, cue))
         self._identity.log("heard", f"{line.room} {line.name}: {line.text}")
         at.exchanges = 0 if line.kind == "USER" else at.exchanges + 1
         if at.exchanges <= EXCHANGE_LIMIT:

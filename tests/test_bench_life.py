@@ -84,7 +84,7 @@ def test_what_never_entered_a_life_and_what_was_taken_out_of_it_count_as_lost(li
     entries = context.parse(text)
     blobs = Blobs(home / "blobs")
     newest = max(place for place, piece in enumerate(pieces) if piece.kind == "heard")
-    changed = [replace(entry, body=f"{entry.body}!") if entry.kind == "heard" else entry for entry in entries]
+    changed = [replace(entry, body=entry.body.replace("] ", "] !", 1)) if entry.kind == "heard" else entry for entry in entries]
     assert depths([*pieces, Piece("heard", "never said"), pieces[0]], entries, blobs)[-2:] == [None, None]
     assert None not in depths(pieces, entries, blobs)
     assert depths(pieces, changed, blobs)[newest] is None

@@ -107,9 +107,11 @@ def test_the_settings_in_the_readme_exist() -> None:
 def test_the_files_and_slash_commands_that_the_readme_names_exist() -> None:
     for link in re.findall(r"\]\(([^)#:]+)\)", readme()):
         assert (HOUSE / link).exists(), link
-    commands = (HOUSE / "dory" / "commands.py").read_text(encoding="utf-8")
-    for name in re.findall(r"^\| `/([a-z-]+)", readme(), re.MULTILINE):
-        assert f'Command("{name}"' in commands
+    rooms = [HOUSE / "dory" / "commands.py", *(HOUSE / "dory" / "faculties").glob("*.py")]
+    commands = "".join(path.read_text(encoding="utf-8") for path in rooms)
+    for row in re.findall(r"^\| `/.*", readme(), re.MULTILINE):
+        for name in re.findall(r"`/([a-z-]+)", row):
+            assert f'Command("{name}"' in commands
 
 
 @pytest.mark.parametrize("one", fields(Config), ids=lambda one: one.name)

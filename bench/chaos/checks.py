@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from bench.chaos.orders import ROOM
 from bench.chaos.told import Home
-from dory import check, refs
+from dory import check, hearing, refs
 from dory.context import Entry
 from dory.records import Call, Line
 from dory.rooms import laid_out
@@ -151,7 +151,7 @@ def _message(call: Call) -> tuple[str, str]:
 
 
 def _heard(entry: Entry) -> str:
-    return refs.unescape(entry.body.partition("] ")[2])
+    return refs.unescape(hearing.without_cue(entry.body).partition("] ")[2])
 
 
 def _edited(content: str, search: str, replacement: str) -> str:

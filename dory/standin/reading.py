@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from dory import refs, toolline
+from dory import hearing, refs, toolline
 from dory.context import Entry
 from dory.records import Call, Prompt
 
@@ -95,10 +95,11 @@ def original(entry: Entry) -> list[Entry]:
 
 def heard(entry: Entry, place: int = 0) -> Iterator[Heard]:
     """The messages in a ``heard`` entry, in order."""
-    tags = list(_TAG.finditer(entry.body)) if _ROOM.fullmatch(entry.about) else []
-    ends = [tag.start() for tag in tags[1:]] + [len(entry.body)]
+    body = hearing.without_cue(entry.body)
+    tags = list(_TAG.finditer(body)) if _ROOM.fullmatch(entry.about) else []
+    ends = [tag.start() for tag in tags[1:]] + [len(body)]
     for tag, end in zip(tags, ends, strict=bool(tags)):
-        lines = plain(entry.body[tag.end() : end]).split("\n")
+        lines = plain(body[tag.end() : end]).split("\n")
         yield Heard(entry.about, tag[1], tag[2], tag[3], "\n".join(line.removeprefix("    ") for line in lines).strip(), place)
 
 

@@ -1,0 +1,157 @@
+"""What a memory costs that grows: ``python -m bench.store [--sizes 1000,10000,…] [--data ../shared/locomo/26.json] [--json]``.
+
+One store grows to each of the sizes in turn; there one durable write, opening and searching are measured, and how many of a conversation's
+turns are still found among so much noise. Beside it stands the design that writes the whole snapshot anew with every entry, as far as that is
+bearable. Times are processor time, so that others at work on the machine count for little. Exit code 0 if the promises hold, 1 if one does not.
+"""
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bench import questions
+from bench.questions import Talk
+from bench.store import cost, snapshot
+from bench.store.growth import CHARACTERS, Growth, noise
+from bench.store.syncs import Count, count
+from dory import files
+from dory.errors import DoryError
+from dory.flags import Parser
+from dory.texts import HOUSE
+
+SIZES = "1000,10000,100000,1000000"
+DATA = Path("../shared/locomo/26.json")
+SNAPSHOTS = 100_000
+"""The largest size at which the snapshot is tried."""
+QUERIES, WORDS, COMPARED, ASKED = 100, 6, 8, 16
+MOST = {"write_ms": 1.5, "write_bytes": 1.5, "open_ms": 3.0, "search_ms": 60.0}
+"""How many times as much as at the smallest size each may cost; a search, at 100,000 entries."""
+ROWS = {
+    "write: time, mean": ("write_ms", "ms"),
+    "  time, median": ("write_ms_median", "ms"),
+    "  time, worst": ("write_ms_worst", "ms"),
+    "  bytes, mean": ("write_bytes", "kB"),
+    "  bytes, median": ("write_bytes_median", "kB"),
+    "  bytes, worst": ("write_bytes_worst", "kB"),
+    "  syncs, mean": ("syncs", ""),
+    "  tidying, time": ("tidy_ms", "ms"),
+    "  tidying, bytes": ("tidy_bytes", "kB"),
+    "opening": ("open_ms", "ms"),
+    "search: median": ("search_ms", "ms"),
+    "  95 of 100": ("search_ms_p95", "ms"),
+    "  memory of the process": ("memory_bytes", "MB"),
+    "  top 10 as if all was read": ("same_top_10", "%"),
+    "evidence recall at 10": ("recall@10", ""),
+    "  as if all was read": ("recall@10_endless", ""),
+    "file": ("file_bytes", "MB"),
+    "snapshot: write": ("snapshot_write_ms", "ms"),
+    "snapshot: bytes": ("snapshot_write_bytes", "kB"),
+    "snapshot: opening": ("snapshot_open_ms", "ms"),
+}
+SCALE = {"kB": 1e-3, "MB": 1e-6, "%": 100.0}
+
+
+def measure(folder: Path, sizes: Sequence[int], talk: Talk | None) -> dict[int, dict[str, Any]]:
+    """The figures at each size."""
+    found: dict[int, dict[str, Any]] = {}
+    with count() as syncs:
+        growth = Growth(folder, talk)
+        for size in sizes:
+            growth.grow(size)
+            figures = cost.of_writes(growth, syncs)
+            growth.store.close()
+            found[size] = (
+                figures | {"file_bytes": files.size(growth.store.path)} | read(folder, growth, talk) | beside(folder, size, talk, syncs)
+            )
+            print(f"{size} entries measured", file=sys.stderr, flush=True)
+        growth.store.close()
+    return found
+
+
+def read(folder: Path, growth: Growth, talk: Talk | None) -> dict[str, Any]:
+    """Opening and searching, by a process of its own."""
+    rare, dice = noise(2, talk), random.Random(3)
+    asked = {
+        "queries": [rare.query(rare.text(CHARACTERS), WORDS) for _ in range(QUERIES)],
+        "compare": COMPARED,
+        "questions": [
+            {"text": one.text, "room": questions.ROOM, "evidence": sorted(one.evidence)}
+            for one in dice.sample(talk.questions if talk else (), min(ASKED, len(talk.questions) if talk else 0))
+        ],
+    }
+    (folder / "asked.json").write_text(json.dumps(asked), encoding="utf-8")
+    command = [sys.executable, "-m", "bench.store.reading", str(growth.store.path), str(folder / "asked.json")]
+    ended = subprocess.run(command, cwd=HOUSE, stdout=subprocess.PIPE, check=True)
+    figures: dict[str, Any] = json.loads(ended.stdout)
+    return figures
+
+
+def beside(folder: Path, size: int, talk: Talk | None, syncs: Count) -> dict[str, Any]:
+    """The other design."""
+    if size > SNAPSHOTS:
+        return {}
+    source = noise(1, talk)
+    figures = snapshot.of_writes(folder, [source.text(CHARACTERS) for _ in range(size)], syncs)
+    return {f"snapshot_{name}": value for name, value in figures.items()}
+
+
+def broken(found: Mapping[int, Mapping[str, Any]]) -> list[str]:
+    """The promises that do not hold, one line each."""
+    smallest = found[min(found)]
+    lines = []
+    for size, figures in found.items():
+        for name, most in MOST.items():
+            if figures[name] > most * smallest[name] and (name != "search_ms" or size <= 100_000):
+                times = figures[name] / smallest[name]
+                lines.append(f"{name} at {size} entries is {times:.1f} times that at {min(found)}, at most {most} was promised")
+        if figures["syncs_worst"] != 1:
+            lines.append(f"a write at {size} entries took {figures['syncs_worst']} syncs, 1 was promised")
+    return lines
+
+
+def report(found: Mapping[int, Mapping[str, Any]]) -> str:
+    """What a person reads: a column for each size."""
+    lines = [f"{'entries':<30}{''.join(f'{size:>12}' for size in found)}"]
+    for label, (name, unit) in ROWS.items():
+        cells = ("" if figures.get(name) is None else f"{figures[name] * SCALE.get(unit, 1):.2f} {unit}".rstrip() for figures in found.values())
+        lines.append(f"{label:<30}{''.join(f'{cell:>12}' for cell in cells)}")
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure what the command line names."""
+    options = Parser(prog="python -m bench.store", description="What a memory costs that grows: writes, searches, opening, size.")
+    options.add_argument("--sizes", default=SIZES, metavar="N,N", help=f"numbers of entries, rising (default: {SIZES})")
+    options.add_argument("--data", type=Path, default=DATA, help=f"a conversation of LoCoMo to hide in it (default: {DATA}, if there)")
+    options.add_argument("--json", action="store_true", help="print the figures as one JSON object on the last line")
+    given = options.parse_args(arguments)
+    try:
+        sizes = sorted({int(size) for size in given.sizes.split(",")})
+        talk = questions.load(given.data) if given.data.exists() else None
+        with tempfile.TemporaryDirectory(prefix="dory-store-") as folder:
+            found = measure(Path(folder), sizes, talk)
+    except KeyboardInterrupt:
+        return 130
+    except ValueError:
+        options.error(f"--sizes {given.sizes} is no list of numbers")
+    except (DoryError, OSError, subprocess.CalledProcessError) as error:
+        print(f"bench.store: {error}", file=sys.stderr)
+        return 1
+    print(report(found))
+    wrong = broken(found)
+    for line in wrong:
+        print(f"bench.store: {line}", file=sys.stderr)
+    if given.json:
+        print(json.dumps({"sizes": {str(size): figures for size, figures in found.items()}, "broken": wrong}))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    sys.exit(main())

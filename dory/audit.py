@@ -1,0 +1,84 @@
+"""The agent's SQLite file, held against what it is derived from: SQLite's own check, the notes, and every entry that should be in the index.
+
+A running agent goes on writing meanwhile: what is newer than the state that was read is passed over then.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from dory import chronicle, history, locks
+from dory.blobs import Blobs
+from dory.chronicle import Chronicle, Mark
+from dory.context import Entry
+from dory.errors import DoryError
+from dory.index import Document, Index
+from dory.notes import KINDS, Notes, document
+from dory.state import State
+from dory.store import NAME, Store
+
+
+def problems(folder: Path, record: State, live: Sequence[Entry], blobs: Blobs) -> Iterator[str]:
+    """What is wrong, one line each; nothing in an agent that has no such file yet. ``record`` and ``live`` belong together."""
+    store = Store(folder / NAME, readonly=True)
+    try:
+        index = Index(store)
+        notes, life = Notes(store, index), Chronicle(store, index)
+        store.rows("BEGIN")  # all of it at one moment
+        broken = store.problems() if store.path.exists() else []
+        yield from broken
+        if not broken:
+            yield from _notes(store, notes, index, blobs)
+            yield from _life(index, life.mark, record, live, blobs, running=locks.holder(folder) is not None)
+    except (DoryError, OSError) as error:
+        yield str(error)
+    finally:
+        store.close()
+
+
+def _notes(store: Store, notes: Notes, index: Index, blobs: Blobs) -> Iterator[str]:
+    for table, *_ in store.rows("PRAGMA foreign_key_check"):
+        yield f"{NAME}: the table {table} names a note that is not there"
+    entries = sorted(notes, key=lambda note: note.id)
+    for note in entries:
+        holder = notes.find(note.name)
+        if holder is None or holder.id != note.id:
+            yield f"the note {note.name} is not found by its name"
+        if note.kind not in KINDS:
+            yield f"the note {note.name} is of the unknown kind {note.kind!r}"
+        try:
+            if note.hash:
+                blobs.resolve(note.hash)
+        except DoryError:
+            yield f"the archive {note.name} refers to {note.hash}, which is missing"
+    for kind in KINDS:
+        yield from _compared((document(note) for note in entries if note.kind == kind), index.walk(kind))
+
+
+def _life(index: Index, mark: Mark, record: State, live: Sequence[Entry], blobs: Blobs, running: bool) -> Iterator[str]:
+    """The index against the life, as far as both go. What is in damaged blobs, of which the check tells by itself, is passed over."""
+    newest = record.next_id - 1
+    if mark.newest > newest and not running:
+        yield f"{NAME} has indexed entries up to #{mark.newest}, there are {newest}"
+    damage: list[DoryError] = []
+    due: dict[str, list[Document]] = {kind: [] for kind in chronicle.KINDS}
+    for found, _ in chronicle.read(history.originals(live, blobs, 1, damage.append), Mark(), record.name):
+        if found and found.origin <= mark.newest:
+            due[found.kind].append(found)
+    for kind in chronicle.KINDS:
+        known = {one.origin for one in due[kind]}
+        yield from _compared(
+            due[kind], (one for one in index.walk(kind) if one.origin in known or not (damage or (one.origin > newest and running)))
+        )
+
+
+def _compared(due: Iterable[Document], indexed: Iterable[Document]) -> Iterator[str]:
+    """One kind: what should be in the index, and what is. White space at the end is not kept there."""
+    found = {one.origin: one for one in indexed}
+    for one in due:
+        other = found.pop(one.origin, None)
+        if other is None:
+            yield f"{NAME}: the {one.kind} #{one.origin} is not in the index"
+        elif (other.text.rstrip(), other.speaker, other.room) != (one.text.rstrip(), one.speaker, one.room):
+            yield f"{NAME}: the {one.kind} #{one.origin} is in the index with another text"
+    for origin, one in found.items():
+        yield f"{NAME}: the {one.kind} #{origin} of the index is nowhere else"

@@ -1,0 +1,133 @@
+"""The life in the index: every entry that entered the context, once, in order of its id, and up to which one that has come.
+
+What is found is what was said, done and told: tags, headers and cues are left out, and so is what only repeats or would give away:
+
+* searches and what they found (RECALL, NOTE_READ), originals put back, and the agent's own files and blobs when it reads them;
+* "said in dev" and the like, for what was said stands in the response;
+* the contents of files that look like credentials.
+
+A response counts as said by the agent, in the room in which somebody spoke last. An entry without a time has that of the one before.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+
+from dory import hearing, history, refs
+from dory.blobs import Blobs
+from dory.context import Entry
+from dory.errors import DoryError
+from dory.index import Document, Index
+from dory.store import Store
+
+KINDS = ("heard", "response", "result", "error", "notice")
+"""The kinds of entries that are indexed; an entry's document has the same kind."""
+CREDENTIALS = (
+    *(".env", ".env.*", "*.env", ".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".htpasswd", ".git-credentials", ".ssh", ".aws", ".gnupg"),
+    *("id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk"),
+    *("*credential*", "*secret*", "*password*", "*passwd*", "token", "token.*", "*.token", "api_key*", "apikey*"),
+)
+"""Names of files and folders, in lower case, whose contents are not indexed."""
+BATCH, BATCH_CHARACTERS = 100, 100_000
+"""Entries, and about how many characters of them, that are added to the index in one step."""
+_SCHEMA = "CREATE TABLE IF NOT EXISTS mark (id INTEGER PRIMARY KEY, newest INTEGER, room TEXT, at INTEGER)"
+_SEARCH = re.compile(r"^(?:RECALL|NOTE_READ|UNCOMPACT) .*\n?", re.MULTILINE)
+_REPEATING = ("RECALL", "NOTE_READ", "SAY")
+_OWN = re.compile(r"(?:\./)?(?:blobs/|LIFE\.md|context\.md)")
+_PATH = re.compile(r"(.*?), (?:lines \d+-\d+[;,] |the beginning of line )")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How far the life was read: the id of the newest entry, and the room and the time as they stood there."""
+
+    newest: int = 0
+    room: str = ""
+    at: datetime = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some entries in a row: what is indexed of them, the mark behind the last, and what could not be read on the way."""
+
+    documents: Sequence[Document]
+    mark: Mark
+    damage: Sequence[DoryError]
+
+
+class Chronicle:
+    """The indexed life of one agent. Raises what the store raises."""
+
+    def __init__(self, store: Store, index: Index) -> None:
+        self._store, self._index = store, index
+        store.tables(_SCHEMA)
+
+    @property
+    def mark(self) -> Mark:
+        """Up to where everything is indexed."""
+        rows = self._store.rows("SELECT newest, room, at FROM mark")
+        return next((Mark(newest, room, datetime.fromtimestamp(at, UTC)) for newest, room, at in rows), Mark())
+
+    def add(self, batch: Batch) -> None:
+        """Index a batch that begins behind the mark, all or nothing."""
+        mark = batch.mark
+        with self._store.writing() as connection:
+            for document in batch.documents:
+                self._index.add(document)
+            connection.execute("INSERT OR REPLACE INTO mark VALUES (1, ?, ?, ?)", (mark.newest, mark.room, int(mark.at.timestamp())))
+
+
+def next_batch(live: Sequence[Entry], blobs: Blobs, mark: Mark, name: str) -> Batch:
+    """The entries behind ``mark``, as many as are indexed in one step. ``name`` is the agent's own. Only reads, in whatever thread."""
+    documents: list[Document] = []
+    damage: list[DoryError] = []
+    size = 0
+    last = mark
+    for document, last in read(history.originals(live, blobs, mark.newest + 1, damage.append), mark, name):
+        if document:
+            documents.append(document)
+            size += len(document.text)
+        if len(documents) == BATCH or size > BATCH_CHARACTERS:
+            return Batch(documents, last, damage)
+    return Batch(documents, replace(last, newest=live[-1].last if live else mark.newest), damage)
+
+
+def read(entries: Iterable[Entry], mark: Mark, name: str) -> Iterator[tuple[Document | None, Mark]]:
+    """For each original entry behind ``mark`` what is indexed of it, if anything, and the mark behind it. ``name`` is the agent's own."""
+    for entry in entries:
+        mark = replace(mark, newest=entry.last)
+        text, speaker, room = refs.unescape(entry.body), name, mark.room
+        if entry.kind == "heard":
+            heard = hearing.read(entry.body)
+            text, speaker, room = heard.text, heard.name, entry.about
+            mark = replace(mark, room=room, at=_moment(heard.at, mark.at))
+        elif entry.kind in ("response", "notice"):
+            mark = replace(mark, at=_moment(entry.about, mark.at))
+            text, speaker, room = (_SEARCH.sub("", text), name, room) if entry.kind == "response" else (text, "", "")
+        wanted = entry.kind in KINDS and text.strip() and not _left_out(entry, text)
+        yield (Document(entry.kind, entry.first, mark.at, text, speaker, room) if wanted else None), mark
+
+
+def _left_out(entry: Entry, text: str) -> bool:
+    """Whether an outcome of a tool line only repeats, or would give away, what stands elsewhere."""
+    tool, _, argument = entry.about.partition(" ")
+    if entry.kind != "result" or tool != "READ_FILE":
+        return entry.kind == "result" and tool in _REPEATING
+    path = _PATH.match(text)  # the header has it only up to a space, and at most so many characters of it
+    return any(bool(_OWN.match(one)) or is_secret(one) for one in (argument, path[1] if path else ""))
+
+
+def is_secret(path: str) -> bool:
+    """Whether the file at ``path`` looks like one that holds credentials, by its name or that of a folder on the way."""
+    return any(fnmatchcase(name, pattern) for name in path.lower().split("/") for pattern in CREDENTIALS)
+
+
+def _moment(text: str, otherwise: datetime) -> datetime:
+    """A time as a tag or a header gives it, in UTC if it does not say; anything may stand there."""
+    try:
+        at = datetime.fromisoformat(text)
+        return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return otherwise

@@ -1,0 +1,165 @@
+"""What comes back when one looks for it: the answer to RECALL, and the cue beside a message.
+
+Both search everything that there ever was: entries, notes, archives. Of each hit they say how it is to be had word for word: it stands in the
+context, or UNCOMPACT or NOTE_READ brings it. An answer has one line for a hit, and in it one ``->``:
+
+    2 hits for "hotel lisbon"
+    1. heard 2026-03-02 12:00 ada in dev, score 7.1: the **hotel** in **Lisbon** is the Miramar -> UNCOMPACT 5d41402abc4b2a76 (Ada's trip)
+    2. note 2026-03-04 09:30, score 3.2: **lisbon** **hotel** Miramar, until 9 May -> NOTE_READ lisbon-hotel
+
+A cue names what a message clearly belongs to, and nothing that the agent has before its eyes.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from dory import clock, context, history, refs
+from dory.blobs import Blobs
+from dory.chronicle import Chronicle
+from dory.context import Entry
+from dory.errors import DoryError
+from dory.index import TERMS, Hit, Index
+from dory.notes import KINDS, TABLES, Notes, document
+from dory.postings import Budget, Postings
+from dory.ranking import weight
+from dory.store import NAME, Store
+from dory.terms import STOP, Stemmer, asked
+
+HITS = 10
+"""In one answer."""
+CUES = 3
+"""References in one cue."""
+CUE_SHARE = 0.5
+"""What a hit must have to be in a cue: its score as a share of what an entry would have in which every word of the message stands. Words that
+never were count as well, so a message about something new stays below it. ``candidates`` shows what other numbers would let through.
+"""
+CONSIDERED = 20
+"""Hits that are looked through for a cue."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How something is to be had: it stands in the live entry ``entry``, or behind ``hash``; a note, and an archive, has a name."""
+
+    hash: str = ""
+    gist: str = ""
+    name: str = ""
+    entry: int | None = None
+
+    def __str__(self) -> str:
+        """As an answer to RECALL tells it."""
+        if self.entry is not None:
+            return f"in your context at #{self.entry}"
+        if not self.hash:
+            return f"NOTE_READ {self.name}"
+        return f"UNCOMPACT {self.hash}" + ("" if self.name else f" ({_plain(self.gist)})")
+
+    @property
+    def cue(self) -> str:
+        """As a cue names it."""
+        return refs.reference(self.hash, self.gist) if self.hash else f"note {self.name}"
+
+
+class Recollection:
+    """What the agent in ``folder`` can remember, for the thread that made this. Raises what the store raises."""
+
+    def __init__(self, folder: Path, blobs: Blobs, readonly: bool = False) -> None:
+        self.store = Store(folder / NAME, readonly)
+        self.index = Index(self.store)
+        self.notes = Notes(self.store, self.index)
+        self.chronicle = Chronicle(self.store, self.index)
+        self._blobs, self._stemmer = blobs, Stemmer()
+
+    def recall(self, query: str, live: Sequence[Entry]) -> str:
+        """The best hits for any text, as text; ``live`` are the entries of the context."""
+        shown, found = refs.one_line(query), self._ways(self.index.search(query, HITS), live)
+        if not found:
+            return f'no hits for "{shown}"; try other words: names, things, a month, as they were said then'
+        lines = [f"{number}. {_told(hit)} -> {way}" for number, (hit, way) in enumerate(found, 1)]
+        return "\n".join([f'{len(found)} hit{"s" * (len(found) > 1)} for "{shown}"', *lines])
+
+    def cue(self, text: str, live: Sequence[Entry]) -> str:
+        """The line beside a message that nobody has answered yet; empty when nothing matches clearly."""
+        clear = [way.cue for way, share in self.candidates(text, live) if share >= CUE_SHARE][:CUES]
+        return f"may belong to this: {' · '.join(clear)}" if clear else ""
+
+    def candidates(self, text: str, live: Sequence[Entry]) -> list[tuple[Way, float]]:
+        """What a cue could name, each once with its share as ``CUE_SHARE`` explains it, the best first."""
+        whole = self._whole(text)
+        if not whole:
+            return []
+        best: dict[Way, float] = {}
+        for hit, way in self._ways(self.index.search(text, CONSIDERED), live):
+            if way.entry is None and (way.hash or not self._stands(way.name, live)):
+                best.setdefault(replace(way, name="") if way.hash else way, hit.score / whole)  # a stretch and its archive are one
+        return list(best.items())
+
+    def reset(self) -> None:
+        """Empty all that is derived, index the notes anew, and be ready to index the life from its beginning; all of it or nothing."""
+        with self.store.writing() as connection:
+            tables = dict(self.store.rows("SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'"))
+            full_text = tuple(name for name, sql in tables.items() if sql.startswith("CREATE VIRTUAL"))
+            for name in full_text:
+                connection.execute(f"INSERT INTO {name}({name}) VALUES ('delete-all')")
+            for name in tables:
+                if name not in TABLES and not name.startswith(full_text):
+                    connection.execute(f"DELETE FROM {name}")
+            for note in sorted(self.notes, key=lambda note: note.id):
+                self.index.add(document(note))
+
+    def _ways(self, hits: Sequence[Hit], live: Sequence[Entry]) -> list[tuple[Hit, Way]]:
+        opened = history.opened(live, self._blobs)
+
+        def place(id: int) -> Entry | None:
+            return opened.get(id) or history.place(id, live, self._blobs)
+
+        found = [(hit, self._noted(hit, place) if hit.document.kind in KINDS else _way(place(hit.document.origin))) for hit in hits]
+        return [(hit, way) for hit, way in found if way]
+
+    def _noted(self, hit: Hit, place: Callable[[int], Entry | None]) -> Way | None:
+        """The way to a note or an archive. The original of an archive may stand in the context."""
+        note = self.notes.numbered(hit.document.origin)
+        if not note or not note.hash:
+            return Way(name=note.name) if note else None
+        try:
+            blob = self._blobs.get(note.hash)
+            first = context.parse(blob.body)[0].first
+        except (DoryError, IndexError):  # damaged, or loaded from elsewhere: what was noted of it is there all the same
+            return Way(name=note.name)
+        entry = place(first)
+        return _way(entry) if entry and entry.kind != "compacted" else Way(blob.hash, blob.gist, note.name)
+
+    def _stands(self, name: str, live: Sequence[Entry]) -> bool:
+        """Whether what a note holds stands in the context: it was written or read there."""
+        content = self.notes.get(name).content
+        return any(content in refs.unescape(entry.body) for entry in live)
+
+    def _whole(self, text: str) -> float:
+        """The weight of all words of a message together; 0 if none of them tells anything."""
+        words = asked(text, TERMS)
+        ((total, last),) = self.store.rows("SELECT total(pieces), max(last) FROM stretch")
+        if not total or all(word.folded in STOP for word in words):
+            return 0.0
+        known = Postings(self.store, Budget(), int(total), last).terms(words, self._stemmer)
+        different = len(set(self._stemmer.stems([word.folded for word in words])))
+        return sum(term.weight for term in known) + (different - len(known)) * weight(0, int(total))
+
+
+def _way(entry: Entry | None) -> Way | None:
+    """The way to an original that stands word for word in ``entry``, or in the blob of it."""
+    if entry and entry.kind == "compacted":
+        return Way(entry.hash or "", entry.gist)
+    return Way(entry=entry.first) if entry else None
+
+
+def _told(hit: Hit) -> str:
+    """Kind, when, who, where, score, snippet."""
+    what = hit.document
+    who = "".join([f" {what.speaker}" if what.speaker else "", f" in {what.room}" if what.room else ""])
+    return f"{what.kind.lower()} {clock.minute(what.at)}{who}, score {hit.score:.1f}: {_plain(hit.snippet)}"
+
+
+def _plain(text: str) -> str:
+    """On one line that has no arrow of its own."""
+    return refs.one_line(text, 500).replace("->", "→")

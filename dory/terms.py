@@ -1,0 +1,111 @@
+"""Text to terms: what a search compares, the same for what is stored and for what is asked.
+
+A word is a run of letters and digits, folded: without case, accents and width. Scripts that put no spaces between words become overlapping
+pairs of characters, and the last character by itself: so every stretch of them is found, and a single character where a pair begins with it.
+FTS5's tokenizer ``ascii`` takes each such word for exactly one token, whatever Unicode SQLite was built with.
+
+Stems are Porter's, as SQLite computes them, so that a query and the index cannot disagree.
+"""
+
+import re
+import sqlite3
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
+    "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"  # kana and Chinese characters
+    "\uac00-\ud7af"  # Hangul has spaces, but endings stick to its words
+)
+_PAIRED = re.compile(f"[{_UNSPACED}]")
+_WORD = re.compile(rf"[{_UNSPACED}]+|(?:[^\W_{_UNSPACED}][\u0300-\u036f]*)+")
+_LONGEST = 64
+"""Characters of a word that count."""
+_QUERY = 10_000
+"""Characters of a query that count."""
+
+_STOP_WORDS = """
+    a about all also am an and any are aren as at be because been before being but by can could couldn did didn do does doesn doing don
+    done down each else even ever few for from further get go going got had has hasn have haven he hello her here hers hey hi him his
+    how i if in into is isn it its itself just let ll lot many may me might mine more most much must my no nor not now of off oh ok okay
+    on once one only or other our ours out over own please re really s same shall she should shouldn so some such t than thank thanks
+    that the their theirs them then there these they thing this those through to too under until up upon us ve very was wasn we well
+    were weren what when where which while who whom whose why will with won would wouldn wow yeah yep yes yet you your yours
+"""
+STOP = frozenset(_STOP_WORDS.split())
+"""English words that say nothing about what is asked for, small talk among them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A folded word and where it stands: ``text[start:end]``. ``open``: by itself it is only the beginning of one."""
+
+    folded: str
+    start: int
+    end: int
+    open: bool = False
+
+
+def words(text: str) -> Iterator[Word]:
+    """The words of ``text`` in order."""
+    for found in _WORD.finditer(text):
+        yield from _of_run(found[0], found.start())
+
+
+def folded(text: str) -> str:
+    """The words of ``text`` with a space between any two: what the index is given."""
+    runs = _WORD.findall(text)
+    return " ".join(
+        found for run in runs for found in ((run[:_LONGEST].lower(),) if run.isascii() else (word.folded for word in _of_run(run, 0)))
+    )
+
+
+def asked(query: str, limit: int, stop_words: bool = True) -> list[Word]:
+    """The first ``limit`` different words of a query, without stop words if there are others, and without halves of pairs."""
+    found: dict[str, Word] = {}
+    behind = 0
+    for word in words(query[:_QUERY]):
+        if not (word.open and behind == word.end):
+            found.setdefault(word.folded, word)
+        behind = word.end
+    telling = [word for word in found.values() if word.folded not in STOP] if stop_words else []
+    return (telling or [*found.values()])[:limit]
+
+
+def _of_run(run: str, start: int) -> Iterator[Word]:
+    if run.isascii():
+        yield Word(run[:_LONGEST].lower(), start, start + len(run))
+        return
+    if not _PAIRED.match(run):
+        if word := _fold(run, "NFKD"):
+            yield Word(word[:_LONGEST], start, start + len(run))
+        return
+    characters = [(folded, start + place) for place, character in enumerate(run) if (folded := _fold(character, "NFKC"))]
+    for (first, at), (second, end) in pairwise(characters):
+        yield Word(first + second, at, end + 1)
+    for last, at in characters[-1:]:
+        yield Word(last, at, at + 1, open=True)
+
+
+def _fold(text: str, form: Literal["NFKC", "NFKD"]) -> str:
+    return "".join(character for character in unicodedata.normalize(form, text.casefold()) if character.isalnum())
+
+
+class Stemmer:
+    """Porter's stems by a full-text table in memory. For the thread that made it."""
+
+    def __init__(self) -> None:
+        self._memory = sqlite3.connect(":memory:", isolation_level=None)
+        self._memory.execute("CREATE VIRTUAL TABLE word USING fts5(text, content='', tokenize='porter ascii')")
+        self._memory.execute("CREATE VIRTUAL TABLE stem USING fts5vocab(word, instance)")
+
+    def stems(self, folded: Sequence[str]) -> list[str]:
+        """The stem of each folded word."""
+        self._memory.execute("BEGIN")
+        self._memory.execute("INSERT INTO word(rowid, text) VALUES (1, ?)", (" ".join(folded),))
+        stems = [stem for (stem,) in self._memory.execute("SELECT term FROM stem ORDER BY offset")]
+        self._memory.execute("ROLLBACK")
+        return stems
