@@ -78,11 +78,11 @@ class Inbox:
             if self._identity.rooms.size(room) > at.read:
                 lines = self._identity.rooms.read(room, at.read)
         for number, line in enumerate(lines):
-            at.read = line.end
             if line.kind == "STRAY":
                 self._tell_of_stray(line, lines[number:])
             else:
                 self._hear(line, at, fresh=len(lines) - number <= CUED)
+            at.read = line.end
         return bool(lines)
 
     @contextmanager

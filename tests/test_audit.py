@@ -11,7 +11,7 @@ from dory import check, locks
 from dory.recollection import Recollection
 from dory.store import NAME
 from tests.compacting import House, Scripted, act
-from tests.test_recall import OTHERS, TRIP, hear, step
+from tests.remembering import OTHERS, TRIP, hear, step
 
 
 @pytest.fixture

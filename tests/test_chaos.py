@@ -59,7 +59,7 @@ def functions(code: CodeType) -> Iterator[str]:
 
 
 def test_the_functions_that_points_are_named_by_exist() -> None:
-    sources = [HOUSE / "agent.py", *(HOUSE / "dory").glob("*.py")]
+    sources = [HOUSE / "agent.py", *(HOUSE / "dory").rglob("*.py")]
     known = {name for path in sources for name in functions(compile(path.read_bytes(), str(path), "exec"))}
     assert set(DOING) <= known
 

@@ -20,8 +20,10 @@ from bench.crowd.checks import CHECKS, Home, judged
 from bench.crowd.gathering import at_rest
 from bench.crowd.lines import ROOM
 from dory import roster, state
+from dory.blobs import Blobs
 from dory.clock import utc
 from dory.limits import EXCHANGE_LIMIT
+from dory.recollection import Recollection
 from dory.rooms import Rooms
 from dory.standin.server import Server
 from tests.compacting import Scripted
@@ -181,9 +183,16 @@ def contents(home: Path) -> dict[Path, tuple[bytes, int]]:
     return {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in home.rglob("*") if path.is_file()}
 
 
+def indexed(folder: Path) -> bool:
+    """Whether the index knows all of the life, so that the agent in ``folder`` writes nothing more by itself."""
+    record, past = state.load(folder / "state.json"), Recollection(folder, Blobs(folder.parents[1] / "blobs"), readonly=True)
+    return past.chronicle.mark.newest == record.next_id - 1
+
+
 def test_a_second_process_on_the_same_identity_is_refused_with_the_pid_that_holds_it_and_writes_nothing(left: Path) -> None:
     hash = roster.folders(left)[0].name
     with agent(left, hash) as first:
+        wait(lambda: indexed(left / "agents" / hash))
         before = contents(left)
         command = [sys.executable, str(HOUSE / "agent.py"), hash]
         second = subprocess.run(command, env=environment(left), capture_output=True, text=True, timeout=PATIENCE)

@@ -26,7 +26,7 @@ class Noting(Household):
         past = Recollection(me.folder, me.blobs)
         self.notes = past.notes
         self.faculty = NoteFaculty(me, past.store, past.notes)
-        self.hands = Hands(me, [*self.tools.tools(), *self.faculty.tools()], self.config.context_limit, ())
+        self.hands = Hands(me, [*self.tools.tools(), *self.faculty.tools()], self.config.context_limit)
         return me
 
 

@@ -13,7 +13,7 @@ from dory.store import NAME
 from dory.texts import HOUSE
 from tests.compacting import House, Scripted, act
 from tests.processes import PATIENCE, agent, chat, environment
-from tests.test_recall import OTHERS, TRIP, fade, hear, indexed, long_past, step
+from tests.remembering import OTHERS, TRIP, fade, hear, indexed, long_past, step
 
 
 def recall(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from bench.chaos.orders import ROOM
 from bench.chaos.told import Home
-from dory import check, hearing, refs
+from dory import archives, check, hearing, history, refs
 from dory.context import Entry
 from dory.records import Call, Line
 from dory.rooms import laid_out
@@ -74,6 +74,20 @@ def edited(home: Home) -> Iterator[str]:
             yield f"{name} is {(found or 'missing')[-200:]!r} and should be {expected[-200:]!r}"
 
 
+def noted(home: Home) -> Iterator[str]:
+    """Every NOTE_ADD that ran has made its note, every stretch that left the context one archive, and each time one marker."""
+    expected = [tuple(call.args.split(" ", 1)) for call in home.deeds.ran if call.tool == "NOTE_ADD"]
+    standing = [(note.name, note.content) for note in home.notes if note.kind == "Note"]
+    if standing != expected:
+        yield f"the notes are not what was noted: {_difference(expected, standing)}"
+    faded = {record.hash for record in history.stretches(home.live, home.blobs, ())}
+    archived = Counter(note.hash for note in home.notes if note.kind == "Archive")
+    marked = Counter(marker.hash for marker in archives.markers(home.identity / "LIFE.md"))
+    times = Counter(hash for line in home.log.decode().splitlines() if " compacted " in line for hash, _ in refs.live(line))
+    if archived != Counter(dict.fromkeys(marked, 1)) or not faded <= archived.keys() or marked - times:
+        yield f"faded {sorted(faded)}, archives {dict(archived)}, markers {dict(marked)}, compacted {dict(times)}"
+
+
 def entered(home: Home) -> Iterator[str]:
     """It is in the rooms that its JOINs and LEAVEs lead to."""
     rooms = {ROOM}
@@ -129,6 +143,7 @@ CHECKS: dict[str, Callable[[Home], Iterator[str]]] = {
     "every acknowledged line was delivered exactly once": heard,
     "no SAY twice, none lost": said,
     "MEMORY and workspace are what the edits made": edited,
+    "notes and archives are what was noted and what faded": noted,
     "the rooms it is in": entered,
     "told truly what was interrupted": interrupted,
     "LIFE tells everything once and only grows": logged,

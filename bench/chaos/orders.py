@@ -55,6 +55,10 @@ def _obeyed(message: Heard, reading: Reading) -> Iterator[Call]:
                 yield Call("EDIT_FILE", "MEMORY.md", edits=((reading.memory[-1] if reading.memory else "?", f"{mark}.{number} is better"),))
             case "NOTE":
                 yield Call("EDIT_FILE", "workspace/notes/all.md", edits=(("", f"{mark}.{number}"), ("", f"{mark}.{number} again")))
+            case "KEEP":
+                yield Call("NOTE_ADD", f"{mark}.{number} what {mark} said shall be kept")
+            case "RECALL":
+                yield Call("RECALL", "kettle ladder compass")
             case "UNCOMPACT":
                 yield Call("UNCOMPACT", next(filter(None, map(_reference, reading.entries)), "no reference yet"))
             case "READ":

@@ -26,7 +26,7 @@ class Point:
     @property
     def on_the_wire(self) -> bool:
         """Whether only the model that takes orders comes there: the stand-in never changes its rooms or its workspace."""
-        return not {"join", "leave", "note"}.isdisjoint(self.lead)
+        return not {"join", "leave", "note", "keep"}.isdisjoint(self.lead)
 
 
 _COMMIT = (
@@ -47,6 +47,8 @@ _EPOCH = (
     "after write_at LIFE.md",
 )
 _RESULT = ("half-way replace_in blob", "after replace_in blob")
+
+_SQLITE = ("before COMMIT", "after COMMIT")
 
 _COMPACT = ("stranger", "compact", "talk", "stranger")
 _ROOMS = ("join", "elsewhere", "leave", "elsewhere")
@@ -93,6 +95,7 @@ LIVING = [
     ),
     *_points("EDIT_FILE", _RESULT, ("remember",), often=True),
     *_points("EDIT_FILE", ("half-way replace_in all.md", "after replace_in all.md"), ("note",), often=True),
+    *_points("NOTE_ADD", (*_SQLITE, *_RESULT), ("keep",), often=True),
     *_points("JOIN", ("after append room", "before sync_folder subs", "after sync_folder subs", *_RESULT), _ROOMS, often=True),
     *_points("LEAVE", ("before sync_folder subs", "after sync_folder subs", *_RESULT), _ROOMS, often=True),
     *_points("turn", _COMMIT, ("talk", "remember"), often=True),
@@ -100,6 +103,9 @@ LIVING = [
     *_points("command", ("before append room", "half-way append room", "after append room"), ("status", "uncompact"), often=True),
     *_points("beside the loop", ("before distil", "after distil"), _COMPACT),
     *_points("swap", (*_RESULT, *_EPOCH), _COMPACT),
+    *_points("archive", _SQLITE, _COMPACT),
+    *_points("marker", _COMMIT, _COMPACT),
+    *_points("index", _SQLITE, ("talk", "remember"), often=True),
     *_points("fold", _EPOCH, _COMPACT),
     *_points("undo", _EPOCH, (*_COMPACT, "undo")),
     *_points("hard limit", (*_RESULT, *_EPOCH), ("flood",)),

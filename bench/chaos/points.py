@@ -1,19 +1,22 @@
 """``agent.py`` with a trap: ``python -m bench.chaos.points POINT OCCURRENCE [ARGUMENTS of agent.py]``.
 
-Every write of the house goes through ``dory.files``. Its functions are wrapped here before agent.py is loaded, so the program itself knows of
-nothing. A point is named by what the loop is doing, read off the stack, and by the moment: ``swap: half-way replace_in state.json``. At the
-given occurrence of the given point the process kills itself with SIGKILL, as a power cut would. An empty point never comes.
+Every write of the house goes through ``dory.files`` or is a commit of SQLite's. Both are wrapped here before agent.py is loaded, so the
+program itself knows of nothing. A point is named by what the loop is doing, read off the stack, and by the moment: ``swap: half-way
+replace_in state.json``. At the given occurrence of the given point the process kills itself with SIGKILL, as a power cut would. An empty point
+never comes.
 
-Moments are ``before`` and ``after`` a function, ``half-way`` when half of the bytes are in the file, and ``written`` when all of them are but
-the file does not have its name yet.
+Moments are ``before`` and ``after`` a function or a ``COMMIT``, ``half-way`` when half of the bytes are in the file, and ``written`` when all
+of them are but the file does not have its name yet.
 """
 
 import os
 import re
 import runpy
 import signal
+import sqlite3
 import sys
 from collections.abc import Callable
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -25,6 +28,9 @@ DOING = {
     "Identity.__init__": "opening",
     "Identity.begin": "resume",
     "Hands.report_interruption": "interruption",
+    "NoteFaculty.on_compacted": "archive",
+    "NoteFaculty.background": "marker",
+    "RecallFaculty.background": "index",
     "Compaction.undo": "undo",
     "Compaction.fold_oldest": "hard limit",
     "Compaction._swap": "swap",
@@ -57,6 +63,7 @@ class Trap:
         self._wrap(files, "_write_all", self._halved)
         self._wrap(thought.Thought, "ask", self._announced)
         self._wrap(compact, "distil", self._announced)
+        self._wrap(sqlite3, "connect", self._watched)
 
     def _wrap(self, place: object, name: str, wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
         setattr(place, name, wrapper(getattr(place, name)))
@@ -80,6 +87,20 @@ class Trap:
             self._reach(f"written {self._writing}")
 
         return halved
+
+    def _watched(self, connect: Callable[..., sqlite3.Connection]) -> Callable[..., sqlite3.Connection]:
+        reach = self._reach
+
+        class Watched(sqlite3.Connection):
+            def execute(self, sql: str, *given: Any) -> sqlite3.Cursor:
+                if sql == "COMMIT":
+                    reach("before COMMIT")
+                cursor = super().execute(sql, *given)
+                if sql == "COMMIT":
+                    reach("after COMMIT")
+                return cursor
+
+        return partial(connect, factory=Watched)
 
     def _reach(self, moment: str) -> None:
         if self._point == f"{_doing()}: {moment}":

@@ -17,7 +17,7 @@ _PLACES = ("attic", "cellar", "pantry", "workshop", "greenhouse", "hallway", "st
 _COLOURS = ("green", "scarlet", "ochre", "violet", "turquoise", "ivory")
 _TELLING = ("talk", "talk", "talk", "remember", "remember", "ask", "ask", "elsewhere", "stranger", "stray", "flood")
 _COMMANDING = ("status", "uncompact", "compact", "undo")
-_ORDERED = ("SAY", "SAY", "SAY_LONG", "EDIT", "CHANGE", "NOTE", "UNCOMPACT", "READ", "WRONG")
+_ORDERED = ("SAY", "SAY", "SAY_LONG", "EDIT", "CHANGE", "NOTE", "KEEP", "RECALL", "UNCOMPACT", "READ", "WRONG")
 _FLOOD, _LONG = 10, 950
 """Messages, and characters of each, that put the context above its hard limit at once. A longer message would be cut."""
 
@@ -71,6 +71,8 @@ class Talk:
                 return self._say(f"{self._mark()} {question}{self._orders(['UNCOMPACT', 'SAY'])}" if self._ordering else question, folder)
             case "note":
                 return self._say(f"{self._mark()} take a note{self._orders(['NOTE', 'SAY', 'NOTE'])}", folder)
+            case "keep":
+                return self._say(f"{self._mark()} please keep this{self._orders(['KEEP', 'SAY', 'KEEP', 'RECALL'])}", folder)
             case "join" | "leave":
                 return self._say(f"{self._mark()} please {what}{self._orders(['SAY', what.upper(), 'SAY'])}", folder)
             case "elsewhere":

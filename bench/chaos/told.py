@@ -16,11 +16,14 @@ from dory import context, refs, state, toolline
 from dory.act import ABOUT_LIMIT
 from dory.blobs import Blobs
 from dory.context import Entry
+from dory.index import Index
+from dory.notes import Note, Notes
 from dory.records import Call, Line
 from dory.rooms import Rooms
 from dory.standin.reading import TOOLS
+from dory.store import NAME, Store
 
-_LASTING = ("SAY", "EDIT_FILE", "JOIN", "LEAVE")
+_LASTING = ("SAY", "EDIT_FILE", "NOTE_ADD", "JOIN", "LEAVE")
 """The tools with an effect outside of the context, which a kill may leave without an outcome in it."""
 
 
@@ -50,8 +53,26 @@ class Home:
     @cached_property
     def life(self) -> tuple[list[Entry], list[str]]:
         """Every entry that there ever was, in order of id, and which ids stand for two different things."""
+        return _lived(self.live, self.blobs)
+
+    @cached_property
+    def live(self) -> list[Entry]:
+        """The context as it was committed."""
         content = (self.identity / "context.md").read_bytes()[: self.record.context_bytes]
-        return _lived(context.parse(context.read_epoch(content)[1]), Blobs(self.folder / "blobs"))
+        return context.parse(context.read_epoch(content)[1])
+
+    @cached_property
+    def blobs(self) -> Blobs:
+        """All originals."""
+        return Blobs(self.folder / "blobs")
+
+    @cached_property
+    def notes(self) -> list[Note]:
+        """Notes and archives, the oldest first."""
+        store = Store(self.identity / NAME, readonly=True)
+        found = sorted(Notes(store, Index(store)), key=lambda note: note.id)
+        store.close()
+        return found
 
     @cached_property
     def deeds(self) -> Deeds:
