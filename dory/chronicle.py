@@ -2,7 +2,7 @@
 
 What is found is what was said, done and told: tags, headers and cues are left out, and so is what only repeats or would give away:
 
-* searches and what they found (RECALL, NOTE_READ), originals put back, and the agent's own files and blobs when it reads them;
+* searches and what they found (RECALL, NOTE_READ), waiting, originals put back, and the agent's own files and blobs when it reads them;
 * "said in dev" and the like, for what was said stands in the response;
 * the contents of files that look like credentials.
 
@@ -33,7 +33,7 @@ CREDENTIALS = (
 BATCH, BATCH_CHARACTERS = 100, 100_000
 """Entries, and about how many characters of them, that are added to the index in one step."""
 _SCHEMA = "CREATE TABLE IF NOT EXISTS mark (id INTEGER PRIMARY KEY, newest INTEGER, room TEXT, at INTEGER)"
-_SEARCH = re.compile(r"^(?:RECALL|NOTE_READ|UNCOMPACT) .*\n?", re.MULTILINE)
+_LOOKING = re.compile(r"^(?:(?:RECALL|NOTE_READ|UNCOMPACT) .*|WAIT *)$\n?", re.MULTILINE)
 _REPEATING = ("RECALL", "NOTE_READ", "SAY")
 _OWN = re.compile(r"(?:\./)?(?:blobs/|LIFE\.md|context\.md)")
 _PATH = re.compile(r"(.*?), (?:lines \d+-\d+[;,] |the beginning of line )")
@@ -105,7 +105,7 @@ def read(entries: Iterable[Entry], mark: Mark, name: str) -> Iterator[tuple[Docu
             mark = replace(mark, room=room, at=_moment(heard.at, mark.at))
         elif entry.kind in ("response", "notice"):
             mark = replace(mark, at=_moment(entry.about, mark.at))
-            text, speaker, room = (_SEARCH.sub("", text), name, room) if entry.kind == "response" else (text, "", "")
+            text, speaker, room = (_LOOKING.sub("", text), name, room) if entry.kind == "response" else (text, "", "")
         wanted = entry.kind in KINDS and text.strip() and not _left_out(entry, text)
         yield (Document(entry.kind, entry.first, mark.at, text, speaker, room) if wanted else None), mark
 

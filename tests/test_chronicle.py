@@ -71,7 +71,7 @@ def test_searches_and_what_they_found_are_not_found_again(house: Household) -> N
     house.me.add("error", "RECALL lisbon", "the index is damaged")
     house.me.commit()
     assert [one.text for one in read(house, Mark(1))] == ["the index is damaged"]
-    assert newest(house, "RECALL lisbon\nNOTE_READ lisbon") == []
+    assert newest(house, "RECALL lisbon\nNOTE_READ lisbon\nWAIT") == []
     assert newest(house, "I look.\nRECALL lisbon\nSAY dev wait") == [("response", "I look.\nSAY dev wait")]
 
 
