@@ -23,6 +23,7 @@ from dory.index import TERMS, Hit, Index
 from dory.notes import KINDS, TABLES, Notes, document
 from dory.postings import Budget, Postings
 from dory.ranking import weight
+from dory.snippets import MARK
 from dory.store import NAME, Store
 from dory.terms import STOP, Stemmer, asked
 
@@ -30,9 +31,10 @@ HITS = 10
 """In one answer."""
 CUES = 3
 """References in one cue."""
-CUE_SHARE = 0.5
-"""What a hit must have to be in a cue: its score as a share of what an entry would have in which every word of the message stands. Words that
-never were count as well, so a message about something new stays below it. ``candidates`` shows what other numbers would let through.
+CUE_SHARE = 0.45
+"""What a hit must have to be in a cue: its score as a share of what an entry would have in which every word of the message stands, and one more
+that never was. Other words that never were count as well, so a message about something new stays below it, and the one more leaves a short
+message below it of which only one word is found. ``python -m bench.cues`` chooses the number; docs/CUES.md has its table.
 """
 CONSIDERED = 20
 """Hits that are looked through for a cue."""
@@ -81,8 +83,7 @@ class Recollection:
 
     def cue(self, text: str, live: Sequence[Entry]) -> str:
         """The line beside a message that nobody has answered yet; empty when nothing matches clearly."""
-        clear = [way.cue for way, share in self.candidates(text, live) if share >= CUE_SHARE][:CUES]
-        return f"may belong to this: {' · '.join(clear)}" if clear else ""
+        return cue_line([way for way, share in self.candidates(text, live) if share >= CUE_SHARE][:CUES])
 
     def candidates(self, text: str, live: Sequence[Entry]) -> list[tuple[Way, float]]:
         """What a cue could name, each once with its share as ``CUE_SHARE`` explains it, the best first."""
@@ -136,14 +137,19 @@ class Recollection:
         return any(content in refs.unescape(entry.body) for entry in live)
 
     def _whole(self, text: str) -> float:
-        """The weight of all words of a message together; 0 if none of them tells anything."""
+        """The weight of all words of a message together, and of one more that never was; 0 if none of them tells anything."""
         words = asked(text, TERMS)
-        ((total, last),) = self.store.rows("SELECT total(pieces), max(last) FROM stretch")
+        total, last = self.index.extent()
         if not total or all(word.folded in STOP for word in words):
             return 0.0
-        known = Postings(self.store, Budget(), int(total), last).terms(words, self._stemmer)
+        known = Postings(self.store, Budget(), total, last).terms(words, self._stemmer)
         different = len(set(self._stemmer.stems([word.folded for word in words])))
-        return sum(term.weight for term in known) + (different - len(known)) * weight(0, int(total))
+        return sum(term.weight for term in known) + (different - len(known) + 1) * weight(0, total)
+
+
+def cue_line(ways: Sequence[Way]) -> str:
+    """The cue that names these; empty for none."""
+    return f"may belong to this: {' · '.join(way.cue for way in ways)}" if ways else ""
 
 
 def _way(entry: Entry | None) -> Way | None:
@@ -157,7 +163,8 @@ def _told(hit: Hit) -> str:
     """Kind, when, who, where, score, snippet."""
     what = hit.document
     who = "".join([f" {what.speaker}" if what.speaker else "", f" in {what.room}" if what.room else ""])
-    return f"{what.kind.lower()} {clock.minute(what.at)}{who}, score {hit.score:.1f}: {_plain(hit.snippet)}"
+    beside = "" if MARK in hit.snippet else "(beside a match) "
+    return f"{what.kind.lower()} {clock.minute(what.at)}{who}, score {hit.score:.1f}: {beside}{_plain(hit.snippet)}"
 
 
 def _plain(text: str) -> str:

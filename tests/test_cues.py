@@ -49,7 +49,7 @@ def test_notes_are_named_by_name_and_archives_by_their_stretch(house: House) -> 
     house.wake()
     step(house)
     fade(house, house.me.context.entries[-3:-1], "a note is taken")
-    hear(house, *OTHERS)
+    hear(house, *OTHERS * 5)
     (body,) = listen(house, "the Lisbon hotel?")
     assert " · note lisbon-hotel" in body and body.count("◱hash=") == 2
 
