@@ -1,14 +1,13 @@
 """The search over everything that ever was: ``Index.search``. ``pieces.py`` says what it is over, ``ranking.py`` what is a good hit.
 
-A query's rare terms are read whole, its common ones only beside them (``postings.py``). What was read gives the stretches that may hold the
-best pieces; the most promising of these are completed, and every piece in them is ranked. So a search costs hardly more for a longer life.
+Where each term of a query stands is read whole (``postings.py``), and all that may be among the best is scored entry by entry: one way for a
+thousand entries and for a million. Only terms that are too common for the budget are looked up later, where the others put the best pieces.
 Nothing is left out for want of relevance: whoever searches chooses what is good enough.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import cache
-from heapq import nlargest
+from functools import cached_property
 
 from dory.pieces import Document as Document
 from dory.pieces import Pieces, by, label
@@ -16,7 +15,7 @@ from dory.postings import Budget, Postings, Term
 from dory.ranking import PLACES, Formula, Ranking
 from dory.snippets import snippet
 from dory.store import Store
-from dory.terms import Stemmer, asked, folded
+from dory.terms import Stemmer, asked
 
 TERMS = 48
 """Different words of a query that are looked for."""
@@ -38,7 +37,11 @@ class Index(Pieces):
         """``formula`` of the ranking; ``budget`` of each search."""
         self._formula, self._budget = formula or Formula(), budget or Budget()
         super().__init__(store, self._formula)
-        self._ranking, self._stemmer = Ranking(self._formula), Stemmer() if self._formula.stems else None
+        self._stemmer = Stemmer() if self._formula.stems else None
+
+    @cached_property
+    def _ranking(self) -> Ranking:
+        return Ranking(self._formula)
 
     def search(self, query: str, limit: int = 10, kinds: Collection[str] = ()) -> list[Hit]:
         """The best ``limit`` documents, of these ``kinds`` or of all; best first, of equals the newer one. Any text is a query."""
@@ -50,50 +53,25 @@ class Index(Pieces):
         terms = postings.terms(words, self._stemmer)
         if not terms:
             return []
-        postings.read(terms)
-        named = postings.beside(" OR ".join(f'"{by(word.folded)}"' for word in words))
-        stretches = self._candidates(terms, named)
-        for term in terms:
-            postings.complete(term, stretches)
-        about = {word.folded for word in words}
-        speaks = cache(lambda speaker: not about.isdisjoint(folded(speaker).split()))
-        scored = [found for stretch in stretches for found in self._scored(stretch, terms, speaks, kinds)]
-        return self._hits(sorted(scored, reverse=True), terms, limit)
+        named = postings.term("", " OR ".join(f'"{by(word.folded)}"' for word in words))
+        postings.read([*terms, named])
+        count = max(limit, self._budget.candidates)
+        best = self._best(terms, named, count)
+        if not all(term.places for term in (named, *terms)):
+            postings.complete([named, *terms], list(dict.fromkeys(id // PLACES for _, id in best)))
+            best = self._best(terms, named, count)
+        return self._hits(best, terms, limit)
 
-    def _candidates(self, terms: Sequence[Term], named: Mapping[int, int]) -> list[int]:
-        """The stretches that may hold the best pieces, by what was read of the terms; ``named`` are the pieces by whom the query names."""
-        worth: dict[int, float] = {}
-        for masks, weight in [*((term.masks, term.weight) for term in terms), (named, self._formula.speaker)]:
-            for stretch in masks:
-                worth[stretch] = worth.get(stretch, 0) + weight
-        if len(worth) <= self._budget.candidates:
-            return list(worth)
-        rich = sorted(worth, key=worth.__getitem__, reverse=True)[: self._budget.drafts]
-        read = [(term.masks, term.weight) for term in terms if term.masks]
-        drafts = {
-            stretch: self._ranking.promise([(mask, weight) for masks, weight in read if (mask := masks.get(stretch))], named.get(stretch, 0))
-            for stretch in rich
-        }
-        return nlargest(self._budget.candidates, drafts, key=lambda stretch: (drafts[stretch], stretch))
+    def _best(self, terms: Sequence[Term], named: Term, count: int) -> list[tuple[float, int]]:
+        """Score and id of the ``count`` best pieces, by what is known of the terms so far."""
+        return self._ranking.best([(term.places, term.weight) for term in terms if term.places], named.places, count)
 
-    def _scored(
-        self, stretch: int, terms: Sequence[Term], speaks: Callable[[str], bool], kinds: Collection[str]
-    ) -> Iterator[tuple[float, int]]:
-        """Score and id of each piece in a stretch."""
-        rows = self.stretch(stretch)
-        masks = [term.masks.get(stretch, 0) for term in terms]
-        scores = self._ranking.scores(masks, [term.weight for term in terms], [id % PLACES for id, *_ in rows])
-        for score, (id, kind, speaker, asks) in zip(scores, rows, strict=True):
-            if score and (not kinds or kind in kinds):
-                yield self._ranking.adjusted(score, speaks(speaker), bool(asks)), id
-
-    def _hits(self, scored: Sequence[tuple[float, int]], terms: Sequence[Term], limit: int) -> list[Hit]:
+    def _hits(self, best: Sequence[tuple[float, int]], terms: Sequence[Term], limit: int) -> list[Hit]:
         """Each document once, by its best piece."""
-        weights, found = {term.key: term.weight for term in terms}, dict[tuple[str, int], Hit]()
-        for score, id in scored:
-            if len(found) == limit:
-                break
-            piece = self.piece(id)
-            if (piece.kind, piece.origin) not in found:
+        read, weights, found = self.pieces([id for _, id in best]), {term.key: term.weight for term in terms}, dict[tuple[str, int], Hit]()
+        rated = [(self._ranking.adjusted(score, read[id][1]), id) for score, id in best if id in read]
+        for score, id in sorted(rated, reverse=True):
+            piece, _ = read[id]
+            if len(found) < limit and (piece.kind, piece.origin) not in found:
                 found[piece.kind, piece.origin] = Hit(piece, score, snippet(piece.text, weights, self._stemmer))
         return list(found.values())

@@ -91,14 +91,10 @@ class Pieces:
             rows = self._store.rows("SELECT * FROM piece WHERE kind = ? AND origin = ? ORDER BY id", (kind, origin))
             yield _document((*rows[0][:-1], "".join(row[-1] for row in rows)))
 
-    def piece(self, id: int) -> Document:
-        """One piece, as a document of its own."""
-        return _document(self._store.rows("SELECT * FROM piece WHERE id = ?", (id,))[0])
-
-    def stretch(self, number: int) -> list[tuple[int, str, str, int]]:
-        """Id, kind, speaker, and whether it is a question, of the pieces in a stretch."""
-        sql = "SELECT id, kind, speaker, asks FROM piece WHERE id BETWEEN ? AND ?"
-        return self._store.rows(sql, (number * PLACES, number * PLACES + PLACES - 1))
+    def pieces(self, ids: Sequence[int]) -> dict[int, tuple[Document, bool]]:
+        """Those that are there, each as a document of its own, and whether it is a question."""
+        rows = self._store.rows(f"SELECT * FROM piece WHERE id IN ({', '.join('?' * len(ids))})", ids)
+        return {row[0]: (_document(row), bool(row[6])) for row in rows}
 
     def extent(self) -> tuple[int, int]:
         """How many pieces there are, and the newest id; (0, -1) when there is none."""

@@ -12,15 +12,29 @@ in one entry and how long that is are left out: entries are short, ``pieces.py``
 
 The numbers rest on the first five conversations of LoCoMo (``python -m bench.recall --held-out`` chooses them anew): they are round figures on
 a broad plateau. In one stretch a term is one integer whose bits are the entries that have it, so its part in a score is a look-up by
-the five bits around the entry.
+the five bits around the entry. numpy does this for many stretches at once; it is imported with the first search.
 """
 
-import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from __future__ import annotations
 
-PLACES = 64
-"""Entries in a stretch, at most."""
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from numpy import float64, int64
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[int64]
+    Scores = NDArray[float64]
+
+PLACES = 60
+"""Entries in a stretch, at most. A mask of them, with two places more at an end, is an integer of 64 bits with a sign."""
+_BLOCK = 10
+"""Entries of which it is asked first whether any can be good enough."""
+_AT_ONCE = 512
+"""Stretches that are gone through together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,40 +63,107 @@ def weight(documents: float, total: int) -> float:
     return math.log(1 + (max(total - documents, 0) + 0.5) / (documents + 0.5))
 
 
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where something stands: the numbers of the stretches, rising, and for each its places there as bits."""
+
+    stretches: Numbers
+    masks: Numbers
+
+    @classmethod
+    def of(cls, ids: Numbers) -> Places:
+        """From the ids, rising, of the entries that have it."""
+        import numpy
+
+        stretches = ids // PLACES
+        first = numpy.flatnonzero(numpy.diff(stretches, prepend=-1))
+        return cls(stretches[first], numpy.bitwise_or.reduceat(1 << ids % PLACES, first))
+
+    def only(self, stretches: Numbers) -> Places:
+        """What of it stands in these stretches, which rise."""
+        masks = self.within(stretches)
+        return Places(stretches[masks != 0], masks[masks != 0])
+
+    def within(self, stretches: Numbers) -> Numbers:
+        """Its masks in these stretches, 0 where it does not stand."""
+        import numpy
+
+        if not len(self.stretches):
+            return numpy.zeros_like(stretches)
+        at = numpy.minimum(numpy.searchsorted(self.stretches, stretches), len(self.stretches) - 1)
+        return numpy.where(self.stretches[at] == stretches, self.masks[at], 0)
+
+
 class Ranking:
-    """One formula at work."""
+    """One formula at work. Only entries count that a term stands in or near."""
 
     def __init__(self, formula: Formula) -> None:
+        import numpy
+
         self._formula = formula
-        self._parts = [self._part(bits) for bits in range(32)]
+        around, blocks = numpy.arange(32), numpy.arange(1 << _BLOCK + 4)
+        self._parts = numpy.array([self._part(bits) for bits in range(32)])
+        self._most_in_block = self._parts[blocks[:, None] >> numpy.arange(_BLOCK) & 31].max(axis=1)
+        self._most_of_bits = numpy.array([self._parts[numpy.bitwise_count(around) == count].max() for count in range(6)])
 
-    def scores(self, masks: Sequence[int], weights: Sequence[float], places: Iterable[int]) -> list[float]:
-        """For each of the ``places`` of one stretch its score, from the ``masks`` and ``weights`` of the terms."""
-        parts = self._parts
-        terms = [(mask << 2, weight) for mask, weight in zip(masks, weights, strict=True) if mask]
-        return [sum(weight * parts[mask >> place & 31] for mask, weight in terms) for place in places]
+    def best(self, terms: Sequence[tuple[Places, float]], named: Places | None, count: int) -> list[tuple[float, int]]:
+        """Score and id of the ``count`` best entries, best first, of equals the newer one; from the places and weights of the terms.
 
-    def promise(self, terms: Iterable[tuple[int, float]], named: int) -> float:
-        """About the best score in a stretch, from mask and weight of the terms, the heaviest first: where most of them stand together.
-
-        ``named`` is the mask of the entries by somebody whom the query names.
+        ``named`` is where somebody speaks whom the query names. Stretches are gone through by the most that an entry in them can have, as
+        long as that is more than the last of the best has so far; in each only blocks of places are looked into that can have more.
         """
-        places, near = -1, []
-        for mask, weight in terms:
-            around = mask << 2
-            near.append((around, weight))
-            places = places & (mask | around | mask << 1 | mask >> 1 | mask >> 2) or places
-        places = places & named or places
-        best, parts = 0.0, self._parts
-        while places > 0:
-            place = (places & -places).bit_length() - 1
-            places &= places - 1
-            best = max(best, sum([weight * parts[mask >> place & 31] for mask, weight in near]) + self._formula.speaker * (named >> place & 1))
-        return best
+        import numpy
 
-    def adjusted(self, score: float, named: bool, asks: bool) -> float:
-        """The score of an entry whose speaker the query has ``named``, and of one that ``asks``."""
-        return (score + self._formula.speaker * named) * (1 - self._formula.question * asks)
+        named = named or Places.of(numpy.empty(0, numpy.int64))
+        bounds = self._bounds(terms, named)
+        there = numpy.flatnonzero(bounds)
+        order = there[numpy.argsort(bounds[there], kind="stable")[::-1]]
+        scores, ids, least = numpy.empty(0), numpy.empty(0, numpy.int64), 0.0
+        for start in range(0, len(order), _AT_ONCE):
+            stretches = order[start : start + _AT_ONCE]
+            if bounds[stretches[0]] <= least:
+                break
+            found = self.scores([(places.within(stretches), weight) for places, weight in terms], named.within(stretches), least)
+            scores, ids = numpy.append(scores, found[0]), numpy.append(ids, stretches[found[1]] * PLACES + found[2])
+            kept = numpy.lexsort((ids, scores))[::-1][:count]
+            scores, ids = scores[kept], ids[kept]
+            least = float(scores[-1]) if len(scores) == count else 0.0
+        return list(zip(scores.tolist(), ids.tolist(), strict=True))
+
+    def scores(self, terms: Sequence[tuple[Numbers, float]], named: Numbers, least: float = 0.0) -> tuple[Scores, Numbers, Numbers]:
+        """Each score above ``least``, with row and place; from the terms' masks, one for each row, and their weights."""
+        import numpy
+
+        starts = numpy.arange(0, PLACES, _BLOCK)
+        bounds = self._sum(self._most_in_block, terms, starts) + self._formula.speaker * (named != 0)[:, None]
+        rows, blocks = numpy.nonzero(bounds > least)
+        places = starts[blocks, None] + numpy.arange(_BLOCK)
+        terms, named = [(masks[rows], weight) for masks, weight in terms], named[rows, None]
+        near = numpy.bitwise_or.reduce([masks for masks, _ in terms])[:, None] << 2 >> places & 31
+        scores = (self._sum(self._parts, terms, places) + self._formula.speaker * (named >> places & 1)) * (near > 0)
+        found = scores > least
+        return scores[found], rows[numpy.nonzero(found)[0]], places[found]
+
+    def adjusted(self, score: float, asks: bool) -> float:
+        """The score of an entry that only ``asks``, or does not."""
+        return score * (1 - self._formula.question * asks)
+
+    @staticmethod
+    def _sum(table: Scores, terms: Sequence[tuple[Numbers, float]], places: Numbers) -> Scores:
+        """The weights of the terms, each times what the ``table`` has for the bits of its mask from two before a place on."""
+        import numpy
+
+        parts = (weight * (masks != 0)[:, None] * table[masks[:, None] << 2 >> places & len(table) - 1] for masks, weight in terms)
+        return sum(parts, start=numpy.zeros(1))
+
+    def _bounds(self, terms: Sequence[tuple[Places, float]], named: Places) -> Scores:
+        """By number of a stretch the most that an entry in it can have."""
+        import numpy
+
+        parts = [weight * self._most_of_bits[numpy.bitwise_count(places.masks).clip(max=5)] for places, weight in terms]
+        parts.append(numpy.full(len(named.stretches), self._formula.speaker))
+        stretches = [*(places.stretches for places, _ in terms), named.stretches]
+        return numpy.bincount(numpy.concatenate(stretches), numpy.concatenate(parts)).astype(float)
 
     def _part(self, bits: int) -> float:
         """A term's part, by where it stands: bit 2 is the entry itself, bits 1 and 0 those before it, 3 and 4 those behind it."""

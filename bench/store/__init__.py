@@ -5,5 +5,6 @@ cost      the price of a write: processor time, bytes, syncs
 syncs     counting syncs
 noise     texts that mean nothing
 reading   opening and searching, measured in a process of its own
+plain     the same in plain FTS5, whose searches stand beside
 snapshot  the other design: everything is written anew with every entry
 """

@@ -24,6 +24,7 @@ def of_writes(growth: Growth, count: Count) -> dict[str, Any]:
     growth.add(documents[0])  # the first one behind a tidy begins the log anew, which takes a sync more
     costs = [of(partial(growth.add, document), count) for document in documents[1:]]
     after = of(growth.store.tidy, count)
+    growth.plain.add(documents)
     seconds, written, syncs = ([cost[at] for cost in costs] for at in range(3))
     return {
         "write_ms": 1e3 * mean(seconds),

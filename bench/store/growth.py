@@ -1,4 +1,4 @@
-"""A store that grows as a life would let it grow: talk in one room, 25 entries a day, three speakers.
+"""A store that grows as a life would let it grow: talk in one room, 25 entries a day, three speakers. Plain FTS5 grows beside it.
 
 The first entries are a real conversation, if there is one: the oldest of all, told in the words that are the most frequent ones of all that
 follows. Its questions show what a search loses in so much noise.
@@ -11,6 +11,7 @@ from pathlib import Path
 
 from bench.questions import Talk
 from bench.store.noise import Noise
+from bench.store.plain import Plain
 from dory.index import Index
 from dory.pieces import Document
 from dory.store import Store
@@ -31,12 +32,13 @@ def noise(seed: int, talk: Talk | None) -> Noise:
 
 
 class Growth:
-    """The store in ``folder``; ``entries`` are in it."""
+    """The store in ``folder``; ``entries`` are in it, each with its number as origin."""
 
     def __init__(self, folder: Path, talk: Talk | None) -> None:
         self.entries = 0
         self.store = Store(folder / "memory.sqlite")
         self.index = Index(self.store)
+        self.plain = Plain(folder)
         self._noise = noise(1, talk)
         if talk:
             self._add(talk.documents)
@@ -64,3 +66,9 @@ class Growth:
         with self.store.writing():
             for document in documents:
                 self.add(document)
+        self.plain.add(documents)
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self.store.close()
+        self.plain.close()

@@ -1,43 +1,56 @@
 """Opening and searching, in a process of its own: ``python -m bench.store.reading FILE QUESTIONS``, figures as JSON on standard output.
 
 So the memory is what a reader needs and no more, and nothing is in a cache but the operating system's. The same searches with an endless budget
-say what the usual one passes over.
+say what the usual one passes over, and plain FTS5 answers the same questions beside it.
 """
 
 import json
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from math import inf
 from pathlib import Path
 from statistics import mean, median
 from typing import Any
 
-from dory.index import Hit, Index
+from bench.store.plain import Plain
+from dory.index import Index
 from dory.postings import Budget
 from dory.store import Store
 
-ENDLESS = Budget(inf, inf, 0, sys.maxsize, sys.maxsize)
+ENDLESS = Budget(postings=inf)
+FEW = 10
+"""Queries that are also put with an endless budget, and to FTS5."""
 
 
 def measure(path: Path, asked: dict[str, Any]) -> dict[str, Any]:
-    """``asked``: ``queries`` to time, how many of them to ``compare`` with an endless budget, ``questions`` with their evidence."""
+    """``asked``: ``queries`` that come of nowhere, and ``questions`` with their evidence."""
+    queries, questions = asked["queries"], [one["text"] for one in asked["questions"]]
+    evidence = [one["evidence"] for one in asked["questions"]]
     opening, index = _timed(lambda: _opened(path))
-    timed = [_timed(partial(index.search, query)) for query in asked["queries"]]
-    seconds = sorted(took for took, _ in timed)
+    (times, found), (question_times, answers) = (_put(partial(_search, index), some) for some in (queries, questions))
     memory = _memory()  # before everything is read for comparison
-    endless = Index(Store(path, readonly=True), budget=ENDLESS)
-    exact = [endless.search(query) for query in asked["queries"][: asked["compare"]]]
+    endless = partial(_search, Index(Store(path, readonly=True), budget=ENDLESS))
+    (_, all_found), (_, all_answers) = (_put(endless, some) for some in (queries[:FEW], questions))
+    plain = Plain(path.parent)
+    (plain_times, _), (plain_question_times, plain_answers) = (_put(plain.search, some) for some in (queries[:FEW], questions))
+    count_times, counts = _put(plain.count, questions)
+    plain.close()
     return {
-        "open_ms": 1e3 * opening,
-        "search_ms": 1e3 * median(seconds),
-        "search_ms_p95": 1e3 * seconds[int(0.95 * len(seconds))],
-        "search_ms_worst": 1e3 * seconds[-1],
+        "open_ms": opening * 1e3,
         "memory_bytes": memory,
-        "same_top_10": mean([_same(found, all) for (_, found), all in zip(timed, exact, strict=False)] or [1.0]),
-        "recall@10": _recall(index, asked["questions"]),
-        "recall@10_endless": _recall(endless, asked["questions"]),
+        **_figures("search_ms", times),
+        **_figures("question_ms", question_times),
+        **_figures("fts5_search_ms", plain_times),
+        **_figures("fts5_question_ms", plain_question_times),
+        **_figures("fts5_count_ms", count_times),
+        "fts5_scored": median(counts) if counts else None,
+        "same_top_10": mean(_shares([*found[:FEW], *answers], [*all_found, *all_answers])),
+        **{
+            name: 100 * mean(_shares(some, evidence)) if evidence else None
+            for name, some in (("recall@10", answers), ("recall@10_endless", all_answers), ("fts5_recall@10", plain_answers))
+        },
     }
 
 
@@ -47,6 +60,16 @@ def _opened(path: Path) -> Index:
     return index
 
 
+def _search(index: Index, query: str) -> list[int]:
+    return [hit.document.origin for hit in index.search(query)]
+
+
+def _put(search: Callable[[str], Any], queries: Sequence[str]) -> tuple[list[float], list[Any]]:
+    """Processor milliseconds and answers."""
+    timed = [_timed(partial(search, query)) for query in queries]
+    return [1e3 * took for took, _ in timed], [answer for _, answer in timed]
+
+
 def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
     """Processor seconds, and the result: others may be at work on the machine."""
     began = time.process_time()
@@ -54,22 +77,20 @@ def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
     return time.process_time() - began, result
 
 
+def _figures(name: str, times: Sequence[float]) -> dict[str, float | None]:
+    """Median and 95th percentile; None of nothing."""
+    return {name: median(times) if times else None, f"{name}_p95": sorted(times)[int(0.95 * len(times))] if times else None}
+
+
+def _shares(answers: Sequence[Sequence[int]], wanted: Sequence[Collection[int]]) -> list[float]:
+    """How much of what is wanted is in each answer."""
+    return [len(set(own).intersection(found)) / len(own) if own else 1.0 for found, own in zip(answers, wanted, strict=True)]
+
+
 def _memory() -> int:
     """The most that this process ever had in memory, in bytes. Not ``ru_maxrss``, which begins with that of whoever started it."""
     fields = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     return 1024 * int(fields["VmHWM"].split()[0])
-
-
-def _same(found: Sequence[Hit], exact: Sequence[Hit]) -> float:
-    origins = {(hit.document.room, hit.document.origin) for hit in exact}
-    return len(origins & {(hit.document.room, hit.document.origin) for hit in found}) / len(origins) if origins else 1.0
-
-
-def _recall(index: Index, questions: Sequence[dict[str, Any]]) -> float | None:
-    if not questions:
-        return None
-    found = [{hit.document.origin for hit in index.search(one["text"]) if hit.document.room == one["room"]} for one in questions]
-    return 100 * mean(len(found.intersection(one["evidence"])) / len(one["evidence"]) for found, one in zip(found, questions, strict=True))
 
 
 if __name__ == "__main__":
