@@ -37,7 +37,7 @@ that never was. Other words that never were count as well, so a message about so
 message below it of which only one word is found. ``python -m bench.cues`` chooses the number; docs/CUES.md has its table.
 """
 CONSIDERED = 20
-"""Hits that are looked through for a cue."""
+"""Hits that are looked through for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Recollection:
 
     def recall(self, query: str, live: Sequence[Entry]) -> str:
         """The best hits for any text, as text; ``live`` are the entries of the context."""
-        shown, found = refs.one_line(query), self._ways(self.index.search(query, HITS), live)
+        shown, found = refs.one_line(query), self._telling(self._ways(self.index.search(query, CONSIDERED), live))[:HITS]
         if not found:
             return f'no hits for "{shown}"; try other words: names, things, a month, as they were said then'
         lines = [f"{number}. {_told(hit)} -> {way}" for number, (hit, way) in enumerate(found, 1)]
@@ -117,6 +117,11 @@ class Recollection:
 
         found = [(hit, self._noted(hit, place) if hit.document.kind in KINDS else _way(place(hit.document.origin))) for hit in hits]
         return [(hit, way) for hit, way in found if way]
+
+    def _telling(self, found: Sequence[tuple[Hit, Way]]) -> list[tuple[Hit, Way]]:
+        """Without the archives of stretches in which an entry was found: that tells the same in its own words."""
+        entered = {way.hash for hit, way in found if hit.document.kind not in KINDS}
+        return [(hit, way) for hit, way in found if not (way.name and way.hash in entered and way.hash)]
 
     def _noted(self, hit: Hit, place: Callable[[int], Entry | None]) -> Way | None:
         """The way to a note or an archive. The original of an archive may stand in the context."""
