@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from statistics import mean
 from typing import Any
@@ -22,8 +22,23 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
+class Answers:
+    """Of the questions ``asked`` of a life: how many had their evidence in the prompt ``after`` so many tool calls, 0: it stood there."""
+
+    asked: int
+    after: dict[int, int]
+
+    @property
+    def share(self) -> float:
+        """Of all that were asked, in per cent."""
+        return round(100 * sum(self.after.values()) / self.asked, 1)
+
+
+@dataclass(frozen=True, slots=True)
 class Figures:
-    """What a life came to. ``context`` is its size in tokens after each turn, ``stretches`` what the compactions swapped."""
+    """What a life came to. ``context`` is its size in tokens after each turn, ``stretches`` what the compactions swapped, ``questions``
+    what was found again by each way to look.
+    """
 
     name: str
     turns: int
@@ -38,6 +53,7 @@ class Figures:
     model_seconds: dict[str, float]
     seconds: float
     problems: list[str]
+    questions: dict[str, Answers] = field(default_factory=dict)
 
     @property
     def whole(self) -> bool:
@@ -58,6 +74,7 @@ def report(figures: Figures) -> str:
         "evidence turns": _evidence(asdict(figures.evidence)),
         "check": "; ".join(figures.problems[:5]) or "everything is whole",
         "wall time": f"{figures.seconds:.1f} s; in the model: {took}",
+        **_questions(figures.questions),
     }
     return table(f"{figures.name}: {figures.turns} turns", rows)
 
@@ -71,6 +88,7 @@ def report_totals(lives: Sequence[Figures]) -> str:
         "bytes reachable": sums["bytes_reachable"],
         "evidence turns": _evidence(sums["evidence"]),
         "wall time": f"{sums['seconds']:.1f} s",
+        **_questions(_added([one.questions for one in lives])),
     }
     return table(f"{len(lives)} conversations: {sums['turns']} turns", rows)
 
@@ -82,9 +100,34 @@ def _evidence(found: Mapping[str, Any]) -> str:
     return f"{found['verbatim']} verbatim in the prompt, {near}, {far}, {found['unreachable']} unreachable"
 
 
+def _questions(found: Mapping[str, Answers]) -> dict[str, str]:
+    """A row for each way to look."""
+    return {
+        way.replace("_", " "): f"{one.share}% of {one.asked} questions have their evidence in the prompt; after so many tool calls: "
+        + ", ".join(f"{count} after {calls}" for calls, count in one.after.items())
+        for way, one in found.items()
+    }
+
+
+def _added(found: Sequence[Mapping[str, Answers]]) -> dict[str, Answers]:
+    """Several lives' answers as those of one."""
+    ways = {way: [one[way] for one in found if way in one] for way in dict.fromkeys(way for one in found for way in one)}
+    return {
+        way: Answers(sum(one.asked for one in several), {calls: sum(one.after[calls] for one in several) for calls in several[0].after})
+        for way, several in ways.items()
+    }
+
+
+def _shares(found: Mapping[str, Answers]) -> dict[str, Any]:
+    """For JSON: by the name of the way its share, and under ``asked`` and ``after`` the counts."""
+    asked = max((one.asked for one in found.values()), default=0)
+    return {**{way: one.share for way, one in found.items()}, "asked": asked, "after": {way: one.after for way, one in found.items()}}
+
+
 def table(title: str, rows: Mapping[str, object]) -> str:
     """A title, and under it a line for each row: its name and what it is."""
-    return "\n".join([title, *(f"  {name:<16} {row}" for name, row in rows.items())])
+    width = max(16, *map(len, rows))
+    return "\n".join([title, *(f"  {name:<{width}} {row}" for name, row in rows.items())])
 
 
 def sparkline(sizes: Sequence[int]) -> str:
@@ -106,9 +149,10 @@ def totals(lives: Sequence[Figures]) -> dict[str, Any]:
         "evidence": {"verbatim": verbatim, "by_depth": dict(sorted(by_depth.items())), "unreachable": unreachable},
         "seconds": round(sum(one.seconds for one in lives), 2),
         "whole": all(one.whole for one in lives),
+        "questions": _shares(_added([one.questions for one in lives])),
     }
 
 
 def as_json(lives: Sequence[Figures]) -> str:
     """The totals on one line, and under ``lives`` every conversation by itself."""
-    return json.dumps({**totals(lives), "lives": [asdict(one) for one in lives]})
+    return json.dumps({**totals(lives), "lives": [{**asdict(one), "questions": _shares(one.questions)} for one in lives]})

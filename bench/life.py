@@ -1,10 +1,12 @@
 """A long real conversation, lived by an agent in a small context, and what became of every byte of it.
 
-    python -m bench.life ../shared/locomo/26.json --limit 6000 [--turns N] [--json] [--keep DIR]
+    python -m bench.life ../shared/locomo/26.json --limit 6000 [--turns N] [--questions N] [--json] [--keep DIR]
 
 The two speakers talk in a room, session after session; the agent listens, answers and compacts. Then its files are read: is every byte that
 entered its context found again in the live context or through references, how deep do the turns stand that questions will be asked about, does
-``clean.py --check`` find the home whole? Exit code 0 if so, 1 if not, 2 if there is nothing to play.
+``clean.py --check`` find the home whole? Then questions about it are asked (``asking.py``): does their evidence come into the prompt? The same
+is asked with the cues switched off, and of a second life of the same talk without notes and recall. Exit code 0 if both lives are whole, 1 if
+not, 2 if there is nothing to play.
 """
 
 import argparse
@@ -16,26 +18,31 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
-from bench import locomo
-from bench.figures import Evidence, Figures, as_json, report, report_totals
+from bench import asking, locomo, questions
+from bench.figures import Answers, Evidence, Figures, as_json, report, report_totals
 from bench.household import ROOM, Household
 from bench.locomo import Conversation
+from bench.questions import Question
 from bench.reach import Piece, depths, entered
 from dory import check, rooms
 from dory.blobs import Blobs
+from dory.config import STAND_IN, Config
 from dory.errors import DoryError
 
 DATA = Path("../shared/locomo/26.json")
 
 
-def live(conversation: Conversation, home: Path, limit: int) -> Figures:
-    """Play ``conversation`` in the empty folder ``home`` and look at what remains. Raises ``DoryError`` when the agent stalls."""
+def live(conversation: Conversation, home: Path, limit: int, arguments: Sequence[str] = ()) -> Figures:
+    """Play ``conversation`` in the empty folder ``home`` and look at what remains; ``arguments`` are further ones for ``agent.py``. Raises
+    ``DoryError`` when the agent stalls.
+    """
     began = time.monotonic()
     sizes: list[int] = []
-    with Household(home, limit) as house:
+    with Household(home, limit, arguments) as house:
         house.wake()
         for turn in conversation.turns:
             house.say(turn.speaker, turn.text)
@@ -86,6 +93,33 @@ def _model_seconds(log: Path) -> dict[str, float]:
     return {purpose: round(seconds, 2) for purpose, seconds in spent.items()}
 
 
+def asked_of(conversation: Conversation, home: Path, settings: Config, asked: Sequence[Question]) -> Answers:
+    """What the questions find in the life that was left in ``home``."""
+    found = asking.ask(home, settings, asked, conversation.turns)
+    return Answers(len(asked), {calls: found[calls] for calls in range(asking.CALLS + 1)})
+
+
+def _lives(path: Path, given: argparse.Namespace) -> Iterator[Figures]:
+    """The life of a conversation, and if questions are asked, the one without notes and recall before it."""
+    conversation = locomo.load(path).first(given.turns)
+    told = [one for one in questions.load(path).questions if max(one.evidence) < len(conversation.turns)] if given.questions else []
+    asked = asking.sample(told, given.questions)
+    settings = Config(model=STAND_IN, context_limit=given.limit)
+    if asked:
+        with _home(given.keep, f"{path.stem}-without-recall") as home:
+            bare = live(replace(conversation, name=f"{conversation.name} without recall"), home, given.limit, ("--faculties", ""))
+            without = asked_of(conversation, home, replace(settings, faculties=""), asked)
+        yield bare
+    with _home(given.keep, path.stem) as home:
+        lived = live(conversation, home, given.limit)
+        if not asked:
+            yield lived
+            return
+        found = asked_of(conversation, home, settings, asked)
+        silent = asked_of(conversation, home, replace(settings, cues=False), asked)
+    yield replace(lived, questions={"with_recall": found, "with_recall_without_cues": silent, "without_recall": without})
+
+
 @contextmanager
 def _home(keep: Path | None, name: str) -> Iterator[Path]:
     """A folder for one life: below ``keep``, where it must be new, or one that goes with the life."""
@@ -95,6 +129,13 @@ def _home(keep: Path | None, name: str) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="dory-life-") as folder:
         yield Path(folder)
+
+
+def number(text: str) -> int:
+    """For the command line. Raises ``ValueError`` when it is none, or negative."""
+    if int(text) < 0:
+        raise ValueError
+    return int(text)
 
 
 def positive_number(text: str) -> int:
@@ -110,6 +151,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("path", nargs="?", type=Path, default=DATA, help=f"a conversation of LoCoMo, or a folder of them (default: {DATA})")
     options.add_argument("--limit", type=int, default=6000, metavar="TOKENS", help="the agent's context_limit (default: 6000)")
     options.add_argument("--turns", type=positive_number, metavar="N", help="play only the first N turns of each")
+    options.add_argument("--questions", type=number, default=60, metavar="N", help="ask N of its questions; 0: none (default: 60)")
     options.add_argument("--json", action="store_true", help="print the figures as one JSON object on the last line")
     options.add_argument("--keep", type=Path, metavar="DIR", help="keep each agent's home below DIR, to look around in it")
     given = options.parse_args(arguments)
@@ -118,10 +160,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"bench.life: there is no conversation at {given.path}: get {locomo.WHERE}", file=sys.stderr)
         return 2
     lives: list[Figures] = []
+    played: list[Figures] = []
     try:
         for path in paths:
-            with _home(given.keep, path.stem) as home:
-                lives.append(live(locomo.load(path).first(given.turns), home, given.limit))
+            played += _lives(path, given)
+            lives.append(played[-1])
             print(report(lives[-1]), flush=True)
     except KeyboardInterrupt:
         return 130
@@ -132,7 +175,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(report_totals(lives))
     if given.json:
         print(as_json(lives))
-    lost = [one.name for one in lives if not one.whole]
+    lost = [one.name for one in played if not one.whole]
     if lost:
         print(f"bench.life: not everything is found again in {', '.join(lost)}", file=sys.stderr)
     return 1 if lost else 0

@@ -37,6 +37,7 @@ class Config:
     retries: int = _setting(4, "how often a call that failed for a passing reason is repeated within the timeout, with growing pauses")
     heartbeat: float = _setting(0.0, "seconds of sleep after which the agent takes a turn by itself; 0: never")
     workers: int = _setting(8, "model calls that a compaction may have under way at once")
+    faculties: str = _setting("notes, recall", "the parts of the mind in use beside the core tools, in the order of their tools; empty: none")
     cues: bool = _setting(True, "on or off: beside a person's message one line that names what of the past it clearly belongs to")
 
     @property

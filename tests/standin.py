@@ -1,42 +1,51 @@
 """A toy life for the stand-in: real entries, parser and phases of a compaction; tool lines are applied to plain values."""
 
 import hashlib
+from collections.abc import Sequence
 
-from dory import chunks, context, refs, rooms, toolline
+from dory import chunks, context, hearing, refs, toolline
 from dory.context import Context, Entry
 from dory.distil import Distilled, Request, distil
-from dory.records import Call, Message, Prompt
+from dory.records import Call, Line, Message, Prompt
 from dory.standin import StandIn
 from dory.standin.reading import TOOLS
 
 SYSTEM = "You are Dory, a long-lived agent.\n\n# The harness\n\nYou are dory-1a2b3c4d; your identity is 1a2b3c4d.\nRooms you are in: dev"
+TOOLS_OF_OLD = ("SAY", "READ_FILE", "EDIT_FILE", "UNCOMPACT", "JOIN", "LEAVE", "WAIT")
 AT = "2026-11-21T07:38:02Z"
 
 
-def prompt(*entries: Entry, memory: str = "") -> Prompt:
+def prompt(*entries: Entry, memory: str = "", tools: Sequence[str] = TOOLS_OF_OLD) -> Prompt:
     """A prompt as ``prompt.py`` lays it out."""
+    offered = "\n".join(f"{tool} <argument>" for tool in tools)
     tail = f"[#memory {len(memory)} of 4000 characters]\n{refs.escape(memory)}\n[#life]\n2026-11-21 07:38 heard\n[#turn]\nRespond.\n"
-    return Prompt((Message("system", SYSTEM), Message("user", context.render(entries) + tail)))
+    return Prompt((Message("system", f"{SYSTEM}\n\nTool lines:\n{offered}\n\nLimits"), Message("user", context.render(entries) + tail)))
 
 
 class Life:
-    """Hear, take turns until nothing is left to see, compact; ``said`` is everything said so far as (room, text)."""
+    """Hear, take turns until nothing is left to see, compact; ``said`` is everything said so far as (room, text).
 
-    def __init__(self, memory: str = "", files: dict[str, str] | None = None) -> None:
+    ``results`` are what RECALL and the tools for notes give, by their title; with any the life has these tools, otherwise it does not.
+    """
+
+    def __init__(self, memory: str = "", files: dict[str, str] | None = None, results: dict[str, str] | None = None) -> None:
         self.context = Context()
         self.memory = memory
         self.files = files or {}
+        self.results = results or {}
+        self.tools = TOOLS if results else TOOLS_OF_OLD
         self.blobs: dict[str, tuple[str, str]] = {}
         self.said: list[tuple[str, str]] = []
         self.opened: list[str] = []
+        self.looked_up: list[Call] = []
         self.turns = 0
 
     def add(self, kind: str, about: str, body: str) -> None:
         number = self.context.entries[-1].last + 1 if self.context.entries else 1
         self.context.entries.append(Entry(number, number, kind, about, body))
 
-    def hear(self, text: str, name: str = "ada", room: str = "dev", kind: str = "USER") -> None:
-        self.add("heard", room, f"[{kind}:{name} {AT}] {refs.escape(rooms.laid_out(text))}")
+    def hear(self, text: str, name: str = "ada", room: str = "dev", kind: str = "USER", cue: str = "") -> None:
+        self.add("heard", room, hearing.body(Line(room, kind, name, AT, text, 0), text, cue))
 
     def ask(self, text: str, name: str = "ada", room: str = "dev") -> str:
         """What is said in answer to one message; empty when nothing is."""
@@ -52,7 +61,7 @@ class Life:
     def turn(self) -> bool:
         """One turn; whether another must follow."""
         self.turns += 1
-        reply = StandIn().complete(prompt(*self.context, memory=self.memory), "turn")
+        reply = StandIn().complete(prompt(*self.context, memory=self.memory, tools=self.tools), "turn")
         self.add("response", "2026-11-21 07:38", toolline.as_thought(reply.reasoning) + refs.escape(reply.text))
         made = toolline.parse(reply.text, TOOLS)
         assert made
@@ -61,8 +70,11 @@ class Life:
         return any(call.tool not in ("SAY", "WAIT") for call in made)
 
     def _run(self, call: Call) -> None:
-        title = refs.one_line(call.title, 60)
-        if call.tool == "SAY":
+        title = refs.one_line(f"{call.tool} {call.args.partition(' ')[0]}", 60)
+        if call.tool in ("RECALL", "NOTE_ADD", "NOTE_READ"):
+            self.looked_up.append(call)
+            self.add("result", title, refs.escape(self.results.get(call.title, "no hits")))
+        elif call.tool == "SAY":
             room, _, text = call.args.partition(" ")
             self.said.append((room, text if call.body is None else call.body))
             self.add("result", title, f"said in {room}")

@@ -3,17 +3,20 @@
 import json
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bench import life, locomo
+from bench import asking, life, locomo
 from bench.household import ROOM
+from bench.questions import Question
 from bench.reach import Piece, depths, entered
 from dory import check, context, roster
 from dory.blobs import Blobs
+from dory.config import STAND_IN, Config
 from dory.texts import HOUSE
 
 GARDEN = (
@@ -35,7 +38,14 @@ def conversation(folder: Path, sessions: int = 4, turns: int = 9) -> Path:
         ]
         said[1]["blip_caption"] = PICTURE
         content |= {f"session_{session}": said, f"session_{session}_date_time": f"9:30 am on {session} May, 2023"}
-        content["qa"].append({"question": "How many beans?", "answer": 10 * session, "evidence": [f"D{session}:1; D9:99"], "category": 4})
+        content["qa"].append(
+            {
+                "question": f"Were {10 * session} beans put along the fence, in soil that is cold?",
+                "answer": 10 * session,
+                "evidence": [f"D{session}:1; D9:99"],
+                "category": 4,
+            }
+        )
     path = folder / "7.json"
     path.write_text(json.dumps(content), encoding="utf-8")
     return path
@@ -50,7 +60,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 def lived(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
     """The home of a life that was played and kept, and what was printed."""
     folder = tmp_path_factory.mktemp("life")
-    ended = run(str(conversation(folder)), "--limit", "1000", "--json", "--keep", str(folder / "homes"))
+    ended = run(str(conversation(folder)), "--limit", "1000", "--questions", "3", "--json", "--keep", str(folder / "homes"))
     return folder / "homes" / "7", ended
 
 
@@ -67,6 +77,47 @@ def test_a_life_in_a_small_context_is_compacted_and_nothing_of_it_is_lost(lived:
     assert figures["evidence"]["by_depth"], "no turn that is asked about has left the context"
     assert list(check.problems(home)) == []
     assert "bytes reachable" in ended.stdout
+
+
+def test_questions_are_asked_of_it_and_of_the_same_life_without_notes_and_recall(
+    lived: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    home, ended = lived
+    asked = json.loads(ended.stdout.splitlines()[-1])["questions"]
+    assert asked["asked"] == 3
+    for way in ("with_recall", "with_recall_without_cues", "without_recall"):
+        counts = asked["after"][way]
+        assert list(counts) == ["0", "1", "2", "3"] and asked[way] == round(100 * sum(counts.values()) / 3, 1)
+    assert "of 3 questions have their evidence in the prompt" in ended.stdout
+    assert not list((home.parent / "7-without-recall" / "agents").glob("*/memory.sqlite"))
+    assert "guest" not in (home / "chats" / f"{ROOM}.md").read_text(encoding="utf-8"), "a question was asked in the life itself"
+
+
+def test_evidence_is_counted_by_the_calls_that_it_took_to_bring_it_into_the_prompt(
+    lived: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    turns = [
+        locomo.Turn(
+            "", "Rosa", "I put the beans along the fence today, 10 of them, and the soil is still cold below the first hand's breadth."
+        ),
+        locomo.Turn("", "Rosa", GARDEN[0].format(48)),
+        locomo.Turn("", "Rosa", "That was never said."),
+    ]
+    wanted = [Question("Were 10 beans put along the fence, in soil that is cold?", 4, frozenset([number])) for number in range(3)]
+    settings = Config(model=STAND_IN, context_limit=1000)
+    found = [asking.ask(lived[0], settings, [question], turns) for question in wanted]
+    assert found[1:] == [Counter([0]), Counter([None])]
+    assert set(found[0]) <= {1, 2, 3}
+
+
+def test_a_sample_has_as_many_of_each_category_as_there_are_and_is_the_same_each_time() -> None:
+    stock = [
+        Question(f"{category}.{number}", category, frozenset([0])) for category, count in ((1, 9), (2, 2), (3, 9)) for number in range(count)
+    ]
+    taken = asking.sample(stock, 10)
+    assert Counter(question.category for question in taken) == {1: 4, 2: 2, 3: 4}
+    assert taken == asking.sample(stock, 10) and len(set(taken)) == 10
+    assert len(asking.sample(stock, 99)) == 20
 
 
 def test_sessions_begin_with_their_date_and_pictures_are_told_by_their_caption(lived: tuple[Path, subprocess.CompletedProcess[str]]) -> None:

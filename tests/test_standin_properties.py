@@ -15,11 +15,13 @@ HASHES = ("5d41402abc4b2a76", "7d793037a0760186", "098f6bcd4621d373")
 WORDS = st.sampled_from(
     ["the", "code", "is", "my", "cat", "Miso", "7", "hotel", "◱", "<<END", "[#3 heard dev]", "\n", "=======", "```", "\\", "?", "."]
 )
-WISHES = st.sampled_from(["", "remember that ", "forget ", "read a/", "what is ", "hello ", "call me ", "dory-1a2b3c4d "])
+WISHES = st.sampled_from(["", "make a note: ", "remember that ", "forget ", "read a/", "what is ", "hello ", "call me ", "dory-1a2b3c4d "])
 TALK = st.builds(lambda wish, words: wish + " ".join(words), WISHES, st.lists(WORDS, max_size=12)) | st.text(max_size=40)
 RESPONSES = st.sampled_from(
-    [f"UNCOMPACT {HASHES[0]}", "READ_FILE a/code", "SAY dev hi", "WAIT", f"SAY lab x\nUNCOMPACT {HASHES[1]}", "<reasoning>", ""]
+    [f"UNCOMPACT {HASHES[0]}", "READ_FILE a/code", "SAY dev hi", "WAIT", f"SAY lab x\nUNCOMPACT {HASHES[1]}", "RECALL code", "<reasoning>", ""]
 )
+HITS = f"""1. heard 2026-03-02 09:31 ada in dev, score 7.1: the code -> UNCOMPACT {HASHES[1]} (Ada)
+2. note 2026-03-02 09:32, score 5.0: the code -> NOTE_READ code"""
 ABOUTS = {"result": "READ_FILE a/code", "error": "EDIT_FILE MEMORY.md", "notice": "2026-11-21 07:38", "response": "2026-11-21 07:38"}
 
 
@@ -34,6 +36,8 @@ def entry(draw: st.DrawFn) -> tuple[str, str, str]:
     if kind in ("compacted", "uncompacted"):
         inner = Entry(1, 2, "compacted", refs.reference(HASHES[2], draw(TALK)), text).text if kind == "uncompacted" else text
         return kind, refs.reference(draw(st.sampled_from(HASHES)), draw(TALK)), refs.quote(inner)
+    if kind == "result" and draw(st.booleans()):
+        return kind, "RECALL code", refs.escape(f"2 hits\n{HITS}\n{draw(TALK)}")
     return kind, ABOUTS.get(kind, "x"), text
 
 
@@ -42,7 +46,7 @@ ENTRIES = st.lists(entry(), max_size=20).map(lambda found: [Entry(at + 1, at + 1
 
 @given(ENTRIES, TALK)
 def test_its_tool_lines_parse_and_name_only_rooms_and_references_of_the_prompt(entries: list[Entry], memory: str) -> None:
-    asked = prompt(*entries, memory=memory)
+    asked = prompt(*entries, memory=memory, tools=TOOLS)
     reply, again = StandIn().complete(asked, "turn"), StandIn().complete(asked, "turn")
     assert (reply.text, reply.reasoning) == (again.text, again.reasoning)
     calls = toolline.parse(reply.text, TOOLS)

@@ -1,12 +1,13 @@
-"""A question, answered from what stands in the prompt: by lexical match, with a quotation, or by opening the reference that fits.
+"""A question, answered from what stands in the prompt: by lexical match, with a quotation, or by looking up what may tell more.
 
-Evidence is cut into passages: the sentences that people and agents said, live or in an opened original, the lines of MEMORY and of files
-that were read, and, as a last resort, summaries. A passage is worth the share of the question's stems that it holds, each stem weighed
-by its rarity (``Weights``); what else the same message holds counts a third. Questions are no evidence.
+Evidence is cut into passages: the sentences that people and agents said, live, in an opened original or in a hit of RECALL, the lines of
+MEMORY and of files and notes that were read, and, as a last resort, summaries. A passage is worth the share of the question's stems that it
+holds, each stem weighed by its rarity (``Weights``); what else the same message holds counts a third. Questions are no evidence.
 
-A passage that holds nearly all of the question is the answer. Otherwise the reference whose gist and summary hold at least as much is opened
-first, the best before the next best, up to ``HOPS`` for one question. Then the best passage is quoted if it holds enough; if not, nothing is
-known.
+A passage that holds nearly all of the question is the answer. Otherwise something is looked up first, up to ``HOPS`` times for one question:
+what the cue below it names; RECALL, once, unless a reference promises nearly all; then the reference whose gist and summary, or the hit whose
+snippet, hold at least as much as that passage, the best before the next best. Then the best passage is quoted if it holds enough; if not,
+nothing is known.
 """
 
 import re
@@ -14,14 +15,18 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from dory.context import Entry
+from dory.records import Call
 from dory.standin.intents import is_question
 from dory.standin.reading import Heard, Reading, heard, original, plain
+from dory.standin.searching import Hit, hits, search
 from dory.standin.words import Weights, coverage, sentences, stems
 
 HOPS = 4
-"""Originals that are opened for one question."""
+"""How often something is looked up for one question."""
 SURE, ENOUGH = 0.8, 0.4
-"""Coverage of the question from which a passage is the answer at once, and from which it is worth quoting at all."""
+"""Coverage of the question from which a passage is the answer at once, or a reference is opened without a search, and from which a passage is
+worth quoting at all.
+"""
 _LEAST = 0.01
 _QUOTE_LIMIT = 300
 _LIGHT = frozenset(stems("call called name named remember tell told say said talk mention know think"))
@@ -44,10 +49,10 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a question leads to: something to say, or a reference to open first. ``thought`` is for the record."""
+    """What a question leads to: something to say, or a tool line that looks something up first. ``thought`` is for the record."""
 
     text: str = ""
-    opens: str = ""
+    opens: Call | None = None
     thought: str = ""
 
 
@@ -55,23 +60,26 @@ class Evidence:
     """Everything in one prompt that may answer a question. Made once for a turn."""
 
     def __init__(self, reading: Reading) -> None:
-        self._references: dict[str, tuple[frozenset[str], int]] = {}
-        self._opened: set[str] = set()
+        self._tools = reading.tools
+        self._references: dict[Call, tuple[frozenset[str], int]] = {}
+        self._opened: set[Call] = set()
         self._statements = [*self._from_entries(reading.entries), *_from_lines("MEMORY says", reading.memory)]
         self._weights = Weights(statement.stems for statement in self._statements)
 
-    def answer(self, question: Heard, wording: str, tried: Collection[str]) -> Finding:
-        """The answer to ``question``; ``tried`` are the hashes that were opened for it already."""
+    def answer(self, question: Heard, wording: str, tried: Collection[Call]) -> Finding:
+        """The answer to ``question``; ``tried`` is what was looked up for it already."""
+        asker = question.name if _FIRST_PERSON.search(wording) else ""
         wanted = {found: _LIGHT_FACTOR if found in _LIGHT else 1.0 for found in stems(wording)}
-        if wanted and _FIRST_PERSON.search(wording):
-            wanted = dict.fromkeys(stems(question.name), _LIGHT_FACTOR) | wanted
-        shares = self._weights.shares(wanted)
+        shares = self._weights.shares(dict.fromkeys(stems(asker), _LIGHT_FACTOR) | wanted if wanted else {})
         best, passage, worth = self._best(shares, question.text)
-        hash, promise = self._promising(shares, tried)
-        thought = f"looking for: {', '.join(wanted) or 'nothing'}; best passage {worth:.2f}, best unopened reference {promise:.2f}"
+        reference, promise = self._promising(shares, tried)
+        thought = f"best passage {worth:.2f}, best unopened reference {promise:.2f}"
         sure = best is not None and best.verbatim and worth >= SURE
-        if hash and not sure and promise >= worth and len(tried) < HOPS:
-            return Finding(opens=hash, thought=f"{thought}; opening {hash}")
+        if not sure and len(tried) < HOPS:
+            query = search(wording, asker) if max(worth, promise) < SURE else None
+            first = [call for call in (*question.cued, query) if call and call.tool in self._tools and call not in self._opened]
+            if opens := next((call for call in first if call not in tried), reference if promise >= worth else None):
+                return Finding(opens=opens, thought=f"{thought}; {opens.tool}")
         if best is None or worth < ENOUGH:
             return Finding("I do not know: I find nothing about that in what I have in front of me.", thought=thought)
         return Finding(_quoted(best, passage, dated=bool(_WHEN.search(wording))), thought=thought)
@@ -90,11 +98,11 @@ class Evidence:
                     best, passage, worth = statement, sentence, value
         return best, passage, worth
 
-    def _promising(self, shares: dict[str, float], tried: Collection[str]) -> tuple[str, float]:
-        closed = [hash for hash in self._references if hash not in self._opened and hash not in tried]
-        promises = [(coverage(shares, self._references[hash][0]), self._references[hash][1], -place) for place, hash in enumerate(closed)]
+    def _promising(self, shares: dict[str, float], tried: Collection[Call]) -> tuple[Call | None, float]:
+        closed = [call for call in self._references if call not in self._opened and call not in tried]
+        promises = [(coverage(shares, self._references[call][0]), self._references[call][1], -place) for place, call in enumerate(closed)]
         promise, _, place = max(promises, default=(0.0, 0, 0))
-        return (closed[-place] if promise else ""), promise
+        return (closed[-place] if promise else None), promise
 
     def _from_entries(self, entries: Iterable[Entry]) -> Iterator[Statement]:
         for entry in entries:
@@ -103,14 +111,28 @@ class Evidence:
                     found = frozenset(stems(f"{message.name} {message.text}"))
                     yield Statement(message.text, found, f"{message.speaker} said", message.name, message.at[:10])
             elif entry.kind == "uncompacted" and entry.hash:
-                self._opened.add(entry.hash)
+                self._opened.add(Call("UNCOMPACT", entry.hash))
                 yield from self._from_entries(original(entry))
             elif entry.kind == "compacted" and entry.hash:
                 summary = plain(entry.body)
-                self._references[entry.hash] = (frozenset(stems(f"{entry.gist} {summary}")), entry.last - entry.first)
+                self._references[Call("UNCOMPACT", entry.hash)] = (frozenset(stems(f"{entry.gist} {summary}")), entry.last - entry.first)
                 yield from _from_lines("a summary says", summary.split("\n"), verbatim=False)
-            elif entry.kind == "result" and entry.about.startswith("READ_FILE "):
-                yield from _from_lines(f"{entry.about.removeprefix('READ_FILE ')} says", plain(entry.body).split("\n")[1:])
+            elif entry.kind == "result" and entry.about.startswith(("READ_FILE ", "NOTE_READ ")):
+                tool, _, what = entry.about.partition(" ")
+                self._opened.add(Call(tool, what))
+                yield from _from_lines(f"{what} says", plain(entry.body).split("\n")[1:])
+            elif entry.kind == "result" and entry.about.startswith("RECALL "):
+                yield from self._from_hits(hits(plain(entry.body)))
+
+    def _from_hits(self, found: Iterable[Hit]) -> Iterator[Statement]:
+        for hit in found:
+            if hit.opens.tool not in self._tools:
+                continue
+            held, size = self._references.get(hit.opens, (frozenset[str](), 0))
+            own = frozenset(stems(f"{hit.speaker} {hit.text}"))
+            self._references[hit.opens] = (held | own | frozenset(stems(hit.gist)), size)
+            if hit.speaker:
+                yield Statement(hit.text, own, f"{hit.speaker[:1].upper()}{hit.speaker[1:]} said", hit.speaker, hit.day)
 
 
 def _from_lines(source: str, lines: Iterable[str], verbatim: bool = True) -> Iterator[Statement]:

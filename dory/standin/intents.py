@@ -2,6 +2,7 @@
 
 introduce   who are you? help
 remember    remember that …, note: …, my X is Y, I am called …, call me …, we use …
+note        make a note: …, note down …
 forget      forget (about) …
 read        read notes/plan.md, show me the file todo.txt
 ask         ends with a question mark, begins as a question does, tell me …
@@ -16,7 +17,7 @@ from typing import Literal
 from dory.refs import one_line
 from dory.standin.words import sentences
 
-Name = Literal["introduce", "remember", "forget", "read", "ask", "greet", "state"]
+Name = Literal["introduce", "remember", "note", "forget", "read", "ask", "greet", "state"]
 
 FACT_LIMIT = 200
 """Characters of one line in MEMORY: a longer statement is talk, not a fact."""
@@ -24,7 +25,7 @@ FACT_LIMIT = 200
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """``subject`` holds the facts to remember, what to forget, the path to read or the question; empty for the others."""
+    """``subject`` holds the facts to remember, what to note or to forget, the path to read or the question; empty for the others."""
 
     name: Name
     subject: tuple[str, ...] = ()
@@ -40,6 +41,7 @@ _REMEMBER = _pattern(
     r"(?:remember|keep in mind|(?:do not|don['’]?t) forget|(?:take )?note(?: down)?(?= that|:))"
     r"(?P<that>:|,? that\b)?\s*(?!(?:what|when|where|which|who|whose|why|how|if)\b)(?P<fact>\w.*)"
 )
+_NOTE = _pattern(r"(?:(?:make|take|write|add) a note|note down)(?: of| about)?(?: that\b|:)?\s+(\w.*)")
 _FORGET = _pattern(r"forget(?: about| that)?\b:?\s*(.+)")
 _READ = _pattern(r"(?:read|open|show|print)(?: me| us)?(?: the)?(?: (?P<file>file))? [`\"'“]?(?P<path>[\w./-]*\w)\b.{0,20}")
 _FACT = _pattern(
@@ -60,15 +62,17 @@ def intent(text: str) -> Intent:
     if _INTRODUCE.fullmatch(bare):
         return Intent("introduce")
     asked = tuple(sentence for sentence in sentences(text) if is_question(sentence))
+    if (wish := _NOTE.fullmatch(bare)) and not asked:
+        return Intent("note", (wish[1].strip(),))
     if (wish := _REMEMBER.fullmatch(bare)) and (wish["that"] or not asked):
-        return Intent("remember", (_fact(wish["fact"]),))
+        return Intent("remember", (as_fact(wish["fact"]),))
     if (wish := _FORGET.fullmatch(bare)) and not asked:
         return Intent("forget", (wish[1],))
     if (wish := _READ.fullmatch(bare)) and (wish["file"] or re.search(r"\w[./]\w", wish["path"])):
         return Intent("read", (wish["path"],))
     if asked:
         return Intent("ask", (" ".join(asked),))
-    facts = [_fact(part) for sentence in sentences(text) if _FACT.fullmatch(part := _OPENING.sub("", sentence, count=1))]
+    facts = [as_fact(part) for sentence in sentences(text) if _FACT.fullmatch(part := _OPENING.sub("", sentence, count=1))]
     if facts and max(map(len, facts)) <= FACT_LIMIT:
         return Intent("remember", tuple(facts))
     return Intent("greet" if _GREETING.fullmatch(text.strip()) else "state")
@@ -79,5 +83,6 @@ def is_question(sentence: str) -> bool:
     return sentence.endswith("?") or bool(_ASKING.fullmatch(_OPENING.sub("", sentence, count=1)))
 
 
-def _fact(text: str) -> str:
+def as_fact(text: str) -> str:
+    """The text as one line of MEMORY."""
     return one_line(text, FACT_LIMIT).rstrip(" .!?")

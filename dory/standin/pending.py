@@ -1,8 +1,8 @@
 """What the agent still has to see to, told from its own responses in the context.
 
-Everything heard since the last response is open. A response that opened something (UNCOMPACT, READ_FILE) settled only the rooms in which it
-also spoke: whatever it had to answer in other rooms is still open, now with the result in view. After a crash a notice names the tool lines
-that did not run: as many of a room's last messages are open again as there were SAY lines for it among them.
+Everything heard since the last response is open. A response that looked something up (``_OPENING``) settled only the rooms in which it also
+spoke: whatever it had to answer in other rooms is still open, now with the result in view. After a crash a notice names the tool lines that
+did not run: as many of a room's last messages are open again as there were SAY lines for it among them.
 """
 
 import re
@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from dory.context import Entry
+from dory.records import Call
 from dory.standin.reading import Heard, Reading, calls, heard, plain
 
-_OPENING = {"UNCOMPACT", "READ_FILE"}
+_OPENING = {"UNCOMPACT", "READ_FILE", "RECALL", "NOTE_READ"}
 _TOLD_BY_THE_ANSWER = ("SAY", *_OPENING)
 _UNDONE = re.compile(r"Did not run, and had no effect: (.*)\. Repeat", re.DOTALL)
 
@@ -41,12 +42,12 @@ def unanswered(reading: Reading) -> list[Heard]:
     return found[::-1]
 
 
-def tried(reading: Reading, message: Heard, tool: str) -> list[str]:
-    """What was opened with ``tool`` since ``message`` was heard: hashes or paths."""
+def tried(reading: Reading, message: Heard) -> list[Call]:
+    """What was looked up since ``message`` was heard."""
     later = reading.entries[message.place :]
     undone = {title for entry in later if entry.kind == "notice" for title in _undone(entry)}
-    made = [call for entry in later if entry.kind == "response" for call in calls(entry) if call.tool == tool]
-    return [call.args for call in made if call.title not in undone]
+    made = [call for entry in later if entry.kind == "response" for call in calls(entry) if call.tool in _OPENING]
+    return [call for call in made if call.title not in undone]
 
 
 def outcome(reading: Reading, message: Heard, title: str) -> Entry | None:

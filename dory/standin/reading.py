@@ -13,7 +13,8 @@ from dory import hearing, refs, toolline
 from dory.context import Entry
 from dory.records import Call, Prompt
 
-TOOLS = ("SAY", "READ_FILE", "EDIT_FILE", "UNCOMPACT", "JOIN", "LEAVE", "WAIT")
+TOOLS = ("SAY", "READ_FILE", "EDIT_FILE", "UNCOMPACT", "JOIN", "LEAVE", "WAIT", "RECALL", "NOTE_ADD", "NOTE_READ")
+"""Those that it knows; which of them it has, its prompt tells."""
 _ENTRY = re.compile(r"(\d{1,15})(?:-(\d{1,15}))? ([a-z]+)(?: (.*))?\]")
 _SPAN = re.compile(r"(\d{1,15})(?:-(\d{1,15}))?")
 _SECTION = re.compile(r"([a-z]+)(?: (.*))?\]")
@@ -22,11 +23,13 @@ _TAG = re.compile(r"^\[(USER|AGENT):([^\s\[\]◱◲]+) ([^\s\[\]]+)\] ?", re.MUL
 _QUOTATION = re.compile(r"(\S+): “(.*)”")
 _NAME = re.compile(r"^You are (\S+); your identity is", re.MULTILINE)
 _LIMIT = re.compile(r" of (\d{1,9}) ")
+_OFFERED = re.compile(r"^Tool lines:\n((?:[A-Z].*\n)*)", re.MULTILINE)
+_CUED = re.compile(r"◱hash=([0-9a-f]+) gist=[^◱◲]*◲|\bnote (\S+)(?= · |$)")
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """One message in a room, unescaped. ``place`` is the index of its entry."""
+    """One message in a room, unescaped. ``place`` is the index of its entry, ``cued`` what opens the things that the cue below it names."""
 
     room: str
     kind: str
@@ -34,6 +37,7 @@ class Heard:
     at: str
     text: str
     place: int
+    cued: tuple[Call, ...] = ()
 
     @property
     def speaker(self) -> str:
@@ -43,9 +47,12 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What stands in a prompt. ``sections`` maps a section's name to what its header says and its text; ``name`` is the agent's own."""
+    """What stands in a prompt. ``sections`` maps a section's name to what its header says and its text; ``name`` is the agent's own, ``tools``
+    are the names of the tools that it has.
+    """
 
     name: str = ""
+    tools: frozenset[str] = frozenset()
     entries: list[Entry] = field(default_factory=list)
     sections: dict[str, tuple[str, str]] = field(default_factory=dict)
 
@@ -70,8 +77,8 @@ class Reading:
 def read(prompt: Prompt) -> Reading:
     """Read the whole prompt."""
     system = "\n".join(message.content for message in prompt.messages if message.role == "system")
-    name = _NAME.search(system)
-    reading = Reading(name[1] if name else "")
+    name, offered = _NAME.search(system), _OFFERED.search(system)
+    reading = Reading(name[1] if name else "", frozenset(line.split()[0] for line in offered[1].splitlines()) if offered else frozenset())
     for message in prompt.messages:
         if message.role == "assistant":
             last = reading.entries[-1].last if reading.entries else 0
@@ -96,11 +103,12 @@ def original(entry: Entry) -> list[Entry]:
 def heard(entry: Entry, place: int = 0) -> Iterator[Heard]:
     """The messages in a ``heard`` entry, in order."""
     body = hearing.without_cue(entry.body)
+    cued = tuple(_opening(*found) for found in _CUED.findall(entry.body[len(body) :]))
     tags = list(_TAG.finditer(body)) if _ROOM.fullmatch(entry.about) else []
     ends = [tag.start() for tag in tags[1:]] + [len(body)]
     for tag, end in zip(tags, ends, strict=bool(tags)):
         lines = plain(body[tag.end() : end]).split("\n")
-        yield Heard(entry.about, tag[1], tag[2], tag[3], "\n".join(line.removeprefix("    ") for line in lines).strip(), place)
+        yield Heard(entry.about, tag[1], tag[2], tag[3], "\n".join(line.removeprefix("    ") for line in lines).strip(), place, cued)
 
 
 def said(entry: Entry) -> Iterator[tuple[str, str]]:
@@ -115,7 +123,7 @@ def said(entry: Entry) -> Iterator[tuple[str, str]]:
     elif entry.kind == "uncompacted":
         for inner in original(entry):
             yield from said(inner)
-    elif entry.kind == "result" and entry.about.startswith("READ_FILE "):
+    elif entry.kind == "result" and entry.about.startswith(("READ_FILE ", "NOTE_READ ")):
         yield "", plain(entry.body)
 
 
@@ -127,6 +135,10 @@ def calls(entry: Entry) -> list[Call]:
 def plain(text: str) -> str:
     """``text`` unescaped; most texts hold nothing to unescape, and looking for one character is faster."""
     return refs.unescape(text) if "\\" in text else text
+
+
+def _opening(hash: str, note: str) -> Call:
+    return Call("UNCOMPACT", hash) if hash else Call("NOTE_READ", note)
 
 
 def _read_blocks(text: str, reading: Reading) -> None:

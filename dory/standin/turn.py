@@ -3,7 +3,8 @@
 1. A turn answers what is open (see ``pending.py``), every message once and in its own room. In a room where one message needs something opened
    first, nothing is said and nothing noted this turn, so all that was heard there stays open until the result is in view.
 2. A person's greeting or "who are you" is answered with an introduction; a fact goes into MEMORY and is quoted back; a file is read, then
-   shown; a question goes to ``Evidence``, which finds an answer or names the reference to open first; the rest is acknowledged in a few words.
+   shown; what is to be noted becomes a note; a question goes to ``Evidence``, which finds an answer or names what to look up first; the rest
+   is acknowledged in a few words.
 3. An agent gets an answer to a question, and an acknowledgement when it names this agent. Neither names it, so two stand-ins fall silent.
 4. A tool line that failed is told once. Nothing is tried twice.
 5. When nothing is left to do: WAIT.
@@ -17,12 +18,14 @@ from dory import refs, toolline
 from dory.records import Call
 from dory.standin import memory, pending
 from dory.standin.answering import Evidence
-from dory.standin.intents import intent
+from dory.standin.intents import as_fact, intent
 from dory.standin.reading import Heard, Reading
+from dory.standin.words import spelled, stem
 
 _INTRODUCTION = "I am the offline stand-in for a language model: I note facts, read files, and answer questions by quoting what was said."
 _NOTED = ("I see, {}.", "All right, {}.", "Got it, {}.")
 _SHOWN_LINES, _SHOWN_CHARACTERS = 20, 1500
+_NAME_WORDS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +47,18 @@ def respond(reading: Reading) -> tuple[str, str]:
         if message.room not in busy and (words := turn.answer(message)):
             said.append(_say(message.room, words))
     change = memory.edit(reading.memory, turn.memory)
-    made = [*dict.fromkeys(call for _, call in opening), *([change] if change else []), *said]
+    made = [*dict.fromkeys(call for _, call in opening), *turn.notes, *([change] if change else []), *said]
     return toolline.render(made or [Call("WAIT")]), "; ".join(turn.thoughts)
 
 
 class _Turn:
-    """The rules, over one prompt. ``memory`` is what MEMORY.md shall hold after the turn."""
+    """The rules, over one prompt. ``memory`` is what MEMORY.md shall hold after the turn, ``notes`` are the tool lines that make new ones."""
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
         self._found: dict[Heard, Deed] = {}
         self.memory = reading.memory
+        self.notes: list[Call] = []
         self.thoughts: list[str] = []
 
     @cached_property
@@ -78,8 +82,10 @@ class _Turn:
         if message.kind == "AGENT":
             return "Understood." if self._reading.name and self._reading.name.lower() in message.text.lower() else ""
         wish = intent(message.text)
-        if wish.name == "remember":
-            return " ".join(self._note(fact, message.speaker) for fact in wish.subject)
+        if wish.name == "note" and "NOTE_ADD" in self._reading.tools:
+            return self._add_note(wish.subject[0], message.speaker)
+        if wish.name in ("remember", "note"):
+            return " ".join(self._remember(as_fact(fact), message.speaker) for fact in wish.subject)
         if wish.name == "forget":
             return self._forget(wish.subject[0], message.speaker)
         if wish.name in ("introduce", "greet"):
@@ -87,18 +93,24 @@ class _Turn:
         return _NOTED[zlib.crc32(message.text.encode("utf-8", "replace")) % len(_NOTED)].format(message.speaker)
 
     def _evidence_for(self, message: Heard, question: str) -> Deed:
-        found = self._evidence.answer(message, question, pending.tried(self._reading, message, "UNCOMPACT"))
+        found = self._evidence.answer(message, question, pending.tried(self._reading, message))
         self.thoughts.append(found.thought)
-        return Deed(found.text, Call("UNCOMPACT", found.opens) if found.opens else None)
+        return Deed(found.text, found.opens)
 
     def _file(self, message: Heard, path: str) -> Deed:
         call = Call("READ_FILE", path)
-        if path not in pending.tried(self._reading, message, "READ_FILE"):
+        if call not in pending.tried(self._reading, message):
             return Deed(opens=call)
         result = pending.outcome(self._reading, message, call.title)
         return Deed(_shown(refs.unescape(result.body)) if result else f"I could not read {path}.")
 
-    def _note(self, fact: str, speaker: str) -> str:
+    def _add_note(self, text: str, speaker: str) -> str:
+        telling = [word.lower() for word in spelled(text) if stem(word.lower())]
+        name = "-".join(dict.fromkeys(telling[:_NAME_WORDS])) or "note"
+        self.notes.append(Call("NOTE_ADD", name, body=text))
+        return f"Noted as {name}, {speaker}."
+
+    def _remember(self, fact: str, speaker: str) -> str:
         before = self.memory
         self.memory, old = memory.noted(before, memory.as_line(fact, speaker), self._reading.memory_limit)
         if self.memory == before:

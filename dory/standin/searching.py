@@ -1,0 +1,43 @@
+"""RECALL as the stand-in uses it: what it asks for, and what it reads in the answer (see ``recollection.py``). Pure.
+
+A hit tells by its line alone who said what, and what opens the rest. What stands in the context needs no hit; what the agent itself thought
+and said is no evidence.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dory.records import Call
+from dory.standin.words import spelled, stem
+
+_HIT = re.compile(
+    r"\d+\. (?:heard|note|archive|result) (?P<day>\S+) \S+(?: (?P<speaker>\S+))?(?: in \S+)?, score \S+ (?:\(beside a match\) )?(?P<snippet>.*)"
+    r" -> (?P<tool>UNCOMPACT|NOTE_READ) (?P<what>\S+)(?: \((?P<gist>.*)\))?"
+)
+_MARK = "**"
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One line of an answer. ``text`` is the snippet without marks; ``speaker`` is empty for what nobody said; ``opens`` gets the whole."""
+
+    day: str
+    speaker: str
+    text: str
+    gist: str
+    opens: Call
+
+
+def search(wording: str, name: str) -> Call | None:
+    """The search for what a question tells, and for ``name``, if that is given; None when it tells nothing."""
+    words = [word for word in spelled(wording) if stem(word.lower())]
+    return Call("RECALL", " ".join(dict.fromkeys([*spelled(name), *words]))) if words else None
+
+
+def hits(answer: str) -> Iterator[Hit]:
+    """What was found and is worth opening, the best first."""
+    for found in map(_HIT.fullmatch, answer.split("\n")):
+        if found:
+            text, opens = found["snippet"].replace(_MARK, ""), Call(found["tool"], found["what"])
+            yield Hit(found["day"], found["speaker"] or "", text, found["gist"] or "", opens)
