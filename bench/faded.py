@@ -48,7 +48,7 @@ def _faded(past: Recollection, blobs: Blobs, documents: list[Document], summary:
     first, last, at = entries[0].first, entries[-1].last, documents[-1].at
     hash = blobs.stash(context.render(entries), kind="context", gist=summary, at=at)
     entry = context.compacted(first, last, hash, summary, summary)
-    archives.archive(past.notes, Compacted(first, last, hash, entry.gist, summary, 0), at)
+    archives.Archives(past.store, past.notes).keep(Compacted(first, last, hash, entry.gist, summary, 0), at)
     return entry
 
 

@@ -10,15 +10,15 @@ archives.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain, count
-from pathlib import Path
 
 from dory import refs
 from dory.notes import Note, Notes
 from dory.records import Compacted
+from dory.store import Store
 
 EVENT = "archived"
 """The kind of a marker's event."""
@@ -26,6 +26,7 @@ _NAME_LIMIT = 60
 """Characters: the whole name fits into the marker's line."""
 _MARKER = re.compile(rf"(\d{{4}}-\d\d-\d\d \d\d:\d\d) {EVENT} (◱.*◲)")
 _PLAIN = re.compile(r"\W+")
+_SCHEMA = "CREATE TABLE IF NOT EXISTS unmarked (id INTEGER PRIMARY KEY)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +38,41 @@ class Marker:
     hash: str
 
 
-def archive(notes: Notes, record: Compacted, at: datetime) -> Note:
-    """The archive of a stretch, written if there is none yet. Raises what ``Notes`` raises."""
-    content = f"{record.summary}\n{refs.reference(record.hash, record.gist)}"
-    return notes.archive_of(record.hash) or notes.add(_name(notes, record), content, "Archive", at, record.hash)
+class Archives:
+    """The archives of one agent, and which of them wait for their marker. Raises what ``Notes`` raises."""
+
+    def __init__(self, store: Store, notes: Notes) -> None:
+        self._store, self._notes = store, notes
+        store.tables(_SCHEMA)
+
+    def keep(self, record: Compacted, at: datetime, waits: bool = True) -> Note:
+        """The archive of a stretch, written if there is none yet; a new one ``waits`` for its marker, or needs none."""
+        if known := self._notes.archive_of(record.hash):
+            return known
+        content = f"{record.summary}\n{refs.reference(record.hash, record.gist)}"
+        with self._store.writing() as connection:
+            note = self._notes.add(_name(self._notes, record), content, "Archive", at, record.hash)
+            if waits:
+                connection.execute("INSERT INTO unmarked VALUES (?)", (note.id,))
+        return note
+
+    @property
+    def waiting(self) -> list[Note]:
+        """Those that have no marker yet, the oldest first."""
+        return list(filter(None, (self._notes.numbered(id) for (id,) in self._store.rows("SELECT id FROM unmarked ORDER BY id"))))
+
+    def marked(self) -> None:
+        """The markers of all that waited are on disk."""
+        with self._store.writing() as connection:
+            connection.execute("DELETE FROM unmarked")
 
 
-def markers(life: Path) -> Iterator[Marker]:
-    """All of LIFE.md, oldest first."""
-    with open(life, encoding="utf-8", errors="replace", newline="\n") as lines:
-        for line in lines:
-            if found := _MARKER.fullmatch(line.rstrip("\n")):
-                for hash, name in refs.live(found[2]):
-                    yield Marker(name, datetime.strptime(found[1], "%Y-%m-%d %H:%M").replace(tzinfo=UTC), hash)
+def markers(lines: Iterable[bytes]) -> Iterator[Marker]:
+    """Those among lines of LIFE.md, in order."""
+    for line in lines:
+        if found := _MARKER.fullmatch(line.decode("utf-8", "replace")):
+            for hash, name in refs.live(found[2]):
+                yield Marker(name, datetime.strptime(found[1], "%Y-%m-%d %H:%M").replace(tzinfo=UTC), hash)
 
 
 def _name(notes: Notes, record: Compacted) -> str:

@@ -160,7 +160,7 @@ def archives(house: House) -> list[Note]:
 
 
 def marked(house: House) -> list[Marker]:
-    return list(markers(house.me.folder / "LIFE.md"))
+    return list(markers((house.me.folder / "LIFE.md").read_bytes().splitlines()))
 
 
 def step(house: House) -> None:

@@ -81,11 +81,13 @@ def noted(home: Home) -> Iterator[str]:
     if standing != expected:
         yield f"the notes are not what was noted: {_difference(expected, standing)}"
     faded = {record.hash for record in history.stretches(home.live, home.blobs, ())}
-    archived = Counter(note.hash for note in home.notes if note.kind == "Archive")
-    marked = Counter(marker.hash for marker in archives.markers(home.identity / "LIFE.md"))
+    archived = Counter(note.hash or "" for note in home.notes if note.kind == "Archive")
+    marked = Counter(marker.hash for marker in archives.markers(home.log.splitlines()))
     times = Counter(hash for line in home.log.decode().splitlines() if " compacted " in line for hash, _ in refs.live(line))
-    if archived != Counter(dict.fromkeys(marked, 1)) or not faded <= archived.keys() or marked - times:
-        yield f"faded {sorted(faded)}, archives {dict(archived)}, markers {dict(marked)}, compacted {dict(times)}"
+    if faded - archived.keys():
+        yield f"there is no archive of {sorted(faded - archived.keys())}"
+    if unequal := (archived - marked) | (marked - times):
+        yield f"archives and markers do not match: {dict(unequal)}"
 
 
 def entered(home: Home) -> Iterator[str]:

@@ -1,15 +1,15 @@
 """Notes: the tools with which the agent writes, and the archive and the marker that each compacted stretch leaves behind.
 
-An archive is written as soon as its stretch has left the context; its marker is in LIFE with the next commit. What a kill withholds is made up
-for after the next start: the live references and LIFE tell what is missing. So is what was compacted before this faculty was switched on, a
-batch at a time.
+An archive is written as soon as its stretch has left the context, and waits there for its marker, which is in LIFE with the next commit. What a
+kill withholds is made up for after the next start: the live references tell which archive is missing, the archives which marker. So is what was
+compacted before this faculty was switched on, a batch at a time.
 """
 
 from collections.abc import Container, Sequence
 from itertools import islice
 
-from dory import clock, history, refs
-from dory.archives import EVENT, archive, markers
+from dory import clock, files, history, refs
+from dory.archives import EVENT, Archives, markers
 from dory.context import Entry
 from dory.errors import DoryError, ToolError
 from dory.faculty import Apply, Command, Faculty, Outcome, Tool, Work
@@ -20,6 +20,8 @@ from dory.store import Store
 
 BATCH = 50
 """Archives that are made up for at once."""
+_LAST = 500
+"""Lines of LIFE among which a kill may have left a marker of whose archive is not known that it has one: those of the last swap."""
 _LISTED = 40
 """Notes, and archives, that are listed; a search finds the others."""
 
@@ -31,8 +33,9 @@ class NoteFaculty(Faculty):
 
     def __init__(self, identity: Identity, store: Store, notes: Notes) -> None:
         self._identity, self._store, self._notes = identity, store, notes
-        self._unmarked = False
-        self._made_up = False
+        self._archives = Archives(store, notes)
+        self._told = {marker.hash for marker in markers(files.tail(identity.folder / "LIFE.md", _LAST))}
+        self._waiting, self._made_up = True, False
 
     def tools(self) -> Sequence[Tool]:
         """The five ways to write, and reading."""
@@ -96,39 +99,44 @@ class NoteFaculty(Faculty):
 
     def on_compacted(self, record: Compacted) -> None:
         """Archive and marker of a stretch that has just left the context. They stay when the compaction is taken back: they are true."""
-        self._log(archive(self._notes, record, self._identity.now()))
+        self._archives.keep(record, self._identity.now())
+        self._waiting = True
 
     def background(self) -> Work | None:
-        """Commit new markers; once after the start, find out what a kill withheld."""
-        if self._unmarked:
-            self._unmarked = False
-            self._identity.commit()
+        """Commit new markers; once after the start, find out which archives a kill withheld."""
+        if self._waiting:
+            self._waiting = False  # whatever comes of it, here and below: what failed once is reported and would fail again
+            self._leave_markers()
         if self._made_up:
             return None
-        self._made_up = True  # whatever comes of it: what failed once is reported and would fail again
-        live, known = tuple(self._identity.context), self._notes.hashes
+        self._made_up = True
+        live = [entry for entry in self._identity.context if entry.kind == "compacted"]
+        if all(self._notes.archive_of(entry.hash or "") for entry in live):
+            return None
+        known = self._notes.hashes
         return lambda: self._missed(live, known)
 
+    def _leave_markers(self) -> None:
+        waiting = self._archives.waiting
+        for note in waiting:
+            if note.hash not in self._told:
+                self._identity.log(EVENT, note.name, note.hash)
+        if waiting:
+            self._identity.commit()
+            self._archives.marked()
+
     def _missed(self, live: Sequence[Entry], known: Container[str]) -> Apply:
-        """Beside the loop: the stretches without an archive, and which of the live ones have a marker."""
-        marked = {marker.hash for marker in markers(self._identity.folder / "LIFE.md")}
+        """Beside the loop: the stretches without an archive. Those that lie inside of others have no marker, LIFE shall not be flooded."""
         records = list(islice(history.stretches(live, self._identity.blobs, known), BATCH))
-        unmarked = dict.fromkeys(entry.hash for entry in live if entry.kind == "compacted" and entry.hash not in marked)
+        outermost = {entry.hash for entry in live}
 
         def apply() -> None:
             with self._store.writing():
                 for record in records:
-                    archive(self._notes, record, self._identity.now())
-            for note in [self._notes.archive_of(hash) for hash in unmarked if hash]:
-                if note:
-                    self._log(note)
-            self._made_up = len(records) < BATCH
+                    self._archives.keep(record, self._identity.now(), waits=record.hash in outermost)
+            self._waiting, self._made_up = True, len(records) < BATCH
 
         return apply
-
-    def _log(self, note: Note) -> None:
-        self._identity.log(EVENT, note.name, note.hash)
-        self._unmarked = True
 
     def _own(self, name: str) -> Note:
         """The note of that name; archives are not the agent's to change."""
