@@ -6,7 +6,7 @@ SEED ?= $(shell date +%s)
 SEED := $(SEED)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test demo bench bench-recall bench-store chaos fuzz faults crowd
+.PHONY: run test demo bench bench-recall bench-cues bench-store chaos fuzz faults crowd
 
 run: .venv/.run  ## set up, boot (or wake) an agent and talk to it in the room dev
 	@$(BIN)/python chat.py dev --boot
@@ -25,6 +25,9 @@ bench: .venv/.run  ## play a real conversation into an agent and account for eve
 
 bench-recall: .venv/.bench  ## how well a search finds the evidence for real questions, beside other engines
 	$(BIN)/python -m bench.recall
+
+bench-cues: .venv/.run  ## how often the line below a message names the stretch that it belongs to, at which threshold
+	$(BIN)/python -m bench.cues
 
 bench-store: .venv/.run  ## what a memory costs that grows to a million entries; some minutes
 	$(BIN)/python -m bench.store
