@@ -5,7 +5,6 @@ was taken in, the agent sleeps again and no compaction is due or under way, so t
 """
 
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -68,7 +67,7 @@ class Household:
     def stop(self) -> None:
         """End the agent in good order. Raises ``DoryError`` if it does not end."""
         if self._process:
-            self._process.send_signal(signal.SIGINT)
+            self._process.terminate()
             try:
                 self._process.wait(PATIENCE)
             except subprocess.TimeoutExpired:

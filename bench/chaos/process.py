@@ -1,6 +1,5 @@
 """A process that is to be killed: ``agent.py`` behind a trap, and whether it is at rest, told from the files that it commits."""
 
-import signal
 import subprocess
 import sys
 import time
@@ -61,7 +60,7 @@ class Process:
 
     def stop(self) -> None:
         """End it in good order. Raises ``Broken`` if it does not end so."""
-        self._process.send_signal(signal.SIGINT)
+        self._process.terminate()
         try:
             code = self._process.wait(PATIENCE)
         except subprocess.TimeoutExpired:

@@ -5,7 +5,6 @@ pace; agents say something whenever they hear something. Once the writers have e
 to go on, until nobody has anything left to say.
 """
 
-import signal
 import subprocess
 import sys
 import time
@@ -75,7 +74,7 @@ class Process:
 
     def stop(self) -> None:
         """Ask it to end, as Ctrl-C does."""
-        self._process.send_signal(signal.SIGINT)
+        self._process.terminate()
 
 
 def at_rest(home: Path) -> bool:
