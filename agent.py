@@ -17,7 +17,7 @@ from dory.commands import CoreCommands
 from dory.compact import Compaction
 from dory.config import Config
 from dory.errors import DoryError
-from dory.faculties import ordered
+from dory.faculties import checked, ordered
 from dory.faculty import Faculties
 from dory.identity import Identity
 from dory.inbox import Inbox
@@ -54,11 +54,11 @@ class Agent:
         while not self.stop.asked:
             news = self.inbox.drain()
             self.compaction.step()
-            self.faculties.step()
             if self.me.state.awake and self.thought.ready(news):
                 self.turn()
             else:
                 self.doze()
+            self.faculties.step()
 
     def turn(self) -> None:
         """One prompt, one response, and what it does."""
@@ -138,7 +138,7 @@ def main() -> int:
     home = cli.home(options.home, os.environ)
     try:
         if not cli.answered(options, home):
-            settings = cli.settings(options, home)
+            settings = checked(cli.settings(options, home))
             live(home, cli.resident(options, home, settings), settings, options.verbose)
     except (DoryError, OSError) as error:
         cli.tell("agent.py", str(error))

@@ -11,6 +11,7 @@ archives.
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain, count
@@ -72,7 +73,8 @@ def markers(lines: Iterable[bytes]) -> Iterator[Marker]:
     for line in lines:
         if found := _MARKER.fullmatch(line.decode("utf-8", "replace")):
             for hash, name in refs.live(found[2]):
-                yield Marker(name, datetime.strptime(found[1], "%Y-%m-%d %H:%M").replace(tzinfo=UTC), hash)
+                with suppress(ValueError):  # a month 13, by whose hand ever
+                    yield Marker(name, datetime.strptime(found[1], "%Y-%m-%d %H:%M").replace(tzinfo=UTC), hash)
 
 
 def _name(notes: Notes, record: Compacted) -> str:

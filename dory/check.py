@@ -15,6 +15,7 @@ from dory.blobs import KINDS, Blobs
 from dory.context import Entry
 from dory.errors import BlobError, DoryError, FormatError
 from dory.limits import MEMORY_LIMIT
+from dory.records import Blob
 from dory.rooms import Rooms, is_id
 from dory.texts import MEMORY, SEGMENT, SUMMARISE
 
@@ -77,7 +78,7 @@ def _identity(home: Path, folder: Path, blobs: Blobs) -> Iterator[str]:
         if link.suffix != ".md" or not is_id(link.stem):
             yield f"subs/{refs.one_line(link.name)} is no subscription: it must be named after a room, such as dev.md"
     yield from _references(folder, record, entries, blobs)
-    yield from _coverage(entries, 1, record.next_id - 1, blobs, set())
+    yield from _coverage(entries, record.next_id - 1, blobs)
     yield from audit.problems(folder, record, entries, blobs)
 
 
@@ -121,35 +122,35 @@ def _references(folder: Path, record: state.State, entries: list[Entry], blobs: 
                 yield from _missing(blobs, hash, f"LIFE.md line {number}")
 
 
-def _coverage(entries: list[Entry], first: int, last: int, blobs: Blobs, walked: set[tuple[str, str]]) -> Iterator[str]:
-    """Whether ``entries`` stand for the ids ``first`` to ``last``, each once, down to the originals. Many ways lead to an old original: one is
-    walked, or the time would double with every level.
+def _coverage(live: list[Entry], newest: int, blobs: Blobs) -> Iterator[str]:
+    """Whether the ``live`` entries stand for the ids 1 to ``newest``, each once, down to the originals. Many ways lead to an old original: one
+    is walked, or the time would double with every level.
     """
-    expected = first
-    for entry in entries:
-        if entry.first != expected:
-            yield f"entry #{entry.ids} follows on #{expected - 1}: ids are missing or doubled"
-        expected = entry.last + 1
-        hash = entry.hash
-        if entry.kind == "compacted" and hash and (hash, entry.ids) not in walked:
-            walked.add((hash, entry.ids))
-            yield from _original(entry, hash, blobs, walked)
-    if expected != last + 1:
-        yield f"the entries reach to #{expected - 1}, there were {last}"
+    waiting, walked = [(live, 1, newest)], set[tuple[str, str]]()
+    while waiting:
+        entries, first, last = waiting.pop()
+        expected = first
+        for entry in entries:
+            if entry.first != expected:
+                yield f"entry #{entry.ids} follows on #{expected - 1}: ids are missing or doubled"
+            expected = entry.last + 1
+            hash = entry.hash
+            if entry.kind == "compacted" and hash and (hash, entry.ids) not in walked:
+                walked.add((hash, entry.ids))
+                try:
+                    waiting += _original(entry, blobs.get(hash))
+                except DoryError as error:
+                    yield f"entry #{entry.ids} cannot be opened: {error}"
+        if expected != last + 1:
+            yield f"the entries reach to #{expected - 1}, there were {last}"
 
 
-def _original(entry: Entry, hash: str, blobs: Blobs, walked: set[tuple[str, str]]) -> Iterator[str]:
-    try:
-        blob = blobs.get(hash)
-        if blob.kind != "context":
-            return  # an opened response or result, folded: the blob is the text itself
+def _original(entry: Entry, blob: Blob) -> Iterator[tuple[list[Entry], int, int]]:
+    """What stands behind a compacted entry, and the ids for which it must stand; nothing for an opened response or result that was folded."""
+    if blob.kind == "context":
         inside = context.parse(blob.body)
-    except DoryError as error:
-        yield f"entry #{entry.ids} cannot be opened: {error}"
-        return
-    folded = bool(inside) and entry.first == entry.last and not inside[0].first <= entry.first <= inside[-1].last
-    first, last = (inside[0].first, inside[-1].last) if folded else (entry.first, entry.last)
-    yield from _coverage(inside, first, last, blobs, walked)
+        folded = bool(inside) and entry.first == entry.last and not inside[0].first <= entry.first <= inside[-1].last
+        yield inside, *((inside[0].first, inside[-1].last) if folded else (entry.first, entry.last))
 
 
 def _missing(blobs: Blobs, hash: str, where: str) -> Iterator[str]:

@@ -3,7 +3,7 @@
 What is found is what was said, done and told: tags, headers and cues are left out, and so is what only repeats or would give away:
 
 * searches and what they found (RECALL, NOTE_READ), waiting, originals put back, and the agent's own files and blobs when it reads them;
-* "said in dev" and the like, for what was said stands in the response;
+* "said in dev", "MEMORY.md changed" and the like, for what was said and done stands in the response;
 * the contents of files that look like credentials.
 
 A response counts as said by the agent, in the room in which somebody spoke last. An entry without a time has that of the one before.
@@ -24,19 +24,61 @@ from dory.store import Store
 
 KINDS = ("heard", "response", "result", "error", "notice")
 """The kinds of entries that are indexed; an entry's document has the same kind."""
-CREDENTIALS = (
-    *(".env", ".env.*", "*.env", ".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".htpasswd", ".git-credentials", ".ssh", ".aws", ".gnupg"),
-    *("id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk"),
-    *("*credential*", "*secret*", "*password*", "*passwd*", "token", "token.*", "*.token", "api_key*", "apikey*"),
-)
+CREDENTIALS = [
+    ".env",
+    ".env.*",
+    "*.env",
+    "*.env.*",
+    ".envrc",
+    ".netrc",
+    "_netrc",
+    ".npmrc",
+    ".pypirc",
+    ".pgpass",
+    ".htpasswd",
+    ".git-credentials",
+    ".ssh",
+    ".aws",
+    ".gnupg",
+    "kubeconfig",
+    "auth.json",
+    "id_rsa*",
+    "id_dsa*",
+    "id_ecdsa*",
+    "id_ed25519*",
+    "*.pem",
+    "*.pem.*",
+    "*.key",
+    "*.key.*",
+    "*.p12",
+    "*.pfx",
+    "*.jks",
+    "*.keystore",
+    "*.kdbx",
+    "*.ppk",
+    "token",
+    "token.*",
+    "*.token",
+    "*credential*",
+    "*secret*",
+    "*password*",
+    "*passwd*",
+    "api_key*",
+    "apikey*",
+    "service-account*",
+    "service_account*",
+]
 """Names of files and folders, in lower case, whose contents are not indexed."""
 BATCH, BATCH_CHARACTERS = 100, 100_000
 """Entries, and about how many characters of them, that are added to the index in one step."""
 _SCHEMA = "CREATE TABLE IF NOT EXISTS mark (id INTEGER PRIMARY KEY, newest INTEGER, room TEXT, at INTEGER)"
-_LOOKING = re.compile(r"^(?:(?:RECALL|NOTE_READ|UNCOMPACT) .*|WAIT *)$\n?", re.MULTILINE)
-_REPEATING = ("RECALL", "NOTE_READ", "SAY")
+_LOOKING = re.compile(r"^(?:(?:RECALL|NOTE_READ|UNCOMPACT) .*?(?:<<(\w+)\n(?:.*\n)*?\1)?|WAIT) *$\n?", re.MULTILINE)
+_REPEATING = (
+    *("RECALL", "NOTE_READ", "SAY", "EDIT_FILE", "JOIN", "LEAVE"),
+    *("NOTE_ADD", "NOTE_WRITE", "NOTE_RENAME", "NOTE_ALIAS", "NOTE_REMOVE"),
+)
 _OWN = re.compile(r"(?:\./)?(?:blobs/|LIFE\.md|context\.md)")
-_PATH = re.compile(r"(.*?), (?:lines \d+-\d+[;,] |the beginning of line )")
+_PATH = re.compile(r"(.*), (?:lines \d+-\d+[;,] |the beginning of line )")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +111,11 @@ class Chronicle:
         """Up to where everything is indexed."""
         rows = self._store.rows("SELECT newest, room, at FROM mark")
         return next((Mark(newest, room, datetime.fromtimestamp(at, UTC)) for newest, room, at in rows), Mark())
+
+    def clear(self) -> None:
+        """Begin anew."""
+        with self._store.writing() as connection:
+            connection.execute("DELETE FROM mark")
 
     def add(self, batch: Batch) -> None:
         """Index a batch that begins behind the mark, all or nothing."""

@@ -4,8 +4,10 @@ An original entry has one id and is met once, whatever the depth: a ``compacted`
 quoted from elsewhere is passed over: ``uncompacted`` entries, and those into which they were folded back.
 """
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from functools import lru_cache
 
 from dory import context, refs
 from dory.blobs import Blobs
@@ -14,6 +16,8 @@ from dory.errors import DoryError
 from dory.records import Compacted
 
 _QUOTING = ("compacted", "uncompacted")
+_KEPT = 1000
+"""Blobs of which an ``Outline`` keeps what it has read, some kilobytes each."""
 
 
 def originals(live: Sequence[Entry], blobs: Blobs, start: int, on_damage: Callable[[DoryError], None]) -> Iterator[Entry]:
@@ -37,40 +41,69 @@ def behind(entry: Entry, blobs: Blobs) -> list[Entry]:
     return inside if inside and inside[0].first == entry.first else []
 
 
-def stretches(live: Iterable[Entry], blobs: Blobs, known: Container[str]) -> Iterator[Compacted]:
-    """What every compaction told of its stretches, those inside another one before it; how relevant they were is not known any more, and 0.
-
-    A stretch whose blob is ``known`` is left out with all that is in it. Raises ``DoryError`` for a damaged blob.
+def stretches(live: Iterable[Entry], blobs: Blobs, on_damage: Callable[[DoryError], None]) -> Iterator[Compacted]:
+    """What every compaction told of its stretches, each once, those inside another one before it; how relevant they were is not known any more,
+    and 0. ``on_damage`` is told of a blob that cannot be read, and what is in it is passed over.
     """
-    for entry in live:
-        if entry.kind == "compacted" and entry.hash and entry.hash not in known and (inside := behind(entry, blobs)):
-            yield from stretches(inside, blobs, known)
+    waiting, met = [(entry, False) for entry in reversed([*live])], set[str]()
+    while waiting:
+        entry, entered = waiting.pop()
+        if entry.kind != "compacted" or not entry.hash:
+            continue
+        if not entered and entry.hash in met:  # many ways lead to an old one
+            continue
+        met.add(entry.hash)
+        if entered:
             yield Compacted(entry.first, entry.last, entry.hash, entry.gist, refs.unescape(entry.body), 0)
-
-
-def place(id: int, live: Iterable[Entry], blobs: Blobs) -> Entry | None:
-    """Where an original stands word for word: the entry itself if it is live, else the innermost compacted one that covers it; None if nothing
-    does. Inside a damaged blob the search ends with the entry that names it.
-    """
-    found: Entry | None = None
-    level = live
-    while entry := next((entry for entry in level if entry.first <= id <= entry.last), None):
-        if entry.kind != "compacted":
-            return found or entry
-        found = entry
+            continue
         try:
-            level = behind(entry, blobs)
-        except DoryError:
-            break
-    return found
+            inside = behind(entry, blobs)
+        except DoryError as error:
+            on_damage(error)
+            continue
+        waiting += [(entry, True), *((inner, False) for inner in reversed(inside))] if inside else []
 
 
-def opened(live: Iterable[Entry], blobs: Blobs) -> dict[int, Entry]:
-    """The originals that stand word for word in one that was put back, by id, each with the live entry that shows it."""
-    shown: dict[int, Entry] = {}
-    for entry in live:
-        with suppress(DoryError):  # the blob is damaged by now: what it shows is not known any more
-            blob = blobs.get(entry.hash) if entry.kind == "uncompacted" and entry.hash else None
-            inside = context.parse(blob.body) if blob and blob.kind == "context" else []
-            shown |= {inner.first: entry for inner in inside if inner.kind not in _QUOTING}
-    return shown
+class Outline:
+    """The same life without its texts, for many questions: what stands behind a reference is read once, for a blob never changes."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        self._blobs = blobs
+        self._read = lru_cache(_KEPT)(self._skeleton)
+
+    def gist(self, hash: str) -> str:
+        """The gist of a blob. Raises ``DoryError`` for a damaged one."""
+        return self._read(hash)[0]
+
+    def entries(self, hash: str) -> tuple[Entry, ...]:
+        """What stands in the blob of a stretch, without bodies; nothing in another one. Raises ``DoryError`` for a damaged one."""
+        return self._read(hash)[1]
+
+    def place(self, id: int, live: Iterable[Entry]) -> Entry | None:
+        """Where an original stands word for word: the entry itself if it is live, else the innermost compacted one that covers it; None if
+        nothing does. Inside a damaged blob the search ends with the entry that names it.
+        """
+        found: Entry | None = None
+        level = live
+        while entry := next((entry for entry in level if entry.first <= id <= entry.last), None):
+            if entry.kind != "compacted":
+                return found or entry
+            found, level = entry, ()
+            with suppress(DoryError):
+                inside = self.entries(entry.hash or "")
+                level = inside if inside and inside[0].first == entry.first else ()
+        return found
+
+    def opened(self, live: Iterable[Entry]) -> dict[int, Entry]:
+        """The originals that stand word for word in one that was put back, by id, each with the live entry that shows it."""
+        shown: dict[int, Entry] = {}
+        for entry in live:
+            if entry.kind == "uncompacted" and entry.hash:
+                with suppress(DoryError):  # the blob is damaged by now: what it shows is not known any more
+                    shown |= {inner.first: entry for inner in self.entries(entry.hash) if inner.kind not in _QUOTING}
+        return shown
+
+    def _skeleton(self, hash: str) -> tuple[str, tuple[Entry, ...]]:
+        blob = self._blobs.get(hash)
+        inside = context.parse(blob.body) if blob.kind == "context" else []
+        return blob.gist, tuple(replace(entry, body="") for entry in inside)

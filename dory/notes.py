@@ -24,9 +24,7 @@ Kind = Literal["Note", "Archive"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 NAME_LIMIT, CONTENT_LIMIT = 80, 20_000
 """Characters of a name, and of what a note holds; an archive holds a summary, which is as long as it is."""
-TABLES = ("note", "alias", "note_writes", "unmarked")
-"""The only ones in the file whose content stands nowhere else; the last is that of ``archives.py``."""
-_NAME = re.compile(r"[^\s◱◲\[\]]+")
+_NAME = re.compile(r"(?!.*->)[^\s◱◲\[\]\"]+")
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS note (id INTEGER PRIMARY KEY AUTOINCREMENT, name UNIQUE, kind TEXT, content TEXT, at INTEGER, hash TEXT);
 CREATE INDEX IF NOT EXISTS note_hash ON note (hash);

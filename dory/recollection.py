@@ -14,13 +14,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dory import clock, context, history, refs
+from dory import clock, history, refs
 from dory.blobs import Blobs
 from dory.chronicle import Chronicle
 from dory.context import Entry
 from dory.errors import DoryError
 from dory.index import TERMS, Hit, Index
-from dory.notes import KINDS, TABLES, Notes, document
+from dory.notes import KINDS, Notes, document
 from dory.postings import Budget, Postings
 from dory.ranking import weight
 from dory.snippets import MARK
@@ -71,7 +71,7 @@ class Recollection:
         self.index = Index(self.store)
         self.notes = Notes(self.store, self.index)
         self.chronicle = Chronicle(self.store, self.index)
-        self._blobs, self._stemmer = blobs, Stemmer()
+        self._outline, self._stemmer = history.Outline(blobs), Stemmer()
 
     def recall(self, query: str, live: Sequence[Entry]) -> str:
         """The best hits for any text, as text; ``live`` are the entries of the context."""
@@ -92,30 +92,25 @@ class Recollection:
             return []
         best: dict[Way, float] = {}
         for hit, way in self._ways(self.index.search(text, CONSIDERED), live):
-            if way.entry is None and (way.hash or not self._stands(way.name, live)):
+            if way.entry is None:
                 best.setdefault(replace(way, name="") if way.hash else way, hit.score / whole)  # a stretch and its archive are one
         return list(best.items())
 
     def reset(self) -> None:
         """Empty all that is derived, index the notes anew, and be ready to index the life from its beginning; all of it or nothing."""
-        with self.store.writing() as connection:
-            tables = dict(self.store.rows("SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'"))
-            full_text = tuple(name for name, sql in tables.items() if sql.startswith("CREATE VIRTUAL"))
-            for name in full_text:
-                connection.execute(f"INSERT INTO {name}({name}) VALUES ('delete-all')")
-            for name in tables:
-                if name not in TABLES and not name.startswith(full_text):
-                    connection.execute(f"DELETE FROM {name}")
+        with self.store.writing():
+            self.index.clear()
+            self.chronicle.clear()
             for note in sorted(self.notes, key=lambda note: note.id):
                 self.index.add(document(note))
 
     def _ways(self, hits: Sequence[Hit], live: Sequence[Entry]) -> list[tuple[Hit, Way]]:
-        opened = history.opened(live, self._blobs)
+        opened = self._outline.opened(live)
 
         def place(id: int) -> Entry | None:
-            return opened.get(id) or history.place(id, live, self._blobs)
+            return opened.get(id) or self._outline.place(id, live)
 
-        found = [(hit, self._noted(hit, place) if hit.document.kind in KINDS else _way(place(hit.document.origin))) for hit in hits]
+        found = [(hit, self._noted(hit, live, place) if hit.document.kind in KINDS else _way(place(hit.document.origin))) for hit in hits]
         return [(hit, way) for hit, way in found if way]
 
     def _telling(self, found: Sequence[tuple[Hit, Way]]) -> list[tuple[Hit, Way]]:
@@ -123,23 +118,20 @@ class Recollection:
         entered = {way.hash for hit, way in found if hit.document.kind not in KINDS}
         return [(hit, way) for hit, way in found if not (way.name and way.hash in entered and way.hash)]
 
-    def _noted(self, hit: Hit, place: Callable[[int], Entry | None]) -> Way | None:
-        """The way to a note or an archive. The original of an archive may stand in the context."""
+    def _noted(self, hit: Hit, live: Sequence[Entry], place: Callable[[int], Entry | None]) -> Way | None:
+        """The way to a note or an archive. What it holds may stand in the context: a note was written or read there, an original is live."""
         note = self.notes.numbered(hit.document.origin)
-        if not note or not note.hash:
-            return Way(name=note.name) if note else None
+        if not note:
+            return None
+        if not note.hash:
+            entry = next((entry for entry in reversed(live) if note.content in refs.unescape(entry.body)), None)
+            return _way(entry) if entry and entry.kind != "compacted" else Way(name=note.name)
         try:
-            blob = self._blobs.get(note.hash)
-            first = context.parse(blob.body)[0].first
+            gist, first = self._outline.gist(note.hash), self._outline.entries(note.hash)[0].first
         except (DoryError, IndexError):  # damaged, or loaded from elsewhere: what was noted of it is there all the same
             return Way(name=note.name)
         entry = place(first)
-        return _way(entry) if entry and entry.kind != "compacted" else Way(blob.hash, blob.gist, note.name)
-
-    def _stands(self, name: str, live: Sequence[Entry]) -> bool:
-        """Whether what a note holds stands in the context: it was written or read there."""
-        content = self.notes.get(name).content
-        return any(content in refs.unescape(entry.body) for entry in live)
+        return _way(entry) if entry and entry.kind != "compacted" else Way(note.hash, gist, note.name)
 
     def _whole(self, text: str) -> float:
         """The weight of all words of a message together, and of one more that never was; 0 if none of them tells anything."""
@@ -167,7 +159,7 @@ def _way(entry: Entry | None) -> Way | None:
 def _told(hit: Hit) -> str:
     """Kind, when, who, where, score, snippet."""
     what = hit.document
-    who = "".join([f" {what.speaker}" if what.speaker else "", f" in {what.room}" if what.room else ""])
+    who = "".join([f" {_plain(what.speaker)}" if what.speaker else "", f" in {what.room}" if what.room else ""])
     beside = "" if MARK in hit.snippet else "(beside a match) "
     return f"{what.kind.lower()} {clock.minute(what.at)}{who}, score {hit.score:.1f}: {beside}{_plain(hit.snippet)}"
 

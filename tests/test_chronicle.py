@@ -48,12 +48,13 @@ def test_what_the_agent_says_and_does_is_its_own_in_the_room_in_which_somebody_s
     Inbox(house.me, [], print).drain()
     house.me.add("response", "2026-03-02 12:30", "a thought")
     house.me.add("result", "EDIT_FILE MEMORY.md", "changed")
+    house.me.add("result", "UNCOMPACT 5d41", "opened")
     house.me.notice("you wait now")
     house.me.commit()
     said, done, told = read(house, Mark(2, "dev", NOON))
     later = datetime(2026, 3, 2, 12, 30, tzinfo=UTC)
     assert said == Document("response", 3, later, "a thought", house.me.name, "dev")
-    assert done == Document("result", 4, later, "changed", house.me.name, "dev")
+    assert done == Document("result", 5, later, "opened", house.me.name, "dev")
     assert (told.kind, told.text, told.speaker, told.room) == ("notice", "you wait now", "", "")
 
 

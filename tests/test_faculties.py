@@ -1,14 +1,19 @@
 """The setting that says which faculties are in use."""
 
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from dory import roster
 from dory.config import Config
 from dory.errors import ConfigError
-from dory.faculties import ordered
+from dory.faculties import checked, ordered
 from dory.faculty import Faculties
 from tests.household import Household
+from tests.processes import HOUSE, PATIENCE
 
 
 def names(house: Household, faculties: str) -> list[str]:
@@ -19,7 +24,7 @@ def test_those_that_are_named_are_in_use_in_their_order(tmp_path: Path) -> None:
     house = Household(tmp_path)
     assert names(house, Config().faculties)[1:] == ["notes", "recall"]
     assert names(house, " recall,notes ,")[1:] == ["recall", "notes"]
-    assert names(house, "recall")[1:] == ["recall"]
+    assert names(house, "notes")[1:] == ["notes"]
 
 
 def test_with_none_the_core_tools_are_left_and_nothing_is_written(tmp_path: Path) -> None:
@@ -31,7 +36,24 @@ def test_with_none_the_core_tools_are_left_and_nothing_is_written(tmp_path: Path
     assert not (house.me.folder / "memory.sqlite").exists()
 
 
-@pytest.mark.parametrize("wrong", ["notes, recal", "notes, notes", "notes recall"])
-def test_one_that_there_is_not_or_twice_is_refused_with_those_that_there_are(tmp_path: Path, wrong: str) -> None:
-    with pytest.raises(ConfigError, match="faculties must be some of notes, recall, each once"):
-        names(Household(tmp_path), wrong)
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ("notes, recal", "there is no faculty 'recal'; did you mean 'recall'?"),
+        ("notes recall", "there is no faculty 'notes recall'"),
+        ("notes, notes", "'notes' twice"),
+        ("recall", "without notes"),
+    ],
+)
+def test_one_that_there_is_not_or_twice_or_without_what_it_needs_is_refused_before_anybody_is_woken(
+    tmp_path: Path, wrong: str, told: str
+) -> None:
+    with pytest.raises(ConfigError, match=re.escape(told)):
+        checked(Config(faculties=wrong))
+    command = [sys.executable, str(HOUSE / "agent.py"), "--home", str(tmp_path), "--faculties", wrong]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    assert ended.returncode == 2 and ended.stderr.startswith("agent.py: ") and roster.folders(tmp_path) == []
+
+
+def test_settings_in_order_are_given_back() -> None:
+    assert checked(Config(faculties="recall, notes")).faculties == "recall, notes"

@@ -2,11 +2,12 @@
 
 import re
 import shutil
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from dory import check
+from dory import check, refs
 from dory.act import Hands
 from dory.archives import Marker, markers
 from dory.faculties.notes import NoteFaculty
@@ -62,7 +63,9 @@ def test_an_alias_that_meant_another_note_is_said_to(house: Noting) -> None:
         ("NOTE_ADD", "no name for a note"),
         ("NOTE_ADD hotel", "write it behind the name, or below the line"),
         ("NOTE_ADD kept again", "the name of kept: NOTE_WRITE changes it"),
-        (f"NOTE_ADD long {'x' * (CONTENT_LIMIT + 1)}", "shorten it"),
+        (f"NOTE_ADD long {'x' * (CONTENT_LIMIT + 1)}", "NOTE_READ can show"),
+        ('NOTE_ADD "my hotel" Miramar', "no name for a note"),
+        ("NOTE_ADD a->b Miramar", "no name for a note"),
         ("NOTE_WRITE kpt words", "there is no note 'kpt'"),
         ("NOTE_RENAME kept two words", "no name for a note"),
         ("NOTE_RENAME kept", "no name for a note"),
@@ -260,3 +263,38 @@ def test_what_stands_before_the_marker_is_out_of_the_working_context_and_reached
     assert f"-> UNCOMPACT {record.hash}" in house.me.context.entries[-1].body
     act(house, f"UNCOMPACT {record.hash}")
     assert "thing 2" in house.me.context.entries[-1].body
+
+
+def test_no_secret_is_noted(house: Noting) -> None:
+    house.me.redact = partial(refs.redact, secrets=("sk-0123456789abcdef",))
+    house.respond("NOTE_ADD key the key is sk-0123456789abcdef")
+    assert house.notes.get("key").content == "the key is [secret]"
+
+
+def test_a_line_of_life_that_is_no_marker_is_passed_over() -> None:
+    lines = [b"2026-13-01 07:38 archived \xe2\x97\xb1hash=5d41402abc4b2a76 gist=a-1-3\xe2\x97\xb2", b"\xff", b""]
+    assert list(markers(lines)) == [] and len(list(markers([lines[0].replace(b"-13-", b"-12-")]))) == 1
+
+
+def test_a_marker_that_the_disk_refused_is_left_once(tmp_path: Path) -> None:
+    house = lived(tmp_path)
+    house.compact()
+    with mishap(1, OSError(28, "the disk is full")):
+        house.agent.faculties.step()
+    step(house)
+    house.hear(12)
+    house.compact()
+    step(house)
+    assert [record.hash for record in marked(house)] == compacted(house)
+
+
+def test_a_damaged_blob_does_not_keep_the_other_stretches_from_their_archives(tmp_path: Path) -> None:
+    house = lived(tmp_path)
+    house.agent.faculties.members.clear()
+    house.compact()
+    first, *others = compacted(house)
+    house.me.blobs.path(first).write_text("gone")
+    house.wake()
+    for _ in range(2):
+        step(house)
+    assert [note.hash for note in archives(house)] == others != []

@@ -101,14 +101,14 @@ def test_a_damaged_blob_is_reported_and_the_rest_is_indexed(tmp_path: Path) -> N
 
 def test_a_damaged_file_is_reported_and_the_agent_lives_on(house: House) -> None:
     (house.me.folder / NAME).write_bytes(b"this is no database, and long enough to be seen as none" * 9)
-    house.model.rules["turn"] = lambda prompt: "RECALL lisbon\nSAY dev still here" if "at its background work" in prompt.text else "WAIT"
+    house.model.rules["turn"] = lambda prompt: "RECALL lisbon\nSAY dev still here" if "failed at its cue" in prompt.text else "WAIT"
     house.say("hello")
     house.live(lambda: "still here" in house.lines("AGENT"))
     assert sum("at its background work" in entry.body for entry in house.me.context if entry.kind == "notice") == 2, "notes and recall"
     assert "is damaged" in next(entry.body for entry in house.me.context if entry.kind == "error")
 
 
-def test_an_index_that_is_ahead_of_the_life_is_told_of_and_left_alone(house: House, tmp_path: Path) -> None:
+def test_an_index_that_is_ahead_of_the_life_is_told_of_once_and_made_anew(house: House, tmp_path: Path) -> None:
     shutil.copytree(house.home, tmp_path / "older", symlinks=True)
     hear(house, *OTHERS)
     for file in house.me.folder.glob(f"{NAME}*"):
@@ -117,5 +117,7 @@ def test_an_index_that_is_ahead_of_the_life_is_told_of_and_left_alone(house: Hou
     assert f"agents/{house.hash}: {NAME} has indexed entries up to #5, there are 1" in list(check.problems(house.home))
     house.wake()
     step(house)
-    assert f"'python -m dory.recall {house.hash[:8]} --rebuild'" in house.me.context.entries[-1].body
-    assert len(indexed(house)) == 5
+    hear(house, "and on it goes")
+    told = [entry for entry in house.me.context if "it is made anew" in entry.body]
+    assert len(told) == 1 and indexed(house) == [entry.first for entry in house.me.context]
+    assert answer(house, "bread") == [] and list(check.problems(house.home)) == []

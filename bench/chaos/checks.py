@@ -10,6 +10,7 @@ from bench.chaos.orders import ROOM
 from bench.chaos.told import Home
 from dory import archives, check, hearing, history, refs
 from dory.context import Entry
+from dory.errors import DoryError
 from dory.records import Call, Line
 from dory.rooms import laid_out
 
@@ -80,7 +81,8 @@ def noted(home: Home) -> Iterator[str]:
     standing = [(note.name, note.content) for note in home.notes if note.kind == "Note"]
     if standing != expected:
         yield f"the notes are not what was noted: {_difference(expected, standing)}"
-    faded = {record.hash for record in history.stretches(home.live, home.blobs, ())}
+    damage: list[DoryError] = []
+    faded = {record.hash for record in history.stretches(home.live, home.blobs, damage.append)}
     archived = Counter(note.hash or "" for note in home.notes if note.kind == "Archive")
     marked = Counter(marker.hash for marker in archives.markers(home.log.splitlines()))
     times = Counter(hash for line in home.log.decode().splitlines() if " compacted " in line for hash, _ in refs.live(line))

@@ -2,11 +2,10 @@
 
 An archive is written as soon as its stretch has left the context, and waits there for its marker, which is in LIFE with the next commit. What a
 kill withholds is made up for after the next start: the live references tell which archive is missing, the archives which marker. So is what was
-compacted before this faculty was switched on, a batch at a time.
+compacted before this faculty was switched on: found beside the loop, and written a batch at a time.
 """
 
-from collections.abc import Container, Sequence
-from itertools import islice
+from collections.abc import Sequence
 
 from dory import clock, files, history, refs
 from dory.archives import EVENT, Archives, markers
@@ -14,12 +13,12 @@ from dory.context import Entry
 from dory.errors import DoryError, ToolError
 from dory.faculty import Apply, Command, Faculty, Outcome, Tool, Work
 from dory.identity import Identity
-from dory.notes import KINDS, Note, Notes
+from dory.notes import CONTENT_LIMIT, KINDS, Note, Notes
 from dory.records import Call, Compacted
 from dory.store import Store
 
 BATCH = 50
-"""Archives that are made up for at once."""
+"""Archives that are written at once."""
 _LAST = 500
 """Lines of LIFE among which a kill may have left a marker of whose archive is not known that it has one: those of the last swap."""
 _LISTED = 40
@@ -31,11 +30,14 @@ class NoteFaculty(Faculty):
 
     name = "notes"
 
-    def __init__(self, identity: Identity, store: Store, notes: Notes) -> None:
-        self._identity, self._store, self._notes = identity, store, notes
+    def __init__(self, identity: Identity, store: Store, notes: Notes, limit: int = CONTENT_LIMIT) -> None:
+        """``limit``: characters of a note that fit into one result."""
+        self._identity, self._store, self._notes, self._limit = identity, store, notes, limit
         self._archives = Archives(store, notes)
         self._told = {marker.hash for marker in markers(files.tail(identity.folder / "LIFE.md", _LAST))}
-        self._waiting, self._made_up = True, False
+        self._new: list[Compacted] = []
+        self._due, self._waiting = False, True
+        self._looked, self._complete = False, False
 
     def tools(self) -> Sequence[Tool]:
         """The five ways to write, and reading."""
@@ -58,25 +60,25 @@ class NoteFaculty(Faculty):
 
     def add(self, call: Call) -> Outcome:
         """A new note."""
-        name, content = _named(call)
+        name, content = self._fitting(call)
         note = self._notes.add(name, content, "Note", self._identity.now())
         return Outcome(f"noted as {note.name}")
 
     def write(self, call: Call) -> Outcome:
         """Another content for a note."""
-        name, content = _named(call)
+        name, content = self._fitting(call)
         note = self._notes.write(self._own(name).name, content)
         return Outcome(f"{note.name} changed; it has {len(content)} characters now")
 
     def rename(self, call: Call) -> Outcome:
         """Another name for a note, by which it is listed from now on."""
-        name, new = _named(call)
+        name, new = self._named(call)
         before = self._own(name).name
         return Outcome(f"{before} is {self._notes.rename(before, new).name} now; the old name still finds it")
 
     def alias(self, call: Call) -> Outcome:
         """One more name for a note."""
-        name, alias = _named(call)
+        name, alias = self._named(call)
         note = self._own(name)
         before = self._notes.alias(note.name, alias)
         return Outcome(f"{alias} means {note.name} now" + (f", and no longer {before.name}" if before else ""))
@@ -98,43 +100,61 @@ class NoteFaculty(Faculty):
         return "\n".join(lines) or "there are no notes yet"
 
     def on_compacted(self, record: Compacted) -> None:
-        """Archive and marker of a stretch that has just left the context. They stay when the compaction is taken back: they are true."""
-        self._archives.keep(record, self._identity.now())
-        self._waiting = True
+        """The archive of a stretch that has just left the context. It stays when the compaction is taken back: it is true."""
+        self._new.append(record)
+        self._due = True
+        if self._complete:
+            self._keep()
+
+    def progress(self) -> str:
+        """How many archives of a long past are still to be written."""
+        return f"notes: {len(self._new):,} archives to write" if self._new else ""
 
     def background(self) -> Work | None:
-        """Commit new markers; once after the start, find out which archives a kill withheld."""
+        """Write archives that are due, and their markers; once after the start, find out what a kill withheld."""
+        if not self._looked:
+            self._looked = True  # whatever comes of it, here and below: what failed is reported, and would fail again at once
+            live = [entry for entry in self._identity.context if entry.kind == "compacted"]
+            if not all(self._notes.archive_of(entry.hash or "") for entry in live):
+                return lambda: self._missed(live)
+            self._complete = True
+        if self._due and self._complete:
+            self._keep()
         if self._waiting:
-            self._waiting = False  # whatever comes of it, here and below: what failed once is reported and would fail again
+            self._waiting = False
             self._leave_markers()
-        if self._made_up:
-            return None
-        self._made_up = True
-        live = [entry for entry in self._identity.context if entry.kind == "compacted"]
-        if all(self._notes.archive_of(entry.hash or "") for entry in live):
-            return None
-        known = self._notes.hashes
-        return lambda: self._missed(live, known)
+        return None
+
+    def _keep(self) -> None:
+        """The oldest first, so a stretch has its archive only when those inside of it have theirs. What fails is tried again with the next."""
+        self._due = False
+        outermost = {entry.hash for entry in self._identity.context}
+        with self._store.writing():
+            for record in self._new[:BATCH]:
+                self._archives.keep(record, self._identity.now(), waits=record.hash in outermost)
+        del self._new[:BATCH]
+        self._due, self._waiting = bool(self._new), True
 
     def _leave_markers(self) -> None:
         waiting = self._archives.waiting
         for note in waiting:
-            if note.hash not in self._told:
+            if note.hash and note.hash not in self._told:
+                self._told.add(note.hash)
                 self._identity.log(EVENT, note.name, note.hash)
         if waiting:
             self._identity.commit()
             self._archives.marked()
 
-    def _missed(self, live: Sequence[Entry], known: Container[str]) -> Apply:
-        """Beside the loop: the stretches without an archive. Those that lie inside of others have no marker, LIFE shall not be flooded."""
-        records = list(islice(history.stretches(live, self._identity.blobs, known), BATCH))
-        outermost = {entry.hash for entry in live}
+    def _missed(self, live: Sequence[Entry]) -> Apply:
+        """Beside the loop: all stretches there are. Those that lie inside of others have no marker, LIFE shall not be flooded."""
+        damage: list[DoryError] = []
+        records = list(history.stretches(live, self._identity.blobs, damage.append))
 
         def apply() -> None:
-            with self._store.writing():
-                for record in records:
-                    self._archives.keep(record, self._identity.now(), waits=record.hash in outermost)
-            self._waiting, self._made_up = True, len(records) < BATCH
+            self._new[:0] = [record for record in records if not self._notes.archive_of(record.hash)]
+            self._due = self._complete = True
+            if damage:
+                raise damage[0]  # to be told of; the rest is made up for
 
         return apply
 
@@ -145,6 +165,17 @@ class NoteFaculty(Faculty):
             raise ToolError(f"{note.name} is an archive and stays as it is: NOTE_ADD makes a note of your own")
         return note
 
+    def _fitting(self, call: Call) -> tuple[str, str]:
+        name, content = self._named(call)
+        if len(content) > self._limit:
+            raise ToolError(f"{name} would have {len(content)} characters, of which NOTE_READ can show {self._limit}: make two of it")
+        return name, content
+
+    def _named(self, call: Call) -> tuple[str, str]:
+        """The first word, and what follows on the line and below it, without secrets."""
+        name, _, text = call.args.partition(" ")
+        return self._identity.redact(name), self._identity.redact("\n".join(part for part in (text.strip(), call.body) if part))
+
     def _mark(self, call: Call) -> str:
         try:
             return str(self._notes.writes)
@@ -153,12 +184,6 @@ class NoteFaculty(Faculty):
 
     def _acted(self, call: Call, mark: str) -> bool:
         return bool(mark) and self._mark(call) not in ("", mark)
-
-
-def _named(call: Call) -> tuple[str, str]:
-    """The first word, and what follows on the line and below it."""
-    name, _, text = call.args.partition(" ")
-    return name, "\n".join(part for part in (text.strip(), call.body) if part)
 
 
 def _shown(note: Note) -> str:

@@ -63,7 +63,9 @@ class RecallFaculty(Faculty):
         self._seen = newest  # whatever comes of it: what fails is tried again with the next entry, and not at every step
         mark = self._past.chronicle.mark
         if mark.newest > newest:
-            raise FormatError(f"the index knows {mark.newest} entries of {newest}: 'python -m dory.recall {self._identity.hash[:8]} --rebuild'")
+            self._past.reset()
+            self._seen = 0
+            raise FormatError("the index knew more than there is, as after a backup was put back: it is made anew")
         if self._tidied is None:
             self._tidied = mark.newest
         elif mark.newest - self._tidied >= TIDY_AFTER:
