@@ -1,12 +1,14 @@
-"""The agent's SQLite file, held against what it is derived from: SQLite's own check, the notes, and every entry that should be in the index.
+"""The agent's SQLite file, held against what it is derived from: SQLite's own check, the notes, the archives that LIFE tells of, and every
+entry that should be in the index.
 
 A running agent goes on writing meanwhile: what is newer than the state that was read is passed over then.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, takewhile
 from pathlib import Path
 
-from dory import chronicle, history, locks
+from dory import archives, chronicle, history, locks
 from dory.blobs import Blobs
 from dory.chronicle import Chronicle, Mark
 from dory.context import Entry
@@ -18,7 +20,7 @@ from dory.store import NAME, Store
 
 
 def problems(folder: Path, record: State, live: Sequence[Entry], blobs: Blobs) -> Iterator[str]:
-    """What is wrong, one line each; nothing in an agent that has no such file yet. ``record`` and ``live`` belong together."""
+    """What is wrong, one line each; nothing in an agent that has no such file yet. ``record`` and ``live`` belong together, and are older."""
     store = Store(folder / NAME, readonly=True)
     try:
         index = Index(store)
@@ -28,6 +30,7 @@ def problems(folder: Path, record: State, live: Sequence[Entry], blobs: Blobs) -
         yield from broken
         if not broken:
             yield from _notes(store, notes, index, blobs)
+            yield from _archives(folder, notes, record)
             yield from _life(index, life.mark, record, live, blobs, running=locks.holder(folder) is not None)
     except (DoryError, OSError) as error:
         yield str(error)
@@ -52,6 +55,16 @@ def _notes(store: Store, notes: Notes, index: Index, blobs: Blobs) -> Iterator[s
             yield f"the archive {note.name} refers to {note.hash}, which is missing"
     for kind in KINDS:
         yield from _compared((document(note) for note in entries if note.kind == kind), index.walk(kind))
+
+
+def _archives(folder: Path, notes: Notes, record: State) -> Iterator[str]:
+    """Those that are gone, told in one line: a marker is committed only when its archive is. Without one an archive may be still to come."""
+    kept = notes.hashes
+    with open(folder / "LIFE.md", "rb") as log:
+        committed = chain(takewhile(lambda _: log.tell() <= record.life_bytes, log), record.life_lines.encode().splitlines())
+        lost = [marker for marker in archives.markers(line.rstrip(b"\n") for line in committed) if marker.hash not in kept]
+    if lost:
+        yield f"{NAME} lacks archives that LIFE.md tells of ({len({marker.hash for marker in lost})}, the first is {lost[0].archive_name})"
 
 
 def _life(index: Index, mark: Mark, record: State, live: Sequence[Entry], blobs: Blobs, running: bool) -> Iterator[str]:

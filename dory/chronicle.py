@@ -20,6 +20,7 @@ from dory.blobs import Blobs
 from dory.context import Entry
 from dory.errors import DoryError
 from dory.index import Document, Index
+from dory.sqlite import damaged
 from dory.store import Store
 
 KINDS = ("heard", "response", "result", "error", "notice")
@@ -110,7 +111,10 @@ class Chronicle:
     def mark(self) -> Mark:
         """Up to where everything is indexed."""
         rows = self._store.rows("SELECT newest, room, at FROM mark")
-        return next((Mark(newest, room, datetime.fromtimestamp(at, UTC)) for newest, room, at in rows), Mark())
+        try:
+            return next((Mark(newest, room, datetime.fromtimestamp(at, UTC)) for newest, room, at in rows), Mark())
+        except (TypeError, ValueError, OverflowError) as error:  # a time that there is not
+            raise damaged(self._store.path, error) from error
 
     def clear(self) -> None:
         """Begin anew."""

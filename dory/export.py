@@ -1,6 +1,6 @@
 """Notes and archives as a folder of markdown files, for people: to read, to edit, to carry to another agent.
 
-``0007-lisbon-hotel.md`` is front matter and the content, byte for byte; the number orders the entries, oldest first:
+``0007-lisbon-hotel.md`` is front matter and the content, byte for byte; the number orders the entries, oldest first, as do the names:
 
     ---
     dory: note 1
@@ -13,7 +13,8 @@
     Miramar, booked until 9 May.
 
 ``load`` puts what stands in the folder in the place of all that there was. It reads and checks every file before it changes anything, and
-changes all or nothing. Entries get new ids, in the order of the files' names.
+changes all or nothing. Entries get new ids, in the order of the files' names. A folder into which a dump is not complete holds the file
+``UNFINISHED``, and is not loaded.
 """
 
 import json
@@ -28,6 +29,7 @@ from dory.errors import DoryError, FormatError, ToolError
 from dory.notes import KINDS, Note, Notes, check, check_name
 from dory.store import Store
 
+UNFINISHED = "UNFINISHED"
 _VERSION = "note 1"
 _FRONT = re.compile(r"---\n((?:.*\n)*?)---\n", re.ASCII)
 _FIELDS = ("dory", "name", "aliases", "kind", "at", "hash")
@@ -41,13 +43,18 @@ def dump(notes: Notes, folder: Path) -> int:
     if any(folder.glob("*.md")):
         raise DoryError(f"{folder} holds markdown files already: name a new folder")
     entries = sorted(notes, key=lambda note: note.id)
+    files.replace(folder / UNFINISHED, b"Not all files of this dump are here.\n")
     for number, note in enumerate(entries, 1):
-        files.replace(folder / f"{number:04}-{_STRANGE.sub('_', note.name)[:60]}.md", _written(note).encode())
+        files.replace(folder / file_name(number, len(entries), note.name), _written(note).encode())
+    (folder / UNFINISHED).unlink()
+    files.sync_folder(folder)
     return len(entries)
 
 
 def load(store: Store, notes: Notes, folder: Path) -> int:
     """Put the entries in ``folder`` in the place of all others; returns how many. Raises a ``FormatError`` that names the file at fault."""
+    if (folder / UNFINISHED).exists():
+        raise FormatError(f"the dump into {folder} was cut short: dump again, into a new folder; nothing was loaded")
     entries = [_read(path) for path in sorted(folder.glob("*.md"))]
     if not entries:
         raise FormatError(f"{folder} holds no markdown files: the notes stay as they are")
@@ -60,6 +67,11 @@ def load(store: Store, notes: Notes, folder: Path) -> int:
             for alias in note.aliases:
                 notes.alias(note.name, alias)
     return len(entries)
+
+
+def file_name(number: int, count: int, name: str) -> str:
+    """What the file of the entry with that ``number`` among ``count`` is called; the names sort as the numbers do."""
+    return f"{number:0{max(4, len(str(count)))}}-{_STRANGE.sub('_', name)[:60]}.md"
 
 
 def _written(note: Note) -> str:

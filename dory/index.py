@@ -5,7 +5,7 @@ thousand entries and for a million. Only terms that are too common for the budge
 Nothing is left out for want of relevance: whoever searches chooses what is good enough.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -21,13 +21,19 @@ TERMS = 48
 """Different words of a query that are looked for."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Hit:
-    """A document that was found: its best piece, and the part of that which tells why. Scores compare only within one search."""
+    """A document that was found: its best piece. Scores compare only within one search."""
 
     document: Document
     score: float
-    snippet: str
+    _weights: Mapping[str, float]
+    _stemmer: Stemmer | None
+
+    @cached_property
+    def snippet(self) -> str:
+        """The part of it that tells why; most of a search's time, so it is made only for what is shown."""
+        return snippet(self.document.text, self._weights, self._stemmer)
 
 
 class Index(Pieces):
@@ -73,5 +79,5 @@ class Index(Pieces):
         for score, id in sorted(rated, reverse=True):
             piece, _ = read[id]
             if len(found) < limit and (piece.kind, piece.origin) not in found:
-                found[piece.kind, piece.origin] = Hit(piece, score, snippet(piece.text, weights, self._stemmer))
+                found[piece.kind, piece.origin] = Hit(piece, score, weights, self._stemmer)
         return list(found.values())

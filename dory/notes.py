@@ -18,6 +18,7 @@ from typing import Literal, get_args
 
 from dory.errors import ToolError
 from dory.index import Document, Index
+from dory.sqlite import damaged
 from dory.store import Store
 
 Kind = Literal["Note", "Archive"]
@@ -161,10 +162,13 @@ class Notes:
 
     def _found(self, where: str, *values: object) -> list[Note]:
         rows = self._store.rows(f"SELECT id, note.name, kind, content, at, hash FROM note {where}", values)
-        return [
-            Note(id, name, kind, text, datetime.fromtimestamp(at, UTC), hash, self._aliases(id, name))
-            for id, name, kind, text, at, hash in rows
-        ]
+        try:
+            return [
+                Note(id, name, kind, text, datetime.fromtimestamp(at, UTC), hash, self._aliases(id, name))
+                for id, name, kind, text, at, hash in rows
+            ]
+        except (TypeError, ValueError, OverflowError) as error:  # a time that there is not
+            raise damaged(self._store.path, error) from error
 
     def _aliases(self, id: int, name: str) -> tuple[str, ...]:
         return tuple(alias for (alias,) in self._store.rows("SELECT name FROM alias WHERE id = ? AND name <> ? ORDER BY name", (id, name)))

@@ -11,12 +11,14 @@ neighbours have neighbouring ids, and a stretch is a range of them. Ids are neve
 
 import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from dory.errors import FormatError
 from dory.ranking import PLACES, Formula, is_question
-from dory.store import Store
+from dory.store import NAME, Store
 from dory.terms import folded
 
 PIECE = 1000
@@ -51,7 +53,7 @@ class Document:
 
 
 class Pieces:
-    """The tables of one store. Errors are the store's."""
+    """The tables of one store. Errors are the store's, and a ``FormatError`` for a piece that cannot be one."""
 
     def __init__(self, store: Store, formula: Formula) -> None:
         """``formula`` says what is indexed, which must stay the same for a store."""
@@ -79,6 +81,13 @@ class Pieces:
                 connection.execute("UPDATE stretch SET pieces = pieces - 1 WHERE room = ?", (row[3],))
         return bool(found)
 
+    def clear(self) -> None:
+        """Take all documents out."""
+        with self._store.writing() as connection:
+            connection.execute("INSERT INTO words(words) VALUES ('delete-all')")
+            connection.execute("DELETE FROM piece")
+            connection.execute("DELETE FROM stretch")
+
     def newest(self, kind: str) -> int | None:
         """The highest origin among the documents of a kind."""
         ((origin,),) = self._store.rows("SELECT max(origin) FROM piece WHERE kind = ?", (kind,))
@@ -89,7 +98,7 @@ class Pieces:
         origins = self._store.rows("SELECT DISTINCT origin FROM piece WHERE kind = ? ORDER BY origin", (kind,))
         for (origin,) in origins:
             rows = self._store.rows("SELECT * FROM piece WHERE kind = ? AND origin = ? ORDER BY id", (kind, origin))
-            yield _document((*rows[0][:-1], "".join(row[-1] for row in rows)))
+            yield _document((*rows[0][:-1], "".join(_document(row).text for row in rows)))
 
     def pieces(self, ids: Sequence[int]) -> dict[int, tuple[Document, bool]]:
         """Those that are there, each as a document of its own, and whether it is a question."""
@@ -142,5 +151,9 @@ def _place(connection: sqlite3.Connection, room: str, at: int, joined: bool) -> 
 
 
 def _document(row: Sequence[Any]) -> Document:
-    _, kind, origin, room, speaker, at, _, hash, text = row
-    return Document(kind, origin, datetime.fromtimestamp(at, UTC), text, speaker, room, hash)
+    """Raises ``FormatError`` for a row that nobody wrote so: a damaged file may hold anything."""
+    id, kind, origin, room, speaker, at, _, hash, text = row
+    if [type(value) for value in (kind, origin, room, speaker, at, hash or "", text)] == [str, int, str, str, int, str, str]:
+        with suppress(ValueError, OverflowError, OSError):  # a time that there is not
+            return Document(kind, origin, datetime.fromtimestamp(at, UTC), text, speaker, room, hash)
+    raise FormatError(f"{NAME} is damaged (piece {id} of the index): 'python -m dory.recall HASH --rebuild' makes the index anew")

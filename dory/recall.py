@@ -5,30 +5,39 @@
     python -m dory.recall 1a2b --load notes        puts those in the place of all that it has; the agent must not run
     python -m dory.recall 1a2b --rebuild           makes the index anew from the life and the notes; the agent must not run
 
+Notes stand nowhere else, so they are to be dumped now and then. Archives of stretches that still stand behind references are no such loss: the
+agent makes those that are missing, after its next start.
+
 Exit code 0; 1 when nothing was found, or not everything could be indexed; 2 after a one-line error.
 """
 
 import argparse
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from dory import check, cli, export, locks, roster
 from dory.blobs import Blobs
 from dory.chronicle import Mark, next_batch
-from dory.errors import ConfigError, DoryError
+from dory.errors import ConfigError, DoryError, FormatError
 from dory.flags import Parser
 from dory.recollection import Recollection
 
 
 def main() -> int:
     """Do what the command line says."""
-    options = Parser(prog="dory.recall", description="Search everything that an agent ever heard, said and did, and what it noted.")
+    options = Parser(
+        prog="dory.recall",
+        description="Search everything that an agent ever heard, said and did, and what it noted.",
+        epilog="Archives that are missing, of stretches that still stand behind references, come back after the next start of the agent.",
+    )
     options.add_argument("identity", metavar="HASH", help="whose past; 4 or more digits of the identity will do")
-    options.add_argument("query", nargs="*", metavar="QUERY", help="what to look for: any words")
+    options.add_argument("query", nargs="*", default=[], metavar="QUERY", help="what to look for: any words")
     options.add_argument("--home", type=Path, help="the folder with agents/, chats/ and blobs/ (default: the program's own, or DORY_HOME)")
-    options.add_argument("--dump", type=Path, metavar="FOLDER", help="write its notes and archives into a new folder")
-    options.add_argument("--load", type=Path, metavar="FOLDER", help="replace its notes and archives by those in a folder")
+    options.add_argument("--dump", type=_folder, metavar="FOLDER", help="write its notes and archives into a new folder")
+    options.add_argument("--load", type=_folder, metavar="FOLDER", help="replace its notes and archives by those in a folder")
     options.add_argument("--rebuild", action="store_true", help="make the index anew")
     try:
         return _done(options.parse_args())
@@ -37,48 +46,67 @@ def main() -> int:
         return 2
 
 
+def _folder(text: str) -> Path:
+    if not text:
+        raise argparse.ArgumentTypeError("name a folder")
+    return Path(text)
+
+
 def _done(given: argparse.Namespace) -> int:
     if sum(map(bool, (given.query, given.dump, given.load, given.rebuild))) != 1:
         raise ConfigError("give one thing to do: words to look for, --dump FOLDER, --load FOLDER or --rebuild")
     home = cli.home(given.home, os.environ)
     folder = home / "agents" / roster.find(home, given.identity)
+    blobs = Blobs(home / "blobs")
     if given.query:
-        return _searched(folder, Blobs(home / "blobs"), " ".join(given.query))
+        return _searched(folder, blobs, " ".join(given.query))
     if given.dump:
-        notes = Recollection(folder, Blobs(home / "blobs"), readonly=True).notes
-        cli.show(f"{export.dump(notes, given.dump)} notes and archives are in {given.dump}")
+        with _past(folder, blobs, readonly=True) as past:
+            cli.show(f"{export.dump(past.notes, given.dump)} notes and archives are in {given.dump}")
         return 0
-    with locks.held(folder):
-        past = Recollection(folder, Blobs(home / "blobs"))
+    with locks.held(folder), _past(folder, blobs) as past:
         if given.rebuild:
-            return _rebuilt(folder, Blobs(home / "blobs"), past)
+            return _rebuilt(folder, blobs, past)
         cli.show(f"{export.load(past.store, past.notes, given.load)} notes and archives were loaded from {given.load}")
         return 0
 
 
+@contextmanager
+def _past(folder: Path, blobs: Blobs, readonly: bool = False) -> Iterator[Recollection]:
+    past = Recollection(folder, blobs, readonly)
+    try:
+        yield past
+    finally:
+        past.store.close()
+
+
 def _searched(folder: Path, blobs: Blobs, query: str) -> int:
     record, live = check.as_committed(folder)
-    past = Recollection(folder, blobs, readonly=True)
-    indexed, lived = past.chronicle.mark.newest, record.next_id - 1
-    if indexed < lived:
-        cli.tell("dory.recall", f"{indexed} of {lived} entries are indexed: {record.name} does the rest while it runs, or --rebuild now")
-    answer = past.recall(query, live)
+    with _past(folder, blobs, readonly=True) as past:
+        indexed, lived = past.chronicle.mark.newest, record.next_id - 1
+        if indexed < lived:
+            cli.tell("dory.recall", f"{indexed} of {lived} entries are indexed: {record.name} does the rest while it runs, or --rebuild now")
+        answer = past.recall(query, live)
     cli.show(answer)
     return int(answer.startswith("no hits"))
 
 
 def _rebuilt(folder: Path, blobs: Blobs, past: Recollection) -> int:
     record, live = check.as_committed(folder)
-    past.reset()
+    noted = len(list(past.notes))  # where these cannot be read, --dump would be of no use either
+    try:
+        past.reset()
+    except FormatError as error:
+        raise FormatError(f"first save the {noted} notes and archives with --dump FOLDER, to --load them again afterwards; {error}") from error
     mark, damage = Mark(), list[DoryError]()
     while mark.newest < record.next_id - 1:
         batch = next_batch(live, blobs, mark, record.name)
         past.chronicle.add(batch)
         mark = batch.mark
         damage += batch.damage
-    for error in damage:
-        cli.tell("dory.recall", str(error))
-    cli.show(f"{mark.newest} entries and {len(list(past.notes))} notes and archives are indexed")
+    for one in damage:
+        cli.tell("dory.recall", str(one))
+    cli.show(f"{mark.newest} entries and {noted} notes and archives are indexed")
     return int(bool(damage))
 
 

@@ -4,11 +4,11 @@ A missing file reads as an empty one, and it appears with the first write. ``wri
 ``synchronous=FULL``, one fsync for a commit. Copying the log back into the file is left to ``tidy``, which runs beside the loop; should nobody
 call it, the write that finds 64 MiB of log does it.
 
-Whose file it is stands in ``application_id``, its version in ``user_version``; another one is refused. SQLite's exceptions are mapped here and
-nowhere else: damage and foreign files to ``FormatError``, a lock that is not given up to ``Busy``, a full or failing disk to ``OSError``.
+Whose file it is stands in ``application_id``, its version in ``user_version``; a foreign one is refused with a ``FormatError``, and what SQLite
+raises is mapped by ``sqlite.py``. A file that was deleted, moved away or exchanged is let go of before the next use, a damaged one at once.
 
 A ``Store`` belongs to the thread that made it. Other threads and processes open one of their own, at any time, with ``readonly=True``: they see
-whole commits and hold nobody up.
+whole commits and hold nobody up, and leave no log behind where there was none. They read where nothing can be written, too.
 """
 
 import errno
@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from dory import files
-from dory.errors import Busy, DoryError, FormatError
+from dory import files, sqlite
+from dory.errors import DoryError, FormatError
 
 NAME = "memory.sqlite"
 APPLICATION = int.from_bytes(b"Dory")
@@ -30,13 +30,7 @@ PATIENCE = 10.0
 """Seconds to wait for another process's lock."""
 _SMALLEST = 512  # bytes in a database that has anything in it
 _CACHE = 8 * 1024  # KiB of pages in memory: what a search needs does not grow with the file
-_FAILURES = {
-    sqlite3.SQLITE_FULL: (errno.ENOSPC, "there is no room left on the disk: free some"),
-    sqlite3.SQLITE_IOERR: (errno.EIO, "the disk failed"),
-    sqlite3.SQLITE_CANTOPEN: (errno.EACCES, "it cannot be opened: check the folder and its rights"),
-    sqlite3.SQLITE_READONLY: (errno.EACCES, "it may not be written: check its rights"),
-    sqlite3.SQLITE_PERM: (errno.EACCES, "it may not be opened: check its rights"),
-}
+_PRAGMAS = ("synchronous=FULL", f"wal_autocheckpoint={LOG_PAGES}", f"cache_size=-{_CACHE}", "temp_store=MEMORY")
 
 
 class Store:
@@ -45,6 +39,7 @@ class Store:
     def __init__(self, path: Path, readonly: bool = False) -> None:
         self.path, self._readonly = path, readonly
         self._schema: list[str] = []
+        self._file: tuple[int, int] | None = None
         self._connection: sqlite3.Connection | None = None
         self._empty: sqlite3.Connection | None = None
 
@@ -63,10 +58,10 @@ class Store:
         if self._readonly:
             raise PermissionError(errno.EACCES, "it was opened for reading only", str(self.path))
         with self._mapped():
-            if self._connection and self._connection.in_transaction:
+            if self._connection and self._within:
                 yield self._connection
                 return
-            fresh = not self.path.exists()
+            fresh = not self._there()
             connection = self._connection = self._connection or self._opened("rwc" if fresh else "rw")
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -75,7 +70,7 @@ class Store:
                 yield connection
                 connection.execute("COMMIT")
             except BaseException:
-                if connection.in_transaction:  # SQLite ends it by itself when the disk is full
+                if self._within:  # SQLite ends it by itself when the disk is full
                     connection.execute("ROLLBACK")
                 if fresh:
                     self.close()
@@ -99,10 +94,21 @@ class Store:
         """Let go of the file; the next use opens it again."""
         for connection in filter(None, (self._connection, self._empty)):
             connection.close()
-        self._connection = self._empty = None
+        self._connection = self._empty = self._file = None
+
+    @property
+    def _within(self) -> bool:
+        return bool(self._connection and self._connection.in_transaction)
+
+    def _there(self) -> bool:
+        """Whether the file is; what is written to one that was there before would be lost."""
+        file = _file(self.path)
+        if file != self._file and not self._within:
+            self.close()
+        return file is not None
 
     def _reading(self) -> sqlite3.Connection:
-        if not self._connection and self.path.exists():
+        if self._there() and not self._connection:
             self._connection = self._for_reading() if self._readonly else self._opened("rw")
         if self._connection:
             return self._connection
@@ -113,7 +119,13 @@ class Store:
 
     def _for_reading(self) -> sqlite3.Connection | None:
         """None for a file whose first write did not come to its end."""
-        connection = self._opened("ro")
+        log = self.path.with_name(f"{self.path.name}-wal")
+        try:
+            connection = self._opened("ro" if log.exists() else "rw")  # the latter takes a log away that it brought
+        except sqlite3.OperationalError as error:
+            if sqlite.code(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) or files.size(log):
+                raise
+            connection = self._opened("ro&immutable=1")  # no log can be made there, and none has to be read
         if not connection.execute("PRAGMA user_version").fetchone()[0]:
             connection.close()
             return None
@@ -128,15 +140,16 @@ class Store:
         uri = f"{self.path.absolute().as_uri()}?mode={mode}"
         connection = sqlite3.connect(uri, uri=True, timeout=PATIENCE, isolation_level=None)
         try:
+            self._file = _file(self.path)
             self._check(connection)
-            if mode != "ro":
-                connection.execute("PRAGMA journal_mode=WAL")
-            for pragma in ("synchronous=FULL", f"wal_autocheckpoint={LOG_PAGES}", f"cache_size=-{_CACHE}", "temp_store=MEMORY"):
+            for pragma in (f"query_only={self._readonly}", *_PRAGMAS):
                 connection.execute(f"PRAGMA {pragma}")
-            if mode == "rw":
-                connection.execute("BEGIN IMMEDIATE")
-                self._stamp(connection)
-                connection.execute("COMMIT")
+            if not self._readonly:
+                connection.execute("PRAGMA journal_mode=WAL")
+                if mode == "rw":
+                    connection.execute("BEGIN IMMEDIATE")
+                    self._stamp(connection)
+                    connection.execute("COMMIT")
         except BaseException:
             connection.close()
             raise
@@ -150,7 +163,7 @@ class Store:
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if (owner, version, tables) == (0, 0, 0):
             if 0 < files.size(self.path) < _SMALLEST:
-                raise FormatError(self._damaged("cut short"))
+                raise sqlite.damaged(self.path, "cut short")
         elif owner != APPLICATION:
             raise FormatError(f"{self.path} is a database of another program: move it away, and it is begun anew")
         elif version != VERSION:
@@ -167,20 +180,21 @@ class Store:
         for statement in self._schema:
             connection.execute(statement)
 
-    def _damaged(self, how: object) -> str:
-        return f"{self.path} is damaged ({how}): put it back from a backup, or move it away, and it is begun anew"
-
     @contextmanager
     def _mapped(self) -> Iterator[None]:
         try:
-            yield
-        except sqlite3.Error as error:
-            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-            if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or str(error) == "unsupported file format":
-                raise FormatError(self._damaged(error)) from error
-            if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-                raise Busy(f"{self.path} is held by another process: try again, or stop that one") from error
-            if code in _FAILURES:
-                number, told = _FAILURES[code]
-                raise OSError(number, f"{told} ({error})", str(self.path)) from error
+            with sqlite.mapped(self.path):
+                yield
+        except FormatError:
+            if not self._within:
+                self.close()
             raise
+
+
+def _file(path: Path) -> tuple[int, int] | None:
+    """Which file stands at ``path``."""
+    try:
+        found = path.stat()
+        return found.st_dev, found.st_ino
+    except FileNotFoundError:
+        return None

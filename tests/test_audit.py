@@ -11,7 +11,7 @@ from dory import check, locks
 from dory.recollection import Recollection
 from dory.store import NAME
 from tests.compacting import House, Scripted, act
-from tests.remembering import OTHERS, TRIP, hear, step
+from tests.remembering import OTHERS, TRIP, hear, long_past, step
 
 
 @pytest.fixture
@@ -36,10 +36,23 @@ def problems(house: House) -> list[str]:
     return [one.removeprefix(f"agents/{house.hash}: ") for one in check.problems(house.home)]
 
 
-def test_a_sound_file_and_a_missing_one_are_no_problem(house: House) -> None:
+def test_a_sound_file_is_no_problem_and_neither_is_a_life_from_before_there_was_one(house: House, tmp_path: Path) -> None:
     assert problems(house) == []
+    assert problems(long_past(tmp_path / "other", 80)) == []
+
+
+def test_archives_of_which_life_tells_are_missed_when_the_whole_file_is_gone(house: House) -> None:
     for file in house.me.folder.glob(f"{NAME}*"):
         file.unlink()
+    assert problems(house) == ["memory.sqlite lacks archives that LIFE.md tells of (3, the first is about-1-3-1-3)"]
+    house.wake()
+    step(house)
+    assert problems(house) == []
+
+
+def test_a_marker_that_is_newer_than_the_state_is_no_problem(house: House) -> None:
+    with open(house.me.folder / "LIFE.md", "a", encoding="utf-8") as log:
+        log.write(f"2026-03-02 12:00 archived ◱hash={house.hash} gist=not-known-yet◲\n")
     assert problems(house) == []
 
 
@@ -68,6 +81,7 @@ DAMAGE: dict[str, tuple[str, str]] = {
     "a note without its name": ("DELETE FROM alias WHERE name = 'lisbon-hotel'", "the note lisbon-hotel is not found by its name"),
     "an unknown kind": ("UPDATE note SET kind = 'Diary' WHERE kind = 'Note'", "of the unknown kind 'Diary'"),
     "an archive of nothing": ("UPDATE note SET hash = '0123456789abcdef' WHERE id = 1", "refers to 0123456789abcdef, which is missing"),
+    "an archive that is gone": ("DELETE FROM note WHERE id = 2", "lacks archives that LIFE.md tells of (1, the first is about-4-6-4-6)"),
     "a mark ahead of the life": ("UPDATE mark SET newest = 99", "has indexed entries up to #99"),
 }
 

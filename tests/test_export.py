@@ -1,5 +1,6 @@
 """Notes as a folder of markdown files: out and in again byte for byte, and everything that is refused before it does any harm."""
 
+import resource
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dory.errors import DoryError, FormatError
-from dory.export import dump, load
+from dory.export import dump, file_name, load
 from dory.notes import CONTENT_LIMIT
 from tests.household import NOON, household, texts
 from tests.test_notes import Shelf
@@ -128,6 +129,26 @@ def test_a_name_in_two_files_is_told_with_both_entries(shelf: Shelf, tmp_path: P
 def test_an_empty_or_missing_folder_does_not_empty_the_memory(shelf: Shelf, tmp_path: Path, make: Callable[[Path], None]) -> None:
     make(tmp_path / "in")
     refused(shelf, tmp_path / "in", "no markdown files")
+
+
+def test_a_dump_that_was_cut_short_is_not_loaded(shelf: Shelf, tmp_path: Path) -> None:
+    shelf.notes.add("long", "x" * 9000, "Archive", NOON, "7d793037a0760186")
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5000, usual[1]))
+    try:
+        with pytest.raises(OSError, match="too large"):
+            dump(shelf.notes, tmp_path / "out")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+    assert len([*(tmp_path / "out").glob("*.md")]) == 2
+    refused(shelf, tmp_path / "out", "cut short")
+
+
+def test_the_files_sort_in_the_order_of_the_entries_however_many_there_are() -> None:
+    for count in (3, 9_999, 10_000, 123_456):
+        names = [file_name(number, count, "x") for number in (1, count // 2, count - 1, count)]
+        assert names == sorted(names)
+    assert file_name(7, 9_999, "x") == "0007-x.md"
 
 
 def refused(shelf: Shelf, folder: Path, words: str) -> None:

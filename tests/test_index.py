@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dory.errors import FormatError
 from dory.index import Document, Hit, Index
 from dory.pieces import PAUSE, PIECE, cut
 from dory.postings import COUNTED, Budget
@@ -275,3 +276,15 @@ def test_an_empty_index_answers_without_numpy(tmp_path: Path) -> None:
     code += f"found = Index(Store(Path({str(tmp_path / 'memory.sqlite')!r}))).search('canoe'); print(found, 'numpy' in sys.modules)"
     ended = subprocess.run([sys.executable, "-c", code], cwd=HOUSE, capture_output=True, text=True, check=True)
     assert ended.stdout == "[] False\n"
+
+
+@pytest.mark.parametrize(
+    "damage", ["text = CAST(text AS BLOB)", "text = CAST(x'80' AS TEXT)", "at = 1 << 60", "at = 'noon'", "origin = 'x'", "speaker = x'07'"]
+)
+def test_a_piece_that_is_damaged_is_told_of(shelf: Shelf, damage: str) -> None:
+    shelf.say("a canoe")
+    with shelf.store.writing() as connection:
+        connection.execute(f"UPDATE piece SET {damage}")
+    for use in (lambda: shelf.found("canoe"), lambda: list(shelf.index.walk("heard"))):
+        with pytest.raises(FormatError, match=r"memory\.sqlite is damaged"):
+            use()

@@ -1,8 +1,10 @@
 """An agent's past from the shell: searching beside a running agent and on a stopped one, dump, load, rebuild, and errors of one line."""
 
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -40,7 +42,7 @@ def test_a_stopped_agent_is_searched_and_only_read(house: House) -> None:
     before = files(house.home)
     done = recall(house.home, house.hash[:6], "hotel", "in", "Lisbon")
     assert done.returncode == 0 and done.stderr == "" and f"-> UNCOMPACT {hash} (Ada's trip)" in done.stdout
-    assert done.stdout.splitlines()[0].endswith('hits for "hotel in Lisbon"') and "-> NOTE_READ lisbon-hotel" in done.stdout
+    assert done.stdout.splitlines()[0].endswith('hits for "hotel in Lisbon"') and ". note 2" in done.stdout
     kept = {name: content for name, content in files(house.home).items() if not name.endswith(("-shm", "-wal"))}
     assert kept == {name: content for name, content in before.items() if not name.endswith(("-shm", "-wal"))}
     nothing = recall(house.home, house.hash, "xylophone")
@@ -128,12 +130,15 @@ def test_notes_are_dumped_edited_and_loaded(house: House, tmp_path: Path) -> Non
         (["{hash}", "--load", "{home}/nowhere"], "holds no markdown files"),
         (["{hash}", "--dump", "{home}/chats"], "holds markdown files already"),
         (["{hash}", "--dump", "/proc/nowhere"], "/proc/nowhere"),
+        (["{hash}", "--dump", ""], "--dump: name a folder"),
+        (["{hash}", "--load", ""], "--load: name a folder"),
     ],
 )
 def test_what_cannot_be_done_is_told_in_one_line(house: House, arguments: list[str], told: str) -> None:
     done = recall(house.home, *[argument.format(hash=house.hash, home=house.home) for argument in arguments])
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr.startswith("dory.recall: ") and told in done.stderr and len(done.stderr.splitlines()) == 1
+    assert "QUERY" not in done.stderr
 
 
 def test_a_damaged_file_is_told_of_in_one_line(house: House) -> None:
@@ -143,3 +148,22 @@ def test_a_damaged_file_is_told_of_in_one_line(house: House) -> None:
     for arguments in (["words"], ["--rebuild"], ["--dump", str(house.home / "out")]):
         done = recall(house.home, house.hash, *arguments)
         assert done.returncode == 2 and "is damaged" in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_where_damage_prevents_a_rebuild_the_notes_are_to_be_dumped_first_and_can_be(house: House) -> None:
+    with closing(sqlite3.connect(house.me.folder / NAME)) as connection:
+        (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'piece'").fetchone()
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    with open(house.me.folder / NAME, "r+b") as file:
+        file.seek(4096 * (page - 1))
+        file.write(b"\xff" * 4096)
+    done = recall(house.home, house.hash, "--rebuild")
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith("dory.recall: first save the 1 notes and archives with --dump FOLDER") and "move it away" in done.stderr
+    out = house.home / "out"
+    assert recall(house.home, house.hash, "--dump", str(out)).returncode == 0
+    for file_of_it in house.me.folder.glob(f"{NAME}*"):
+        file_of_it.rename(house.home / file_of_it.name)
+    assert recall(house.home, house.hash, "--load", str(out)).returncode == 0
+    assert recall(house.home, house.hash, "--rebuild").returncode == 0
+    assert ". note 2" in recall(house.home, house.hash, "Miramar").stdout

@@ -157,6 +157,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = options.parse_args(arguments)
     try:
         sizes = sorted({int(size) for size in given.sizes.split(",")})
+        if sizes[0] < 1:
+            options.error(f"--sizes {given.sizes}: a store has at least 1 entry")
         talk = questions.load(given.data) if given.data.exists() else None
         with tempfile.TemporaryDirectory(prefix="dory-store-") as folder:
             found = measure(Path(folder), sizes, talk)

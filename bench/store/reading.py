@@ -61,7 +61,9 @@ def _opened(path: Path) -> Index:
 
 
 def _search(index: Index, query: str) -> list[int]:
-    return [hit.document.origin for hit in index.search(query)]
+    """The origins of what is found; with the snippets, which an answer shows."""
+    found = [(hit.document.origin, hit.snippet) for hit in index.search(query)]
+    return [origin for origin, _ in found]
 
 
 def _put(search: Callable[[str], Any], queries: Sequence[str]) -> tuple[list[float], list[Any]]:
