@@ -20,7 +20,7 @@ from dory.blobs import Blobs
 from dory.context import Entry
 from dory.errors import DoryError
 from dory.index import Document, Index
-from dory.sqlite import damaged
+from dory.sqlite import moment
 from dory.store import Store
 
 KINDS = ("heard", "response", "result", "error", "notice")
@@ -111,10 +111,7 @@ class Chronicle:
     def mark(self) -> Mark:
         """Up to where everything is indexed."""
         rows = self._store.rows("SELECT newest, room, at FROM mark")
-        try:
-            return next((Mark(newest, room, datetime.fromtimestamp(at, UTC)) for newest, room, at in rows), Mark())
-        except (TypeError, ValueError, OverflowError) as error:  # a time that there is not
-            raise damaged(self._store.path, error) from error
+        return next((Mark(newest, room, moment(self._store.path, at)) for newest, room, at in rows), Mark())
 
     def clear(self) -> None:
         """Begin anew."""

@@ -13,12 +13,12 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Literal, get_args
 
 from dory.errors import ToolError
 from dory.index import Document, Index
-from dory.sqlite import damaged
+from dory.sqlite import moment
 from dory.store import Store
 
 Kind = Literal["Note", "Archive"]
@@ -162,13 +162,9 @@ class Notes:
 
     def _found(self, where: str, *values: object) -> list[Note]:
         rows = self._store.rows(f"SELECT id, note.name, kind, content, at, hash FROM note {where}", values)
-        try:
-            return [
-                Note(id, name, kind, text, datetime.fromtimestamp(at, UTC), hash, self._aliases(id, name))
-                for id, name, kind, text, at, hash in rows
-            ]
-        except (TypeError, ValueError, OverflowError) as error:  # a time that there is not
-            raise damaged(self._store.path, error) from error
+        return [
+            Note(id, name, kind, text, moment(self._store.path, at), hash, self._aliases(id, name)) for id, name, kind, text, at, hash in rows
+        ]
 
     def _aliases(self, id: int, name: str) -> tuple[str, ...]:
         return tuple(alias for (alias,) in self._store.rows("SELECT name FROM alias WHERE id = ? AND name <> ? ORDER BY name", (id, name)))

@@ -8,6 +8,7 @@ import errno
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 from dory.errors import Busy, FormatError
@@ -46,3 +47,11 @@ def code(error: sqlite3.DatabaseError) -> int:
 def damaged(path: Path, how: object) -> FormatError:
     """The error that a damaged file is told with."""
     return FormatError(f"{path} is damaged ({how}): put it and its -wal back from a backup, or move it away, and it is begun anew")
+
+
+def moment(path: Path, seconds: int) -> datetime:
+    """The time that stands in the file as so many ``seconds``. Raises a ``FormatError`` for one that there is not."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (TypeError, ValueError, OverflowError, OSError) as error:
+        raise damaged(path, error) from error
