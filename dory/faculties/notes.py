@@ -35,7 +35,7 @@ class NoteFaculty(Faculty):
         self._identity, self._store, self._notes, self._limit = identity, store, notes, limit
         self._archives = Archives(store, notes)
         self._told = {marker.hash for marker in markers(files.tail(identity.folder / "LIFE.md", _LAST))}
-        self._new: list[Compacted] = []
+        self._new: list[tuple[Compacted, bool]] = []
         self._due, self._waiting = False, True
         self._looked, self._complete = False, False
 
@@ -101,7 +101,7 @@ class NoteFaculty(Faculty):
 
     def on_compacted(self, record: Compacted) -> None:
         """The archive of a stretch that has just left the context. It stays when the compaction is taken back: it is true."""
-        self._new.append(record)
+        self._new.append((record, True))
         self._due = True
         if self._complete:
             self._keep()
@@ -128,10 +128,9 @@ class NoteFaculty(Faculty):
     def _keep(self) -> None:
         """The oldest first, so a stretch has its archive only when those inside of it have theirs. What fails is tried again with the next."""
         self._due = False
-        outermost = {entry.hash for entry in self._identity.context}
         with self._store.writing():
-            for record in self._new[:BATCH]:
-                self._archives.keep(record, self._identity.now(), waits=record.hash in outermost)
+            for record, waits in self._new[:BATCH]:
+                self._archives.keep(record, self._identity.now(), waits)
         del self._new[:BATCH]
         self._due, self._waiting = bool(self._new), True
 
@@ -146,12 +145,15 @@ class NoteFaculty(Faculty):
             self._archives.marked()
 
     def _missed(self, live: Sequence[Entry]) -> Apply:
-        """Beside the loop: all stretches there are. Those that lie inside of others have no marker, LIFE shall not be flooded."""
+        """Beside the loop: all stretches there are. A kill withholds the archives of a few; of more, which are a long past, those that lie
+        inside of others have no marker: LIFE shall not be flooded.
+        """
         damage: list[DoryError] = []
-        records = list(history.stretches(live, self._identity.blobs, damage.append))
+        records, outermost = list(history.stretches(live, self._identity.blobs, damage.append)), {entry.hash for entry in live}
 
         def apply() -> None:
-            self._new[:0] = [record for record in records if not self._notes.archive_of(record.hash)]
+            missed = [record for record in records if not self._notes.archive_of(record.hash)]
+            self._new[:0] = [(record, len(missed) <= BATCH or record.hash in outermost) for record in missed]
             self._due = self._complete = True
             if damage:
                 raise damage[0]  # to be told of; the rest is made up for
