@@ -1,4 +1,10 @@
-"""The profiles of all property tests. ``house``: the same examples on every run, and no judgement by the clock. ``fuzz``: ever new ones."""
+"""The profiles of all property tests. ``house``: the same examples on every run, and no judgement by the clock. ``fuzz``: ever new ones.
+
+And signals as a terminal would have them: under ``nohup``, or as a job in the background, they come ignored, and every program that a test
+starts would rightly ignore them, too.
+"""
+
+import signal
 
 from hypothesis import HealthCheck, settings
 
@@ -13,3 +19,6 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("house")
+
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
