@@ -106,10 +106,6 @@ class NoteFaculty(Faculty):
         if self._complete:
             self._keep()
 
-    def progress(self) -> str:
-        """How many archives of a long past are still to be written."""
-        return f"notes: {len(self._new):,} archives to write" if self._new else ""
-
     def background(self) -> Work | None:
         """Write archives that are due, and their markers; once after the start, find out what a kill withheld."""
         if not self._looked:

@@ -69,7 +69,7 @@ class RecallFaculty(Faculty):
         if self._tidied is None:
             self._tidied = mark.newest
         elif mark.newest - self._tidied >= TIDY_AFTER:
-            self._tidied, self._seen = mark.newest, 0
+            self._tidied, self._seen, self._progress = mark.newest, 0, ""
             return self._tidy
         live = tuple(entry for entry in self._identity.context if entry.last <= newest)
         if newest - mark.newest > AT_ONCE:

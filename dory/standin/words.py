@@ -10,20 +10,12 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 
+from dory.terms import STOP
+
 _WORD = re.compile(r"[^\W_]+")
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
 _SUFFIX = re.compile(r"(?<=[^\W\d_]{3})(?:ings?|ed|ly)$")
 _DOUBLED = re.compile(r"([^aeiou\d])\1$")
-
-_STOP_WORDS = """
-    a about all also am an and any are aren as at be because been before being but by can could couldn did didn do does doesn doing don
-    done down each else even ever few for from further get go going got had has hasn have haven he hello her here hers hey hi him his
-    how i if in into is isn it its itself just let ll lot many may me might mine more most much must my no nor not now of off oh ok okay
-    on once one only or other our ours out over own please re really s same shall she should shouldn so some such t than thank thanks
-    that the their theirs them then there these they thing this those through to too under until up upon us ve very was wasn we well
-    were weren what when where which while who whom whose why will with won would wouldn wow yeah yep yes yet you your yours
-"""
-STOP = frozenset(_STOP_WORDS.split())
 
 
 @lru_cache(maxsize=1 << 16)
