@@ -5,6 +5,7 @@ thousand entries and for a million. Only terms that are too common for the budge
 Nothing is left out for want of relevance: whoever searches chooses what is good enough.
 """
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,10 +13,10 @@ from functools import cached_property
 from dory.pieces import Document as Document
 from dory.pieces import Pieces, by, label
 from dory.postings import Budget, Postings, Term
-from dory.ranking import PLACES, Formula, Ranking
+from dory.ranking import PLACES, Formula, Ranking, weight
 from dory.snippets import snippet
 from dory.store import Store
-from dory.terms import Stemmer, asked
+from dory.terms import STOP, Stemmer, asked
 
 TERMS = 48
 """Different words of a query that are looked for."""
@@ -23,10 +24,15 @@ TERMS = 48
 
 @dataclass(frozen=True)
 class Hit:
-    """A document that was found: its best piece. Scores compare only within one search."""
+    """A document that was found: its best piece. Scores compare only within one search.
+
+    ``share`` is the score as a share of what a piece would have in which every word of the query stands, and one more that never was; 0 when
+    the query tells nothing, being made of stop words.
+    """
 
     document: Document
     score: float
+    share: float
     _weights: Mapping[str, float]
     _stemmer: Stemmer | None
 
@@ -56,9 +62,12 @@ class Index(Pieces):
         if not total or not words:
             return []
         postings = Postings(self._store, self._budget, total, last, [label(kind) for kind in kinds])
-        terms = postings.terms(words, self._stemmer)
+        wanted = postings.terms(words, self._stemmer)
+        terms = [term for term in wanted if term.documents]
         if not terms:
             return []
+        whole = sum(term.weight for term in wanted) + weight(0, total)
+        most = math.inf if all(word.folded in STOP for word in words) else whole
         named = postings.term("", " OR ".join(f'"{by(word.folded)}"' for word in words))
         postings.read([*terms, named])
         count = max(limit, self._budget.candidates)
@@ -66,18 +75,18 @@ class Index(Pieces):
         if not all(term.places for term in (named, *terms)):
             postings.complete([named, *terms], list(dict.fromkeys(id // PLACES for _, id in best)))
             best = self._best(terms, named, count)
-        return self._hits(best, terms, limit)
+        return self._hits(best, terms, limit, most)
 
     def _best(self, terms: Sequence[Term], named: Term, count: int) -> list[tuple[float, int]]:
         """Score and id of the ``count`` best pieces, by what is known of the terms so far."""
         return self._ranking.best([(term.places, term.weight) for term in terms if term.places], named.places, count)
 
-    def _hits(self, best: Sequence[tuple[float, int]], terms: Sequence[Term], limit: int) -> list[Hit]:
+    def _hits(self, best: Sequence[tuple[float, int]], terms: Sequence[Term], limit: int, most: float) -> list[Hit]:
         """Each document once, by its best piece."""
         read, weights, found = self.pieces([id for _, id in best]), {term.key: term.weight for term in terms}, dict[tuple[str, int], Hit]()
         rated = [(self._ranking.adjusted(score, read[id][1]), id) for score, id in best if id in read]
         for score, id in sorted(rated, reverse=True):
             piece, _ = read[id]
             if len(found) < limit and (piece.kind, piece.origin) not in found:
-                found[piece.kind, piece.origin] = Hit(piece, score, weights, self._stemmer)
+                found[piece.kind, piece.origin] = Hit(piece, score, score / most, weights, self._stemmer)
         return list(found.values())

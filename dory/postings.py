@@ -61,11 +61,10 @@ class Postings:
         self._labels = " OR ".join(f'"{label}"' for label in labels)
 
     def terms(self, words: Sequence[Word], stemmer: Stemmer | None) -> list[Term]:
-        """The different terms of a query that stand anywhere, rarest first."""
+        """The different terms of a query, rarest first: before the others those that stand nowhere."""
         keys = stemmer.stems([word.folded for word in words]) if stemmer else [word.folded for word in words]
         different = {key: f'"{word.folded}"{" *" * word.open}' for key, word in zip(keys, words, strict=True)}
-        found = [self.term(key, match) for key, match in different.items()]
-        return sorted((term for term in found if term.documents), key=lambda term: (term.documents, term.match))
+        return sorted((self.term(key, match) for key, match in different.items()), key=lambda term: (term.documents, term.match))
 
     def term(self, key: str, match: str) -> Term:
         """A term by itself, whether it stands anywhere or not."""

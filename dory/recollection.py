@@ -19,13 +19,10 @@ from dory.blobs import Blobs
 from dory.chronicle import Chronicle
 from dory.context import Entry
 from dory.errors import DoryError
-from dory.index import TERMS, Hit, Index
+from dory.index import Hit, Index
 from dory.notes import KINDS, Notes, document
-from dory.postings import Budget, Postings
-from dory.ranking import weight
 from dory.snippets import MARK
 from dory.store import NAME, Store
-from dory.terms import STOP, Stemmer, asked
 
 HITS = 10
 """In one answer."""
@@ -71,7 +68,7 @@ class Recollection:
         self.index = Index(self.store)
         self.notes = Notes(self.store, self.index)
         self.chronicle = Chronicle(self.store, self.index)
-        self._outline, self._stemmer = history.Outline(blobs), Stemmer()
+        self._outline = history.Outline(blobs)
 
     def recall(self, query: str, live: Sequence[Entry]) -> str:
         """The best hits for any text, as text; ``live`` are the entries of the context."""
@@ -87,13 +84,10 @@ class Recollection:
 
     def candidates(self, text: str, live: Sequence[Entry]) -> list[tuple[Way, float]]:
         """What a cue could name, each once with its share as ``CUE_SHARE`` explains it, the best first."""
-        whole = self._whole(text)
-        if not whole:
-            return []
         best: dict[Way, float] = {}
         for hit, way in self._ways(self.index.search(text, CONSIDERED), live):
-            if way.entry is None:
-                best.setdefault(replace(way, name="") if way.hash else way, hit.score / whole)  # a stretch and its archive are one
+            if way.entry is None and hit.share:
+                best.setdefault(replace(way, name="") if way.hash else way, hit.share)  # a stretch and its archive are one
         return list(best.items())
 
     def reset(self) -> None:
@@ -132,16 +126,6 @@ class Recollection:
             return Way(name=note.name)
         entry = place(first)
         return _way(entry) if entry and entry.kind != "compacted" else Way(note.hash, gist, note.name)
-
-    def _whole(self, text: str) -> float:
-        """The weight of all words of a message together, and of one more that never was; 0 if none of them tells anything."""
-        words = asked(text, TERMS)
-        total, last = self.index.extent()
-        if not total or all(word.folded in STOP for word in words):
-            return 0.0
-        known = Postings(self.store, Budget(), total, last).terms(words, self._stemmer)
-        different = len(set(self._stemmer.stems([word.folded for word in words])))
-        return sum(term.weight for term in known) + (different - len(known) + 1) * weight(0, total)
 
 
 def cue_line(ways: Sequence[Way]) -> str:
