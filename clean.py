@@ -12,6 +12,7 @@ from pathlib import Path
 
 from dory import check, cli, refs, roster
 from dory.flags import Parser
+from dory.tables import table
 
 STATE = ("agents", "chats", "blobs")
 
@@ -54,7 +55,7 @@ def wiped(home: Path, yes: bool) -> int:
     if not present:
         print(f"{home} holds no agents, rooms or blobs: nothing to do")
         return 0
-    print(cli.table([("what", "how many", "bytes"), *map(_row, present)]))
+    print(table([("what", "how many", "bytes"), *map(_row, present)]))
     if not yes and not _agreed():
         print("nothing was removed")
         return 1

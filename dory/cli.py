@@ -1,41 +1,24 @@
-"""The command line of ``agent.py``: its flags, which are the settings, what it prints, and the model that they name."""
+"""What the command line of ``agent.py`` leads to: the settings and the model that it names, and what is printed."""
 
 import argparse
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from dory import config, detached, refs, roster, texts
+from dory import config, detached, redaction, refs, roster, texts, usage
+from dory.accounts import Accounts
 from dory.boot import boot
 from dory.clock import minute, utc
 from dory.config import Config
 from dory.errors import ConfigError
-from dory.flags import Parser
 from dory.identity import Identity
 from dory.records import Model
+from dory.tables import table
 from dory.texts import HOUSE
-
-
-def parser() -> argparse.ArgumentParser:
-    """One flag per setting, so that a setting is described in one place."""
-    made = Parser(prog="agent.py", description="Boot an agent, or resume one. Talk to it with chat.py.")
-    made.add_argument("identity", nargs="?", metavar="HASH", help="resume this identity; 4 or more digits of it will do")
-    made.add_argument("--home", type=Path, help="the folder with agents/, chats/ and blobs/ (default: the program's own, or DORY_HOME)")
-    made.add_argument("--verbose", action="store_true", help="print what happens, and what each model call cost")
-    made.add_argument("--detach", action="store_true", help="live in the background; closing the terminal does not end it")
-    made.add_argument("--stop", action="store_true", help="end the agent HASH, wherever it runs, after its step")
-    made.add_argument("--list", action="store_true", help="show every identity and end")
-    made.add_argument("--settings", action="store_true", help="show every setting with its value here and end")
-    group = made.add_argument_group("settings (also in dory.yaml and as DORY_… in the environment)")
-    for one in fields(Config):
-        kind = float if one.name == "temperature" else str if isinstance(one.default, bool) else type(one.default)
-        flag = f"--{one.name.replace('_', '-')}"
-        group.add_argument(flag, type=kind, default=None, metavar=kind.__name__.upper(), help=one.metadata["meaning"].replace("%", "%%"))
-    return made
 
 
 def home(given: Path | None, environment: Mapping[str, str]) -> Path:
@@ -51,21 +34,21 @@ def settings(options: argparse.Namespace, folder: Path) -> Config:
     return config.load(folder / "dory.yaml", os.environ, given)
 
 
-def model(current: Config, log: Callable[[str], None]) -> Model:
-    """The model that the settings name; its room is imported only now, it is heavy."""
+def model(current: Config) -> Model:
+    """The model that the settings name; its room is imported only now, most commands ask none."""
     if current.offline:
         from dory.standin import StandIn
 
         return StandIn()
     from dory.llm import Endpoint
 
-    return Endpoint(current, log)
+    return Endpoint(current)
 
 
 def tell(name: str, text: str) -> None:
     """One line for the person at this terminal, if it is still there: an agent outlives it."""
     with suppress(OSError):
-        kept = refs.redact(text, config.secrets(Config(), os.environ))
+        kept = refs.redact(text, redaction.secrets(Config(), os.environ))
         print(f"{name}: {refs.one_line(kept, 1000)}", file=sys.stderr, flush=True)
 
 
@@ -83,6 +66,8 @@ def answered(options: argparse.Namespace, folder: Path) -> bool:
         show(settings_listing(settings(options, folder)))
     elif options.stop:
         show(stop(options, folder))
+    elif options.usage:
+        show(Accounts(folder / "agents" / named(options, folder, "--usage") / usage.NAME).report())
     elif options.detach:
         show(detach(options, folder))
     else:
@@ -92,18 +77,23 @@ def answered(options: argparse.Namespace, folder: Path) -> bool:
 
 def stop(options: argparse.Namespace, folder: Path) -> str:
     """End an agent that runs somewhere else; what to tell the person."""
-    if options.identity is None:
-        raise ConfigError("--stop needs the agent's hash: 'python agent.py --list' shows who runs")
-    hash = roster.find(folder, options.identity)
+    hash = named(options, folder, "--stop")
     pid = detached.stop(folder / "agents" / hash)
     return f"{hash[:8]} (process {pid}) has ended" if pid else f"{hash[:8]} does not run"
+
+
+def named(options: argparse.Namespace, folder: Path, flag: str) -> str:
+    """The identity that ``flag`` is about. Raises ``ConfigError`` when none is named, ``IdentityError`` when none is meant."""
+    if options.identity is None:
+        raise ConfigError(f"{flag} needs the agent's hash: 'python agent.py --list' shows who lives here")
+    return roster.find(folder, options.identity)
 
 
 def resident(options: argparse.Namespace, folder: Path, current: Config) -> str:
     """The identity that is meant, booted if none is named. Raises ``IdentityError``."""
     if options.identity is not None:
         return roster.find(folder, options.identity)
-    return boot(folder, current.name, current.room, utc, config.secrets(current, os.environ))
+    return boot(folder, current.name, current.room, utc, redaction.secrets(current, os.environ))
 
 
 def detach(options: argparse.Namespace, folder: Path) -> str:
@@ -152,10 +142,3 @@ def listing(folder: Path) -> str:
     if len(rows) == 1:
         return f"nobody lives in {folder} yet: 'python agent.py' boots an agent"
     return table(rows)
-
-
-def table(rows: Sequence[Sequence[str]]) -> str:
-    """Rows as columns of equal width, each cell on one line: names of files may hold anything."""
-    rows = [[refs.one_line(cell, 200) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
-from dory import refs
+from dory import refs, usage
+from dory.accounts import Accounts
 from dory.compact import Compaction
 from dory.config import Config
 from dory.errors import BlobError
@@ -10,6 +11,7 @@ from dory.faculty import Command, Faculties, Faculty
 from dory.identity import Identity
 from dory.limits import MEMORY_LIMIT
 from dory.opening import add_opened, open_original
+from dory.purse import Purse
 
 _SHOWN = 8000
 """Characters of a blob that ``/show`` prints."""
@@ -20,14 +22,16 @@ class CoreCommands(Faculty):
 
     name = "commands"
 
-    def __init__(self, identity: Identity, config: Config, compaction: Compaction, everyone: Callable[[], Faculties]) -> None:
-        self._identity, self._config, self._compaction, self._everyone = identity, config, compaction, everyone
+    def __init__(self, identity: Identity, config: Config, compaction: Compaction, purse: Purse, everyone: Callable[[], Faculties]) -> None:
+        self._identity, self._config, self._compaction, self._purse, self._everyone = identity, config, compaction, purse, everyone
+        self._accounts = Accounts(identity.folder / usage.NAME)
 
     def commands(self) -> Sequence[Command]:
         """In the order in which ``/help`` lists them."""
         return [
             Command("help", "/help  this list", self.help),
             Command("status", "/status  who this is and how it does", self.status),
+            Command("usage", "/usage  what the model calls cost, by day and purpose, and the limits of spending", self.usage),
             Command("context", "/context  what stands in front of the model, entry by entry", self.context),
             Command("show", "/show <hash>  the original behind a reference", self.show),
             Command("uncompact", "/uncompact <hash>  put an original back into the agent's context", self.uncompact),
@@ -55,12 +59,16 @@ class CoreCommands(Faculty):
         }
         return "\n".join(f"{name}: {value}" for name, value in rows.items())
 
+    def usage(self, _: str) -> str:
+        """Calls, tokens, cache hits and cost; prices and limits."""
+        return f"{self._accounts.report()}\n{self._purse.status()}"
+
     def context(self, _: str) -> str:
         """One line per entry: id, kind, size in tokens, and the reference if it is a compacted one."""
         lines = []
         for entry in self._identity.context:
             what = refs.reference(entry.hash, entry.gist) if entry.hash else refs.one_line(refs.unescape(entry.body), 60)
-            lines.append(f"#{entry.ids} {entry.kind} {self._identity.tokens(len(entry.text))} tokens  {what}")
+            lines.append(f"#{entry.ids} {entry.kind} {self._identity.tokens(entry.size)} tokens  {what}")
         return "\n".join(lines) or "the context is empty"
 
     def show(self, argument: str) -> str:
@@ -82,7 +90,8 @@ class CoreCommands(Faculty):
         return f"{entry.gist} stands in the agent's context again, at #{entry.first}"
 
     def compact(self, _: str) -> str:
-        """Start one, whatever the size of the context."""
+        """Start one, whatever the size of the context. Raises ``SpendingLimit``."""
+        self._purse.check()
         self._compaction.start(by_hand=True)
         return (
             "a compaction has been started; /status tells when it is done"

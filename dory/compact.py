@@ -8,19 +8,21 @@ hard limit; there, if the model does not help, the oldest entries are folded wit
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from functools import partial
 
 from dory import context, refs
 from dory.chunks import Draft, choose, oldest
 from dory.config import Config
 from dory.distil import Distilled, Request, distil
-from dory.errors import DoryError, WindowExceeded
+from dory.errors import DoryError, SpendingLimit, WindowExceeded
 from dory.identity import Identity
 from dory.limits import FAILURE_LIMIT, PAUSE_TURNS
 from dory.opening import fold, pinned
 from dory.prompt import PromptBuilder
-from dory.records import Compacted, Model, Usage
+from dory.records import Compacted, Model
 from dory.texts import SEGMENT, SUMMARISE
-from dory.work import Job
+from dory.work import Job, in_parallel
 
 LEAST_ELIGIBLE = 1 / 3
 """Of the context's characters; with less that may be compacted, asking the model is not worth its price."""
@@ -36,11 +38,10 @@ class Compaction:
         model: Model,
         prompts: PromptBuilder,
         on_compacted: Callable[[Compacted], None],
-        on_usage: Callable[[Usage], None],
         log: Callable[[str], None],
     ) -> None:
         self._identity, self._config, self._model, self._prompts = identity, config, model, prompts
-        self._on_compacted, self._on_usage, self._log = on_compacted, on_usage, log
+        self._on_compacted, self._log = on_compacted, log
         self._job: Job[None] | None = None
         self._found = Distilled()
         self._by_hand = self._taken_back = False
@@ -64,14 +65,16 @@ class Compaction:
             return True
         return self.tokens >= self._config.hard_limit
 
-    def step(self) -> None:
-        """Between turns: apply what has ended, start what is due."""
+    def step(self, affordable: bool = True) -> None:
+        """Between turns: apply what has ended, start what is due if its calls may be made."""
         state = self._identity.state
         if self._job:
             if self._job.done:
                 self._finish(self._job)
-        elif self.tokens > self._config.context_limit and state.turn > state.paused_until:
+        elif affordable and self.tokens > self._config.context_limit and state.turn > state.paused_until:
             self.start()
+        elif self._prompts.overgrown:
+            self._identity.new_epoch()
 
     def start(self, by_hand: bool = False) -> None:
         """Fold what is no longer pinned; if that does not do, let the model work on the prompt last sent. ``DoryError``: one is under way.
@@ -86,11 +89,9 @@ class Compaction:
                 return
         prompt, entries = self._prompts.live()
         runs = context.eligible(entries, pinned(self._identity))
-        self._eligible = sum(len(entry.text) for run in runs for entry in run)
+        self._eligible = sum(entry.size for run in runs for entry in run)
         if self._eligible < self._identity.context.characters * LEAST_ELIGIBLE:
-            state = self._identity.state
-            state.paused_until, state.last_compaction = state.turn, f"turn {state.turn}: put off, nearly all of the older part is pinned"
-            self._identity.commit()
+            self._put_off("put off, nearly all of the older part is pinned")
             return
         self._opened_before = set(self._identity.state.opened)
         segment, summarise = (refs.escape(self._identity.text(name).strip()) for name in (SEGMENT, SUMMARISE))
@@ -99,7 +100,7 @@ class Compaction:
         self._by_hand, self._taken_back = by_hand, False
         self._job = Job(lambda: distil(self._model, request, found), "compaction")
 
-    def make_room(self, meanwhile: Callable[[], None]) -> None:
+    def make_room(self, meanwhile: Callable[[], object]) -> None:
         """At the hard limit: wait for a compaction, calling ``meanwhile`` again and again; fold mechanically if that did not help in time."""
         if not self.at_hard_limit:
             return
@@ -108,17 +109,14 @@ class Compaction:
         deadline = time.monotonic() + self._config.timeout
         while self._job and not self._job.wait(0.05) and time.monotonic() < deadline:
             meanwhile()
-        self.step()
+        self.step(affordable=False)
         folded: list[int] = []
         while self.at_hard_limit and self.fold_oldest():
             folded = self._identity.state.last_swap = [*folded, *self._identity.state.last_swap]
 
     def fold_oldest(self, least: int = 1) -> bool:
-        """Without a model: replace the oldest entries by one reference until about half of the context is left; False if no fold can save
-        ``least`` characters.
-        """
-        draft = oldest(self._identity.context.entries, pinned(self._identity), least)
-        if draft:
+        """Without a model: one reference for the oldest entries, about half of the context; False if that cannot save ``least`` characters."""
+        if draft := oldest(self._identity.context.entries, pinned(self._identity), least):
             self._swap([draft], "without the model")
         return draft is not None
 
@@ -137,20 +135,17 @@ class Compaction:
 
     def _finish(self, job: Job[None]) -> None:
         self._job, found = None, self._found
-        for usage in found.usages:
-            self._on_usage(usage)
         chosen = choose([draft for draft in found.drafts if self._stands(draft)], self._eligible)
         error = job.error or found.failure
         if self._taken_back:
             return  # a person took the last compaction back meanwhile, and does not want the next one at once
         if chosen:
             self._swap(chosen, "")
+        elif isinstance(error, SpendingLimit):
+            self._put_off(f"not now, {error}")
         elif not (isinstance(error, WindowExceeded) and self.fold_oldest()):
-            known = isinstance(error, (DoryError, ValueError))
-            why = (
-                str(error) if known else f"{type(error).__name__}: {error}" if error else "no chunk had a summary that is much shorter than it"
-            )
-            self._failed(why)
+            told = str(error) if isinstance(error, (DoryError, ValueError)) else f"{type(error).__name__}: {error}"
+            self._failed(told if error else "no chunk had a summary that is much shorter than it")
 
     def _stands(self, draft: Draft) -> bool:
         """Whether the stretch is still as the model saw it, and nothing in it was opened since."""
@@ -175,22 +170,30 @@ class Compaction:
             self._on_compacted(record)
 
     def _replaced(self, drafts: Sequence[Draft]) -> Iterator[Compacted]:
-        for draft in drafts:
+        stash = partial(self._stash, at=self._identity.now())  # all at once: the next turn waits, and each takes two fsyncs
+        hashes = in_parallel([partial(stash, draft) for draft in drafts], "stash")
+        for draft, hash in zip(drafts, hashes, strict=True):
             first, last, gist = draft.entries[0].first, draft.entries[-1].last, draft.gist
-            parent = next((entry.hash for entry in draft.entries if entry.hash), None)
-            hash = self._identity.blobs.stash(draft.original, kind="context", gist=gist, at=self._identity.now(), parent=parent)
             for entry in draft.entries:
                 self._identity.state.opened.pop(str(entry.first), None)
             self._identity.context.replace(draft.entries, [context.compacted(first, last, hash, gist, draft.summary)])
             self._identity.log("compacted", gist, hash)
             yield Compacted(first, last, hash, gist, draft.summary, draft.relevance)
 
+    def _stash(self, draft: Draft, at: datetime) -> str:
+        parent = next((entry.hash for entry in draft.entries if entry.hash), None)
+        return self._identity.blobs.stash(draft.original, kind="context", gist=draft.gist, at=at, parent=parent)
+
+    def _put_off(self, why: str) -> None:
+        state = self._identity.state
+        state.paused_until, state.last_compaction = state.turn, f"turn {state.turn}: {why}"
+        self._identity.commit()
+
     def _failed(self, why: str) -> None:
         state = self._identity.state
         self._log(f"compaction failed: {why}")
         state.failures += not self._by_hand
-        state.last_compaction = f"turn {state.turn}: failed, {refs.one_line(why)}"
-        state.paused_until = state.turn
+        state.last_compaction, state.paused_until = f"turn {state.turn}: failed, {refs.one_line(why)}", state.turn
         if state.failures >= FAILURE_LIMIT:
             state.failures, state.paused_until = 0, state.turn + PAUSE_TURNS
             self._identity.notice(f"Compaction failed twice ({refs.one_line(why)}); it pauses for {PAUSE_TURNS} turns.")

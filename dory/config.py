@@ -9,11 +9,13 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
+from dory import notation, prices
 from dory.errors import ConfigError
+from dory.prices import Price, Prices
 
 
 def _setting(default: Any, meaning: str) -> Any:
@@ -37,6 +39,10 @@ class Config:
     retries: int = _setting(4, "how often a call that failed for a passing reason is repeated within the timeout, with growing pauses")
     heartbeat: float = _setting(0.0, "seconds of sleep after which the agent takes a turn by itself; 0: never")
     workers: int = _setting(8, "model calls that a compaction may have under way at once")
+    prices: Prices = _setting(Prices(), "dollars per million tokens by model, see README; wins over what is known")  # noqa: RUF009 it is frozen
+    spend_per_hour: float = _setting(0.0, "dollars that model calls may cost within an hour before the agent pauses; 0: no limit")
+    spend_per_day: float = _setting(0.0, "dollars that model calls may cost within 24 hours before the agent pauses; 0: no limit")
+    layout: str = _setting("tail", "tail: each prompt ends with MEMORY and LIFE; ledger: it only grows between compactions, and costs less")
     faculties: str = _setting("notes, recall", "the parts of the mind in use beside the core tools, in the order of their tools; empty: none")
     cues: bool = _setting(True, "on or off: beside a person's message one line that names what of the past it clearly belongs to")
 
@@ -44,6 +50,10 @@ class Config:
     def offline(self) -> bool:
         """Whether the stand-in in this process does the thinking."""
         return self.model == STAND_IN and not self.base_url
+
+    def price(self, at: datetime) -> Price | None:
+        """What the model costs at that time, as a person or its provider says; None when that is not known."""
+        return prices.FREE if self.offline else self.prices.of(self.model) or prices.published(self.base_url, self.model, at)
 
     @property
     def shown_url(self) -> str:
@@ -63,19 +73,13 @@ PROVIDERS = {
 }
 """Where a key in the environment leads when no endpoint and no model is named: (base URL, model). The first key found wins."""
 
-_SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE")
-_SECRET_IN_URL = re.compile(
-    r"://(?:[^/?#\s:@]*:)?([^/?#\s]+)@|[?&][\w-]*(?:key|token|secret|password|sig|signature|code)=([^&#\s]+)", re.IGNORECASE
-)
-_PLACEHOLDERS = ("not-needed", "lm-studio", "no-key-required", "sk-no-key-required")
-"""What the manuals of local servers say to give as a key."""
-
-_LEAST = {"context_limit": 1000, "window": 0, "max_tokens": 0, "timeout": 0.001, "retries": 0, "heartbeat": 0, "workers": 1}
+_LEAST = {"context_limit": 1000, "timeout": 0.001, "workers": 1}  # of all other numbers: 0
 _MOST = 10**9
-"""Of each of these: what a clock of the system, or a program in C behind an endpoint, surely takes."""
+"""Of each: what a clock of the system, or a program in C behind an endpoint, surely takes."""
 
 _SWITCH = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
 
+LAYOUTS = ("tail", "ledger")  # of a prompt, see prompt.py
 STAND_IN = "stand-in"
 """The model name that asks for the offline stand-in even when a key is there."""
 
@@ -94,22 +98,6 @@ def load(file: Path, environment: Mapping[str, str], flags: Mapping[str, Any]) -
     return _checked(_with_endpoint(replace(Config(), **given), environment))
 
 
-def secrets(config: Config, environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Every value that must not appear in anything the harness writes, longest first: keys and tokens of the settings and the environment,
-    and what stands for one in a URL there. Of one over several lines each line counts, for it may be met alone.
-    """
-    named = [config.api_key, *(value for name, value in environment.items() if name.upper().endswith(_SECRET_NAMES))]
-    in_urls = [part for url in (config.base_url, *environment.values()) for found in _SECRET_IN_URL.findall(url) for part in found]
-    found = {line.strip() for value in (*named, *in_urls, *map(unquote, in_urls)) for line in value.splitlines()}
-    return tuple(sorted(filter(_telling, found), key=lambda value: (-len(value), value)))
-
-
-def _telling(value: str) -> bool:
-    """Whether it can be told from ordinary text: "none", "lm-studio" or "production" are found in any conversation."""
-    word = len(value) < 16 and value.isalpha() and (value.islower() or value.isupper() or value.istitle())
-    return len(value) >= 8 and not word and value not in _PLACEHOLDERS
-
-
 def _from_file(file: Path) -> dict[str, Any]:
     try:
         text = file.read_text(encoding="utf-8")
@@ -117,20 +105,13 @@ def _from_file(file: Path) -> dict[str, Any]:
         return {}
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{file.name} cannot be read ({error}): mend it or remove it") from error
-    import yaml  # loaded only when there is a file to read
-
     try:
-        content = yaml.load(text, yaml.BaseLoader)  # all values as they are written: a name may be 'no', a model 4.10, a key 0123
-    except yaml.MarkedYAMLError as error:  # its own words quote the line, which may hold a key
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise ConfigError(f"{file.name} is not YAML (line {line}): mend it or remove it") from error
-    except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:  # a character that there is not, a thousand brackets
-        raise ConfigError(f"{file.name} is not YAML ({' '.join(str(error).split())}): mend it or remove it") from error
-    if content is None:
-        return {}
-    if not isinstance(content, dict):
-        raise ConfigError(f"{file.name} must hold lines such as 'context_limit: 40000'")
-    return content
+        content = notation.read(text)
+    except ValueError as error:
+        raise ConfigError(f"{file.name} is not YAML ({error}): mend it or remove it") from error
+    if isinstance(content, dict | None):
+        return content or {}
+    raise ConfigError(f"{file.name} must hold lines such as 'context_limit: 40000'")
 
 
 def _known(given: str, complaint: str, spelling: Any) -> str:
@@ -143,6 +124,8 @@ def _known(given: str, complaint: str, spelling: Any) -> str:
 
 def _typed(name: str, value: object, where: str) -> Any:
     """A setting from its text; an empty one is the default. Only numbers one can count with, and text that can be sent and shown."""
+    if name == "prices":
+        return _prices(value, where)
     read, words = _kind(name)
     try:
         if not isinstance(value, str):
@@ -157,6 +140,17 @@ def _typed(name: str, value: object, where: str) -> Any:
     except (ValueError, KeyError):
         shown = f", not {value[:70]!r}" if isinstance(value, str) and name not in ("api_key", "base_url") else ""
         raise ConfigError(f"{where}: {name} must be {words}{shown}") from None
+
+
+def _prices(value: object, where: str) -> Prices:
+    try:
+        given = notation.read(value) if isinstance(value, str) else value
+    except ValueError as error:
+        raise ConfigError(f"{where}: prices is not YAML ({error})") from None
+    try:
+        return prices.read({} if given is None else given)
+    except ValueError as error:
+        raise ConfigError(f"{where}: {error}") from None
 
 
 def _kind(name: str) -> tuple[Callable[[str], Any], str]:
@@ -186,7 +180,10 @@ def _with_endpoint(config: Config, environment: Mapping[str, str]) -> Config:
 
 
 def _checked(config: Config) -> Config:
-    for name, least in _LEAST.items():
+    if config.layout not in LAYOUTS:
+        raise ConfigError(f"layout must be {' or '.join(LAYOUTS)}, not {config.layout[:70]!r}")
+    for name in (one.name for one in fields(Config) if type(one.default) in (int, float)):
+        least = _LEAST.get(name, 0)
         if not least <= getattr(config, name) <= _MOST:
             bound = f"at least {least}" if getattr(config, name) < least else f"at most {_MOST}"
             raise ConfigError(f"{name} must be {bound}, not {getattr(config, name)}")
@@ -197,4 +194,7 @@ def _checked(config: Config) -> Config:
         raise ConfigError(f"base_url must begin with http:// or https://, not {config.shown_url!r}")
     if config.base_url and not config.model:
         raise ConfigError(f"base_url {config.shown_url!r} needs a model: give --model, or model in dory.yaml")
+    if (config.spend_per_hour or config.spend_per_day) and not config.price(datetime.now(UTC)):
+        example = f"prices: {{{config.model}: {{prompt: …, cached: …, completion: …}}}}"
+        raise ConfigError(f"a limit of spending needs the price of {config.model!r}, which is not known: give it in dory.yaml as {example}")
     return config

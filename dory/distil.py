@@ -13,7 +13,7 @@ from dory import chunks
 from dory.chunks import Draft
 from dory.context import Entry
 from dory.errors import ModelError
-from dory.records import Model, Prompt, Purpose, Reply, Usage
+from dory.records import Model, Prompt, Purpose, Reply
 from dory.work import in_parallel
 
 T = TypeVar("T")
@@ -24,7 +24,6 @@ class Distilled:
     """What came of it so far; threads add to it. ``failure`` is a model error because of which chunks stay as they are."""
 
     drafts: list[Draft] = field(default_factory=list)
-    usages: list[Usage] = field(default_factory=list)
     failure: ModelError | None = None
 
 
@@ -47,7 +46,7 @@ def distil(model: Model, request: Request, result: Distilled) -> None:
     def summarised(entries: tuple[Entry, ...]) -> Draft | None:
         instruction = f"[#summarise {chunks.listed([entries])}]\n{request.summarise}"
         try:
-            return _ask(model, request.prompt, "summarise", instruction, lambda answer: chunks.read_summary(answer, entries), result)
+            return _ask(model, request.prompt, "summarise", instruction, lambda answer: chunks.read_summary(answer, entries))
         except ValueError:  # that chunk stays as it is; the others may still come
             return None
         except ModelError as error:
@@ -55,7 +54,7 @@ def distil(model: Model, request: Request, result: Distilled) -> None:
             return None
 
     instruction = f"[#segment {chunks.listed(request.runs)}]\n{request.segment}"
-    found = _ask(model, request.prompt, "segment", instruction, lambda answer: chunks.read_ranges(answer, request.runs), result)
+    found = _ask(model, request.prompt, "segment", instruction, lambda answer: chunks.read_ranges(answer, request.runs))
     drafts = [summarised(found[0])]
     rest = found[1:]
     for start in range(0, len(rest), request.workers):
@@ -66,16 +65,14 @@ def distil(model: Model, request: Request, result: Distilled) -> None:
     result.drafts = [draft for draft in drafts if draft]
 
 
-def _ask(model: Model, prompt: Prompt, purpose: Purpose, instruction: str, read: Callable[[str], T], result: Distilled) -> T:
+def _ask(model: Model, prompt: Prompt, purpose: Purpose, instruction: str, read: Callable[[str], T]) -> T:
     """One request, and one more that names the error if the answer cannot be read."""
     reply = model.complete(prompt.fork(instruction), purpose)
-    result.usages.append(reply.usage)
     try:
         return _read(reply, read)
     except ValueError as error:
         again = f"{instruction}\n\n[#retry]\nYour last answer could not be used: {error}. Answer again in the form asked for."
         reply = model.complete(prompt.fork(again), purpose)
-        result.usages.append(reply.usage)
         return _read(reply, read)
 
 

@@ -10,8 +10,11 @@ DoryError
 └── ModelError           a model call failed
     ├── ModelRefused     not worth repeating: key refused, unknown model, bad request
     ├── ModelAway        worth repeating later: unreachable, overloaded, cut off
-    └── WindowExceeded   the prompt is longer than the model's window
+    ├── WindowExceeded   the prompt is longer than the model's window
+    └── SpendingLimit    no call is made: what may be spent in an hour or a day is spent
 """
+
+from typing import Any
 
 
 class DoryError(Exception):
@@ -43,7 +46,9 @@ class ToolError(DoryError):
 
 
 class ModelError(DoryError):
-    """A model call failed."""
+    """A model call failed. ``usage`` is what of it will be charged all the same, a ``records.Usage``, if anything came before it failed."""
+
+    usage: Any = None
 
 
 class ModelRefused(ModelError):
@@ -56,3 +61,7 @@ class ModelAway(ModelError):
 
 class WindowExceeded(ModelError):
     """The prompt does not fit into the model's own window."""
+
+
+class SpendingLimit(ModelError):
+    """What may be spent in an hour or a day is spent; the call was not made."""

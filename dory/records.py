@@ -35,7 +35,9 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """One model call as the provider counted it; ``cached`` is None when the provider does not say."""
+    """One model call as the provider counted it, in tokens; ``cached`` is None when the provider does not say. ``dollars`` are what it cost by
+    the prices of its time; None when they are not known.
+    """
 
     purpose: Purpose
     model: str
@@ -43,6 +45,7 @@ class Usage:
     cached: int | None
     completion: int
     seconds: float
+    dollars: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

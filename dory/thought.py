@@ -8,15 +8,16 @@ import re
 import time
 from collections.abc import Callable
 
+from dory import usage
 from dory.compact import Compaction
-from dory.errors import ModelError, WindowExceeded
+from dory.errors import ModelError, SpendingLimit, WindowExceeded
 from dory.identity import Identity
 from dory.inbox import Inbox
-from dory.records import Model, Prompt, Reply, Usage
+from dory.prefix import Watch
+from dory.records import Model, Prompt, Reply
+from dory.stop import POLL
 from dory.work import Job
 
-POLL = 0.05
-"""Seconds between two looks at the rooms; a look costs some microseconds."""
 QUIET_PAUSES, NEWS_PAUSES = (30.0, 600.0), (1.0, 30.0)
 """Seconds after which a failed turn is tried again, the first and the longest: without news, and when there are some."""
 LEAST_HELP = 0.1
@@ -54,11 +55,12 @@ class Patience:
 class Thought:
     """The model calls of one identity's turns."""
 
-    def __init__(self, identity: Identity, model: Model, inbox: Inbox, on_usage: Callable[[Usage], None], log: Callable[[str], None]) -> None:
-        self._identity, self._model, self._inbox, self._on_usage, self._log = identity, model, inbox, on_usage, log
-        self._patience = Patience()
+    def __init__(self, identity: Identity, model: Model, inbox: Inbox, log: Callable[[str], None]) -> None:
+        self._identity, self._model, self._inbox, self._log = identity, model, inbox, log
+        self._patience, self._watch = Patience(), Watch(self._missed)
         self._told: set[str] = set()
         self._oddity = ""
+        identity.state.stuck = False  # this process has not tried yet
 
     def ready(self, news: bool) -> bool:
         """Whether a call may be tried: always, unless the last one failed and it is too early for another."""
@@ -66,6 +68,7 @@ class Thought:
 
     def ask(self, prompt: Prompt, compaction: Compaction) -> Reply | None:
         """The reply; None when there was none, and the turn is still to be taken."""
+        epoch = self._identity.state.epoch  # now: a command that is answered meanwhile may begin another
         job = Job(lambda: self._model.complete(prompt, "turn"), "turn")
         while not job.wait(POLL):
             self._inbox.serve()
@@ -75,17 +78,24 @@ class Thought:
             if not compaction.fold_oldest(round(len(prompt.text) * LEAST_HELP)):
                 self._put_off(error)
             return None
+        except SpendingLimit:  # the loop asks for it before the next one, and tells the people
+            return None
         except ModelError as error:
             self._put_off(error)
             return None
         self._patience.succeeded()
         self._identity.state.stuck = False
-        self._on_usage(reply.usage)
+        self._watch.look(prompt, epoch, reply.usage)
         self._weigh(reply)
         if reply.usage.prompt > 100:  # below that, what the provider adds of its own distorts the ratio
             state, now = self._identity.state, len(prompt.text) / reply.usage.prompt
             state.characters_per_token = (state.characters_per_token + min(max(now, 1.0), 8.0)) / 2  # one odd figure must not rule
         return reply
+
+    def _missed(self, text: str) -> None:
+        me = self._identity
+        self._log(text)
+        usage.missed(me.folder / usage.NAME, me.now(), me.redact(text))
 
     def _put_off(self, error: ModelError) -> None:
         self._patience.failed(time.monotonic())

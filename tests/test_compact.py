@@ -108,7 +108,13 @@ def test_every_original_is_a_blob_that_parses_back_to_the_entries_it_replaced(tm
 
 @pytest.mark.parametrize(
     "answer",
-    ["", "GIST: a\nSUMMARY:\nb", "GIST: a\nRELEVANCE: 11\nSUMMARY:\nb", "GIST: \nRELEVANCE: 5\nSUMMARY:\nb", "RELEVANCE: 5\nSUMMARY: b"],
+    [
+        "certainly!",
+        "GIST: a\nSUMMARY:\nb",
+        "GIST: a\nRELEVANCE: 11\nSUMMARY:\nb",
+        "GIST: \nRELEVANCE: 5\nSUMMARY:\nb",
+        "RELEVANCE: 5\nSUMMARY: b",
+    ],
 )
 def test_a_chunk_without_a_usable_summary_stays_as_it_is_and_the_others_go(tmp_path: Path, answer: str) -> None:
     house = House(tmp_path, Scripted(summarise=lambda prompt: answer if asked_ids(prompt) == "4-6" else summary("short", 1)))

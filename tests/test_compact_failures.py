@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dory import check, context
-from dory.errors import ModelAway, WindowExceeded
+from dory.errors import ModelAway, SpendingLimit, WindowExceeded
 from dory.limits import PAUSE_TURNS
 from dory.records import Prompt
 from tests.compacting import House, Scripted, asked_ids, in_parts, kinds, originals, summary
@@ -44,6 +44,20 @@ def test_a_compaction_whose_chunks_cannot_be_read_changes_nothing(tmp_path: Path
     assert list(house.me.context) == before
     assert complaint in house.me.state.last_compaction
     assert house.me.state.failures == 1
+
+
+def test_a_limit_of_spending_that_is_reached_meanwhile_is_no_failure(tmp_path: Path) -> None:
+    def refused(prompt: Prompt) -> str:
+        raise SpendingLimit("the limit is reached")
+
+    house = House(tmp_path, Scripted(segment=refused))
+    house.hear(29)
+    for turn in (1, 2):
+        house.me.state.turn = turn
+        house.compaction.step()
+        house.finish()
+    assert house.me.state.failures == 0 and house.me.state.last_compaction == "turn 2: not now, the limit is reached"
+    assert house.me.state.paused_until == 2 and len(house.model.asked) == 2
 
 
 def test_two_failures_in_a_row_pause_compaction_for_ten_turns(tmp_path: Path) -> None:

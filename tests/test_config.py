@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dory import config
+from dory import config, redaction
 from dory.config import PROVIDERS, STAND_IN, Config
 from dory.errors import ConfigError
 
@@ -51,6 +51,7 @@ WRONG = [
     ("context_limit: 2026-03-02", "context_limit must be a whole number"),
     ("context_limit: [1]", "context_limit must be a whole number"),
     ("context_limit: 999", "context_limit must be at least 1000, not 999"),
+    ("layout: sideways", "layout must be tail or ledger, not 'sideways'"),
     ("timeout: soon", "timeout must be a number, not 'soon'"),
     ("timeout: nan", "timeout must be a number, not 'nan'"),
     ("timeout: 1" + "0" * 400, "timeout must be a number"),
@@ -134,9 +135,9 @@ def test_secrets_are_the_keys_of_settings_and_environment_longest_first_without_
         "PATH": "/usr/bin:/bin",
         "KEYS": "x" * 20,
     }
-    assert config.secrets(Config(api_key="sk-abcdefgh-and-more"), environment) == ("sk-abcdefgh-and-more", "sk-abcdefgh", "12345678")
-    assert config.secrets(Config(api_key="none"), {}) == ()
-    assert config.secrets(Config(), {}) == ()
+    assert redaction.secrets(Config(api_key="sk-abcdefgh-and-more"), environment) == ("sk-abcdefgh-and-more", "sk-abcdefgh", "12345678")
+    assert redaction.secrets(Config(api_key="none"), {}) == ()
+    assert redaction.secrets(Config(), {}) == ()
 
 
 def test_a_context_that_does_not_fit_the_window_is_refused(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from dory import context
 from dory.context import Entry
 from dory.distil import Distilled, Request, distil
 from dory.errors import WindowExceeded
-from dory.records import Message, Prompt
+from dory.records import Message, Prompt, Purpose, Reply, Usage
 from dory.work import in_parallel
 from tests.llama import WINDOW, llama_server
 from tests.wire import Caller
@@ -55,11 +55,22 @@ def test_the_requests_of_a_compaction_are_served_from_the_cache(caller: Caller) 
     entries = [Entry(at, at, "heard", "dev", f"Ada counts fish number {at} in the bay of Lisbon.") for at in range(1, 9)]
     live = Prompt((SYSTEM, Message("user", context.render(entries))))
     turn = caller.endpoint.complete(live, "turn").usage
-    found = Distilled()
+    usages: list[Usage] = []
+
+    class Noting:
+        """Keeps what the calls used."""
+
+        name = caller.endpoint.name
+
+        def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
+            reply = caller.endpoint.complete(prompt, purpose)
+            usages.append(reply.usage)
+            return reply
+
     with contextlib.suppress(ValueError):  # so small a model names no chunks; its calls are what counts here
-        distil(caller.endpoint, Request(live, [entries[:5]], "Name the chunks.", "Sum it up.", 1), found)
-    assert {usage.purpose for usage in found.usages} >= {"segment"} and len(found.usages) >= 2
-    assert all((usage.cached or 0) >= turn.prompt - 12 for usage in found.usages)
+        distil(Noting(), Request(live, [entries[:5]], "Name the chunks.", "Sum it up.", 1), Distilled())
+    assert {usage.purpose for usage in usages} >= {"segment"} and len(usages) >= 2
+    assert all((usage.cached or 0) >= turn.prompt - 12 for usage in usages)
 
 
 def test_threads_wait_for_the_only_slot(caller: Caller) -> None:

@@ -162,8 +162,9 @@ def test_the_largest_answer_arrives_whole_and_a_larger_one_is_refused(server: Se
     caller = Caller(server.base_url)
     assert len(caller.ask().text) == ANSWER_LIMIT
     for _ in range(2):
-        with pytest.raises(ModelRefused, match=r"more than 1,000,000 characters and was not read on: set --max-tokens$"):
+        with pytest.raises(ModelRefused, match=r"more than 1,000,000 characters and was not read on: set --max-tokens$") as refused:
             caller.ask()
+        assert refused.value.usage.completion >= ANSWER_LIMIT // 4, "it will be charged"
     assert not caller.logged
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from dory import check, config, refs
+from dory import check, config, redaction, refs
 from dory.blobs import Blobs
 from dory.config import Config
 from dory.errors import ConfigError, ModelRefused
@@ -131,7 +131,7 @@ def test_an_old_blob_that_holds_a_key_comes_back_without_it(house: Household) ->
     house.respond(f"UNCOMPACT {hash}\nREAD_FILE blobs/{hash[:2]}/{hash}.md")
     assert sum(SHOWN in entry.body for entry in house.me.context) == 2
     unaware.path(hash).unlink()
-    house.me.context.entries = [entry for entry in house.me.context if entry.kind != "uncompacted"]
+    house.me.context.replace([entry for entry in house.me.context if entry.kind == "uncompacted"], [])
     assert KEY not in PromptBuilder(house.me, house.config, Faculties([house.tools], print)).build().text
     assert KEY not in house.me.life.tail(50)
 
@@ -168,7 +168,7 @@ def test_no_answer_of_an_endpoint_holds_a_key_of_whatever_kind(tmp_path: Path, m
     quoted = " ".join([KEY, *others.values()])
     with Server(StandIn()) as server:
         settings = Config(base_url=server.base_url, model="any", api_key=f" {KEY}\n", context_limit=1000, retries=1)
-        house = House(tmp_path, Endpoint(settings, print))  # type: ignore[arg-type]
+        house = House(tmp_path, Endpoint(settings))  # type: ignore[arg-type]
         house.hear(29)
         before = len(house.me.context.entries)
         answer = f"GIST: {quoted}\nRELEVANCE: 1\nSUMMARY: {quoted}"
@@ -184,7 +184,7 @@ def test_no_answer_of_an_endpoint_holds_a_key_of_whatever_kind(tmp_path: Path, m
     with Server(StandIn()) as server:
         server.faults.append(Fault(status=401, body=quoted))
         with pytest.raises(ModelRefused) as raised:
-            Endpoint(replace(settings, base_url=server.base_url), print).complete(Prompt((Message("user", "hello"),)), "turn")
+            Endpoint(replace(settings, base_url=server.base_url)).complete(Prompt((Message("user", "hello"),)), "turn")
     for secret in (KEY, *others.values()):
         assert not [text for text in [*everything, str(raised.value)] if secret in text]
 
@@ -252,7 +252,7 @@ def test_what_stands_for_a_key_in_a_url_or_on_one_of_several_lines_is_a_secret_t
         "PAGER": "less",
     }
     settings = Config(base_url="https://host.example/v1?api-version=2024-02-15&api-key=abc%2Fdef%2F123", api_key=" sk-12345678\n")
-    found = config.secrets(settings, environment)
+    found = redaction.secrets(settings, environment)
     assert {"d4tabase-pw", "ghp_0123456789", "MIIEvQIBADANBg", "abc%2Fdef%2F123", "abc/def/123", "sk-12345678"} <= set(found)
     assert not {"require", "2024-02-15", "less"} & set(found)
     assert settings.shown_url == "https://host.example/v1"
@@ -261,7 +261,7 @@ def test_what_stands_for_a_key_in_a_url_or_on_one_of_several_lines_is_a_secret_t
 
 @pytest.mark.parametrize("value", ["", "none", "test", "EMPTY", "1234567", "lm-studio", "production", "Development", "sk-no-key-required"])
 def test_a_placeholder_hides_no_word_of_a_conversation(value: str) -> None:
-    assert config.secrets(Config(api_key=value), {"SOME_TOKEN": value}) == ()
+    assert redaction.secrets(Config(api_key=value), {"SOME_TOKEN": value}) == ()
 
 
 def test_a_key_that_was_cut_off_is_hidden_from_its_half_on() -> None:

@@ -1,5 +1,6 @@
 """Patience with a model that fails: when it is tried again, what people are told, and what a prompt that is too long may cost."""
 
+import time
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 
 from dory.errors import ModelAway, ModelError, ModelRefused, WindowExceeded
 from dory.records import Prompt, Reply, Usage
-from dory.thought import Patience
+from dory.thought import Patience, Thought
 from tests.compacting import House, Scripted, kinds
 
 
@@ -77,6 +78,34 @@ def test_people_are_told_of_a_trouble_once_whatever_numbers_stand_in_it(tmp_path
     assert tries == [f"the turn is tried again at the next news, or in {pause} s" for pause in (30, 60, 120)]
 
 
+def test_a_new_process_is_not_stuck_before_it_has_tried(tmp_path: Path) -> None:
+    house = House(tmp_path, Scripted(turn=failing(ModelAway("busy") for _ in count())))
+    ask(house)
+    assert house.me.state.stuck
+    house.wake()
+    assert not house.me.state.stuck
+
+
+def test_a_compaction_that_is_taken_back_during_a_call_is_no_fault_of_the_harness(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    house = House(tmp_path, Scripted())
+    house.hear(29)
+    house.compact()
+    ask(house)
+
+    def turn(prompt: Prompt) -> str:
+        house.say("/undo-compaction")
+        until = time.monotonic() + 10
+        while house.me.state.last_swap and time.monotonic() < until:
+            time.sleep(0.01)
+        return "WAIT"
+
+    house.model.rules["turn"] = turn
+    ask(house)
+    assert not house.me.state.last_swap
+    ask(house)
+    assert "fault of the harness" not in capsys.readouterr().err
+
+
 def test_another_trouble_is_told_and_after_a_success_each_is_told_again(tmp_path: Path) -> None:
     rules = iter([failing(iter([error])) for error in (ModelAway("busy"), ModelRefused("no key"), ModelAway("busy"))])
     house = House(tmp_path, Scripted(turn=lambda prompt: next(rules, lambda prompt: "WAIT")(prompt)))
@@ -95,6 +124,7 @@ def test_two_answers_in_a_row_that_come_to_nothing_are_told(tmp_path: Path) -> N
     replies = iter([empty, good, empty, empty, empty, cut, cut, good, Reply("", "hm", usage), empty, empty])
     house = House(tmp_path, Scripted())
     house.model.complete = lambda prompt, purpose: next(replies)  # type: ignore[method-assign]
+    house.agent.thought = Thought(house.me, house.model, house.agent.inbox, print)  # nobody asks again
     told: list[int] = []
     for _ in range(11):
         ask(house)

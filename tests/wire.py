@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from dory.config import Config
 from dory.llm import Endpoint
+from dory.llm.repeating import Repeating
 from dory.records import Message, Prompt, Purpose, Reply, Usage
 
 KEY = "sk-0123456789abcdef"
@@ -28,14 +29,14 @@ class Fish:
 
 
 class Caller:
-    """An ``Endpoint`` with what it logged and how long it would have waited, in seconds."""
+    """An ``Endpoint`` that is asked again, with what it logged and how long it would have waited, in seconds."""
 
     def __init__(self, base_url: str, key: str = KEY, retries: int = 4, timeout: float = 5.0, **settings: Any) -> None:
         self.logged: list[str] = []
         self.waits: list[float] = []
         settings = {"model": "fish", **settings}
         config = Config(base_url=base_url, api_key=key, retries=retries, timeout=timeout, **settings)
-        self.endpoint = Endpoint(config, self.logged.append, self.waits.append)
+        self.endpoint = Repeating(Endpoint(config), config, self.logged.append, self.waits.append)
 
     def ask(self, *contents: str) -> Reply:
         return self.endpoint.complete(prompt(*contents or ("hello",)), "turn")

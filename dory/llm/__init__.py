@@ -1,32 +1,30 @@
 """The only room that talks to a model: any endpoint that speaks the OpenAI chat format, through the ``openai`` client.
 
-One try is one streamed request, and ends with a whole answer or with an error of this house; ``complete`` repeats a try that failed for a
-reason that may pass, within ``timeout`` seconds, and not while the endpoint is known to be away. No half answer is ever returned (one without
-a finish reason was cut off), none without an end is read, and neither an answer nor a message holds the key or any other secret.
+A call is one streamed request, and ends with a whole answer or with an error of this house; ``repeating.py`` makes it again where that may
+help. No half answer is ever returned (one without a finish reason was cut off), none without an end is read, and neither an answer nor a
+message holds the key or any other secret.
 
 Bodies are read as plain JSON (``body.py``) and not by the client: endpoints add fields of their own, break the shape of others, or answer
 without a stream, which its types and its reader of streams would turn into stray errors.
 """
 
 import os
-import random
 import threading
 import time
 import weakref
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dory import refs, wire
-from dory.config import Config, secrets
-from dory.llm.failures import Failures, Passing
+from dory.config import Config
+from dory.errors import ModelError
+from dory.llm.failures import Failures
 from dory.records import Prompt, Purpose, Reply, Usage
+from dory.redaction import secrets
 
 if TYPE_CHECKING:
     import httpx2
     import openai
 
-FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
-"""Seconds before the first repetition, doubled for each further one up to a limit; unless the endpoint says how long to wait."""
 LONGEST_ANSWER = 10
 """Times ``timeout``: so long an answer may take to its end, however steadily it drips in, or what keeps its connection alive does."""
 ANSWER_LIMIT = 1_000_000
@@ -39,17 +37,14 @@ _BROKEN_OFF = ("", "error", "insufficient_system_resource")  # nothing at all; O
 class Endpoint:
     """A model behind an OpenAI-compatible endpoint. Any number of threads may call it; they share one client."""
 
-    def __init__(self, config: Config, log: Callable[[str], None], sleep: Callable[[float], None] = time.sleep) -> None:
+    def __init__(self, config: Config) -> None:
         self.name = config.model
         self._config = config
         self._key = config.api_key.strip()
         self._secrets = secrets(config, os.environ)
         self._failures = Failures(config, self._key, self._secrets)
-        self._log = log
-        self._sleep = sleep
         self._lock = threading.Lock()
         self._connected: openai.OpenAI | None = None
-        self._away = False
         self._options: dict[str, Any] = {"stream_options": {"include_usage": True}}
         if config.max_tokens:
             self._options["max_tokens"] = config.max_tokens
@@ -57,50 +52,22 @@ class Endpoint:
             self._options["temperature"] = config.temperature
 
     def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
-        """The model's answer. Raises ``ModelRefused``, ``WindowExceeded`` or, when repeating does not help, ``ModelAway``.
+        """The model's answer to one try. Raises ``ModelRefused``, ``WindowExceeded`` or, when it may be repeated, ``Passing``."""
+        started, answer = time.monotonic(), wire.Answer()
 
-        After a call that ended so, others are tried once each until one succeeds: whoever calls knows when it is worth another. An empty
-        answer counts as a passing failure once; a second one is what the model has to say.
-        """
-        deadline = time.monotonic() + self._config.timeout
-        attempt, was_empty = 0, False
-        while True:
-            last, reply = attempt == self._config.retries or self._away, None
-            try:
-                reply = self._try(prompt, purpose)
-                self._away = False
-                if was_empty or reply.cut or (reply.text + reply.reasoning).strip():
-                    return reply
-                was_empty, failure = True, self._failures.passing("sent an empty answer")
-            except Passing as passing:
-                failure = passing
-            pause = self._pause(failure, attempt)
-            attempt += 1
-            if last or time.monotonic() + pause > deadline:
-                if reply:
-                    return reply
-                self._away = True
-                raise failure
-            self._log(f"{failure}; trying again in {pause:.1f} s ({attempt} of {self._config.retries})")
-            self._sleep(pause)
+        def used() -> Usage:
+            return Usage(purpose, self.name, *wire.counts(answer.usage, prompt.text, "".join(answer.parts())), time.monotonic() - started)
 
-    def _pause(self, failure: Passing, attempt: int) -> float:
-        own = min(FIRST_PAUSE * 2.0 ** min(attempt, 10), LONGEST_PAUSE) * random.uniform(0.5, 1.0)
-        return own if failure.pause is None else failure.pause
-
-    def _try(self, prompt: Prompt, purpose: Purpose) -> Reply:
-        started = time.monotonic()
-        answer = self._answer([{"role": message.role, "content": wire.encodable(message.content)} for message in prompt.messages])
-        seconds = time.monotonic() - started
-        if answer.finish in _BROKEN_OFF:
-            raise self._failures.passing("broke off in the middle of an answer")
-        if answer.finish == "content_filter":
-            raise self._failures.refused("the endpoint's content filter withheld the answer")
+        try:
+            self._answer(answer, [{"role": message.role, "content": wire.encodable(message.content)} for message in prompt.messages])
+        except ModelError as error:
+            error.usage = used() if answer.usage or answer.size else None
+            raise
         text, reasoning = (refs.redact(part, self._secrets) for part in answer.parts())
-        usage = Usage(purpose, self.name, *wire.counts(answer.usage, prompt.text, text + reasoning), seconds)
-        return Reply(text, reasoning, usage, cut=answer.finish == "length")
+        return Reply(text, reasoning, used(), cut=answer.finish == "length")
 
-    def _answer(self, messages: list[dict[str, str]]) -> wire.Answer:
+    def _answer(self, answer: wire.Answer, messages: list[dict[str, str]]) -> None:
+        """Fill in the ``answer``, which is whole when this returns."""
         import httpx2
         import openai
 
@@ -109,28 +76,31 @@ class Endpoint:
         try:
             client = self._client()
             with client.post("/chat/completions", body=request, cast_to=object, stream=True, stream_cls=openai.Stream[object]) as stream:
-                return self._read(stream.response)
+                self._read(answer, stream.response)
+                return
         except (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, ValueError, ImportError, OSError) as error:
             simpler = wire.without_complaint(options, str(error.body)) if isinstance(error, openai.APIStatusError) else None
             if simpler is None:
                 raise self._failures.mapped(error) from error
             self._options = simpler  # for good: the endpoint will not learn the option
-        return self._answer(messages)
+        self._answer(answer, messages)
 
-    def _read(self, response: "httpx2.Response") -> wire.Answer:
-        """The answer in a body. Raises what a transport raises, ``ValueError``, or the ``ModelError`` that is reported in it."""
+    def _read(self, answer: wire.Answer, response: "httpx2.Response") -> None:
+        """Take it from a body. Raises what a transport raises, ``ValueError``, or the ``ModelError`` that is reported in it."""
         from dory.llm.body import chunks
 
         if "html" in response.headers.get("content-type", ""):
             raise self._failures.refused("there is a web page at base_url, and no model; most end in /v1")
-        answer = wire.Answer()
         for chunk in chunks(response.iter_bytes()):
             answer.add(chunk)
             if answer.error:
                 raise self._failures.reported(wire.status(answer.error), answer.error)
             if answer.size > ANSWER_LIMIT:
                 raise self._failures.refused(f"an answer had more than {ANSWER_LIMIT:,} characters and was not read on: set --max-tokens")
-        return answer
+        if answer.finish in _BROKEN_OFF:
+            raise self._failures.passing("broke off in the middle of an answer")
+        if answer.finish == "content_filter":
+            raise self._failures.refused("the endpoint's content filter withheld the answer")
 
     def _client(self) -> "openai.OpenAI":
         import openai  # a second of work: when first used, not at the start

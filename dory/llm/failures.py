@@ -11,7 +11,7 @@ _LOCAL = ("localhost", "127.", "[::1]", "0.0.0.0")
 
 
 class Passing(ModelAway):
-    """A try failed for a reason that may pass. ``pause`` is how many seconds the endpoint asks to wait, if it does."""
+    """A try failed for a reason that may pass. ``pause`` is how many seconds the endpoint asks to wait."""
 
     def __init__(self, reason: str, pause: float | None = None) -> None:
         super().__init__(reason)

@@ -13,7 +13,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.shortcuts import CompleteStyle
 from prompt_toolkit.styles import Style
 
-COMMANDS = ("/help", "/status", "/context", "/show", "/uncompact", "/compact", "/undo-compaction", "/notes", "/note", "/recall")
+COMMANDS = ("/help", "/status", "/context", "/show", "/uncompact", "/compact", "/undo-compaction", "/usage", "/notes", "/note", "/recall")
 """What Tab completes; ``/help`` in a room tells what there is."""
 
 
