@@ -16,7 +16,7 @@ summary in place of a stretch), ``uncompacted`` (an original put back).
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from dory import refs
 from dory.errors import FormatError
@@ -42,10 +42,20 @@ class Entry:
         return str(self.first) if self.first == self.last else f"{self.first}-{self.last}"
 
     @property
+    def header(self) -> str:
+        """Its first line."""
+        about = f" {self.about}" if self.about else ""
+        return f"[#{self.ids} {self.kind}{about}]\n"
+
+    @property
     def text(self) -> str:
         """The entry as it stands in the prompt."""
-        about = f" {self.about}" if self.about else ""
-        return f"[#{self.ids} {self.kind}{about}]\n{self.body}\n"
+        return f"{self.header}{self.body}\n"
+
+    @property
+    def size(self) -> int:
+        """Characters of its text."""
+        return len(self.header) + len(self.body) + 1
 
     @property
     def hash(self) -> str | None:
@@ -103,19 +113,33 @@ def read_epoch(content: bytes) -> tuple[int, str]:
     return int(found[2]), text[found.end() :]
 
 
-@dataclass(slots=True)
 class Context:
-    """The entries in order. Nothing here touches the disk."""
+    """The entries in order, and the text that they make, which is needed far more often than it changes. Nothing here touches the disk."""
 
-    entries: list[Entry] = field(default_factory=list)
+    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+        self.entries = list(entries)
+        """The oldest first. Changed by ``add`` and ``replace`` alone."""
+        self._text: str | None = None
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self.entries)
 
     @property
+    def text(self) -> str:
+        """The rendered context."""
+        if self._text is None:
+            self._text = render(self.entries)
+        return self._text
+
+    @property
     def characters(self) -> int:
         """The size of the rendered context."""
-        return sum(len(entry.text) for entry in self.entries)
+        return len(self.text)
+
+    def add(self, entry: Entry) -> None:
+        """Put ``entry`` at the end."""
+        self._text = self.text + entry.text
+        self.entries.append(entry)
 
     def replace(self, old: Sequence[Entry], new: Sequence[Entry]) -> None:
         """Put ``new`` where the neighbouring entries ``old`` stand. Raises ``ValueError`` when they do not stand there so."""
@@ -123,6 +147,7 @@ class Context:
         if self.entries[at : at + len(old)] != list(old):
             raise ValueError("those entries do not stand together")
         self.entries[at : at + len(old)] = new
+        self._text = None
 
     def find(self, hash: str, kind: str) -> Entry | None:
         """The newest entry of that kind that stands for the blob ``hash``."""
@@ -136,11 +161,11 @@ class Context:
 
 def eligible(entries: Sequence[Entry], pinned: Iterable[int]) -> list[list[Entry]]:
     """What a compaction may touch: the entries within the first two thirds of the characters, as runs between pinned ones."""
-    allowance = sum(len(entry.text) for entry in entries) * 2 // 3
+    allowance = sum(entry.size for entry in entries) * 2 // 3
     stays = set(pinned)
     runs: list[list[Entry]] = [[]]
     for entry in entries:
-        allowance -= len(entry.text)
+        allowance -= entry.size
         if allowance < 0:
             break
         if entry.first in stays:

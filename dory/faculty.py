@@ -121,14 +121,14 @@ class Faculties:
         offered = [(member, command) for member in self.members for command in member.commands()]
         return [replace(command, run=self._guarded(member, f"/{command.name}", command.run)) for member, command in offered]
 
-    def sections(self, live: bool) -> list[str]:
-        """The sections that are (not) live, in order, each under a header with its faculty's name, without empty ones."""
-        found: list[str] = []
+    def sections(self, live: bool) -> dict[str, str]:
+        """The sections that are (not) live, in order, by name, each under a header with that name; without empty ones."""
+        found: dict[str, str] = {}
         for member in self.members:
             if member.live == live:
                 with self._boundary(member, "section"):
                     text = member.section()
-                    found += [f"[#{member.name}]\n{text}"] if text else []
+                    found |= {member.name: f"[#{member.name}]\n{text}"} if text else {}
         return found
 
     def on_event(self, event: Event) -> None:

@@ -43,6 +43,8 @@ class Life:
             raise FormatError(f"{path} begins with {heading.strip()[:60]!r}, this Dory reads {HEADING.strip()!r}: put the right file back")
         whole = [raw.decode("utf-8", "replace") for raw in files.tail(path, keep + 1) if not raw.startswith(b"[dory-life")]
         self._newest = deque(whole[-keep:], maxlen=keep)
+        self.remembered = 0
+        """Lines taken in since; a prompt tells by it which ones are new."""
 
     def write(self, offset: int, lines: str) -> bytes:
         """Make the log end with ``lines`` at byte ``offset``. Raises ``FormatError`` when it is shorter than that.
@@ -61,8 +63,10 @@ class Life:
 
     def remember(self, lines: str) -> None:
         """Take ``lines`` into the tail that the prompt shows."""
-        self._newest.extend(lines.splitlines())
+        added = lines.splitlines()
+        self._newest.extend(added)
+        self.remembered += len(added)
 
     def tail(self, count: int) -> str:
         """The newest ``count`` lines, each with its newline."""
-        return "".join(f"{text}\n" for text in list(self._newest)[-count:])
+        return "".join(f"{text}\n" for text in list(self._newest)[-count:] if count)

@@ -99,6 +99,16 @@ def test_neighbouring_entries_are_replaced_and_others_are_not() -> None:
     assert live.entries == [one, summary, four]
 
 
+def test_the_text_of_a_context_follows_every_change() -> None:
+    live = Context(of_sizes(20, 30))
+    sizes = [live.characters]
+    live.add(Entry(3, 3, "heard", "dev", "hello"))
+    sizes.append(live.characters)
+    live.replace(live.entries[:2], [context.compacted(1, 2, HASH, "gist", "short")])
+    assert live.text == context.render(live.entries) == "".join(entry.text for entry in live)
+    assert [*sizes, live.characters] == [50, 50 + len("[#3 heard dev]\nhello\n"), sum(entry.size for entry in live)]
+
+
 def test_the_newest_entry_that_stands_for_a_blob_is_found() -> None:
     old, new = context.compacted(1, 2, HASH, "old", "old"), context.compacted(3, 4, HASH, "new", "new")
     live = Context([old, new, Entry(5, 5, "result", refs.reference(HASH, "no"), "")])

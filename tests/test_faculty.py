@@ -51,7 +51,7 @@ def with_faculty(house: House, bell: Bell) -> None:
     agent.faculties.members.append(bell)
     agent.hands = Hands(me, agent.faculties.tools(), 1000)
     agent.inbox = Inbox(me, agent.faculties.commands(), agent.say)
-    agent.thought = Thought(me, house.model, agent.inbox, print, agent.say)
+    agent.thought = Thought(me, house.model, agent.inbox, agent.say)
 
 
 def test_a_faculty_adds_a_tool_a_command_a_section_and_work(tmp_path: Path) -> None:

@@ -1,10 +1,13 @@
-"""THE prompt: its order, and the promise that within an epoch everything before its tail only grows at its end."""
+"""THE prompt in both layouts: what it holds, its order, and the promise that within an epoch what was sent before stands at its beginning."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dory import refs
@@ -13,7 +16,10 @@ from dory.faculty import Faculties, Faculty
 from dory.inbox import Inbox
 from dory.limits import LIFE_SHOWN
 from dory.prompt import PromptBuilder
-from tests.household import Household, household, moments
+from dory.records import Prompt
+from tests.household import Household, household, moments, turns_of_life
+
+LAYOUTS = pytest.mark.parametrize("layout", ["tail", "ledger"])
 
 
 class Mood(Faculty):
@@ -31,9 +37,39 @@ def builder(house: Household, *members: Faculty) -> PromptBuilder:
     return PromptBuilder(house.me, house.config, Faculties([house.tools, *members], print))
 
 
-@pytest.fixture
-def house(tmp_path: Path) -> Household:
-    return Household(tmp_path)
+@contextmanager
+def living(layout: str) -> Iterator[tuple[Household, PromptBuilder, Mood, Mood]]:
+    """A house whose prompts have a section of each kind."""
+    with household() as house:
+        house.config = replace(house.config, layout=layout)
+        settled, live = Mood("weather", live=False), Mood("mood", live=True)
+        yield house, builder(house, settled, live), settled, live
+
+
+def assert_complete(prompt: Prompt, house: Household, settled: Mood, live: Mood) -> None:
+    """All that the specified prompt holds stands there, the newest state of it last."""
+    text, system, me = prompt.text, prompt.messages[0], house.me
+    assert system.role == "system" and system.content.startswith(me.soul.strip())
+    for part in ("SEGMENT.md ◱hash=", "SUMMARISE.md ◱hash=", f"your identity is {house.hash}", "SAY <room> <message>"):
+        assert part in system.content
+    at = len(system.content)
+    for entry in me.context:
+        at = text.index(entry.body if entry.kind == "response" and entry.body.strip() else entry.text, at)
+        assert text.find(entry.header, at - len(entry.header)) >= 0
+    newest = {
+        "[#memory ": f"{len(me.memory)} of 4000 characters]\n{refs.escape(me.memory)}",
+        "[#mood]\n": f"{live.text}\n",
+        "[#weather]\n": f"{settled.text}\n",
+    }
+    for header, part in newest.items():
+        assert refs.unquote(text).rpartition(f"\n{header}")[2].startswith(refs.unquote(part)), header
+    lines = me.life.tail(LIFE_SHOWN).splitlines()
+    assert min(text.index(f"{line}\n") for line in lines) > len(system.content)
+
+
+@pytest.fixture(params=["tail", "ledger"])
+def house(request: pytest.FixtureRequest, tmp_path: Path) -> Household:
+    return Household(tmp_path, Config(layout=request.param))
 
 
 def test_the_parts_stand_in_the_specified_order(house: Household) -> None:
@@ -78,6 +114,37 @@ def test_the_tail_shows_the_newest_fifty_lines_of_life(house: Household) -> None
         house.restart()
 
 
+@LAYOUTS
+@settings(max_examples=20)
+@given(st.lists(turns_of_life, min_size=1, max_size=6))
+def test_everything_that_the_specified_prompt_holds_is_in_every_prompt(layout: str, life: list[tuple[str, str]]) -> None:
+    with living(layout) as (house, prompts, settled, live):
+        for moment in life:
+            house.live(moment)
+            if moment[0] == "restart":
+                prompts = builder(house, settled, live)
+            settled.text, live.text = f"now {len(moment[1])}", f"now {refs.escape(moment[1])}."
+            assert_complete(prompts.build(), house, settled, live)
+
+
+@settings(max_examples=20)
+@given(st.lists(moments, min_size=1, max_size=6))
+def test_in_the_ledger_each_prompt_is_a_prefix_of_the_next_and_of_what_a_compaction_sends(life: list[tuple[str, str]]) -> None:
+    with living("ledger") as (house, prompts, settled, live):
+        before = prompts.build()
+        for moment in life:
+            house.live(moment)
+            settled.text, live.text = f"now {len(moment[1])}", f"now {refs.escape(moment[1])}."
+            prompt = prompts.build()
+            assert prompt.text.startswith(before.text)
+            assert prompts.build() == prompt == prompts.live()[0]
+            assert prompt.fork("Name the chunks.").text.startswith(prompt.text)
+            roles = [message.role for message in prompt.messages]
+            assert roles == ["system", "user", *["assistant", "user"] * ((len(roles) - 2) // 2)]
+            before = prompt
+
+
+@settings(max_examples=30)
 @given(st.lists(moments, min_size=1, max_size=10))
 def test_within_an_epoch_everything_before_the_tail_is_a_prefix_of_the_next_prompt(life: list[tuple[str, str]]) -> None:
     with household() as house:
@@ -86,7 +153,7 @@ def test_within_an_epoch_everything_before_the_tail_is_a_prefix_of_the_next_prom
         stable = ""
         for moment in life:
             house.live(moment)
-            settled.text = live.text = f"now {refs.escape(moment[1])}"
+            settled.text = live.text = f"now {refs.escape(moment[1])}."
             prompt = prompts.build().text
             assert prompt.startswith(stable)
             stable, mark, _ = prompt.rpartition("\n[#mood]\n")
@@ -96,12 +163,40 @@ def test_within_an_epoch_everything_before_the_tail_is_a_prefix_of_the_next_prom
 def test_a_settled_section_changes_with_the_epoch_and_a_live_one_at_once(house: Household) -> None:
     settled, live = Mood("weather", live=False), Mood("mood", live=True)
     prompts = builder(house, settled, live)
-    prompts.build()
+    system = prompts.build().messages[0]
     settled.text = live.text = "stormy"
-    text = prompts.build().text
-    assert "[#weather]\ncalm" in text and text.index("[#1 notice") < text.index("[#mood]\nstormy") < text.index("[#memory ")
+    prompt = prompts.build()
+    assert prompt.messages[0] == system and "[#weather]\ncalm" in system.content
+    assert prompt.text.index("[#1 notice") < prompt.text.rindex("[#mood]\nstormy")
     house.me.new_epoch()
     assert "[#weather]\nstormy" in prompts.build().messages[0].content
+
+
+def test_a_changed_settled_section_is_told_once_as_an_entry(house: Household) -> None:
+    weather = Mood("weather", live=False)
+    prompts = builder(house, weather)
+    prompts.build()
+    for text, told in (("stormy", 1), ("stormy", 1), ("calm", 2), ("", 3), ("", 3)):
+        weather.text = text
+        prompt = prompts.build()
+        notices = [entry.body for entry in house.me.context if "has changed" in entry.body]
+        assert len(notices) == told and notices[-1] in prompt.text
+        assert refs.unquote(notices[-1]).endswith(f"\n[#weather]\n{text}")
+
+
+def test_what_an_older_notice_says_of_a_section_does_not_stand_against_the_system_message(house: Household) -> None:
+    weather = Mood("weather", live=False)
+    prompts = builder(house, weather)
+    prompts.build()
+    for text in ("stormy", "sunny"):
+        weather.text = text
+        if text == "sunny":
+            house.me.commit()
+            house.restart().begin()
+            prompts = builder(house, weather)
+        prompt = prompts.build()
+    assert "[#weather]\nsunny" in prompt.messages[0].content
+    assert prompt.text.index("\\[#weather]\nstormy") < prompt.text.index("\\[#weather]\nsunny")
 
 
 def test_memory_cannot_forge_a_header_or_a_reference(house: Household) -> None:
@@ -120,16 +215,18 @@ def test_the_names_of_files_cannot_forge_a_header_or_a_reference(house: Househol
     assert system.encode()
 
 
-def test_what_was_sent_last_is_known_with_its_entries_until_the_next_epoch(house: Household) -> None:
+def test_a_compaction_works_on_what_was_sent_last_or_in_the_ledger_on_what_begins_with_it(house: Household) -> None:
     prompts = builder(house)
     sent = prompts.build()
     entries = tuple(house.me.context)
     house.me.notice("later")
     house.me.commit()
-    assert prompts.live() == (sent, entries)
+    prompt, known = prompts.live()
+    assert prompt.text.startswith(sent.text) and ("later" in prompt.text) == (house.config.layout == "ledger")
+    assert known == (entries if house.config.layout == "tail" else tuple(house.me.context))
     house.me.new_epoch()
-    prompt, entries = prompts.live()
-    assert "later" in prompt.text and entries == tuple(house.me.context)
+    prompt, known = prompts.live()
+    assert "later" in prompt.text and known == tuple(house.me.context)
 
 
 def test_a_section_that_fails_is_told_of_in_the_very_prompt(house: Household) -> None:
