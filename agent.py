@@ -1,8 +1,12 @@
 """One agent, one process, a small loop: drain, prompt, call, stash, parse, act, compact, save.
 
-``python agent.py`` boots a new identity, ``python agent.py HASH`` resumes one. Only this thread writes the identity's state; model calls run
-beside it, so people's commands are answered while one is under way.
+``python agent.py`` boots a new identity, ``python agent.py HASH`` resumes one. Only this thread writes its state; model calls run beside it.
 """
+
+from dory import arguments
+
+if __name__ == "__main__":
+    arguments.parser().parse_args()  # --help and a wrong flag are answered here: people do not wait for what only an agent needs
 
 import os
 import sys
@@ -10,7 +14,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from dory import cli, config, locks, refs, toolline, usage
+from dory import cli, locks, redaction, refs, toolline
 from dory.act import Hands
 from dory.clock import minute, utc
 from dory.commands import CoreCommands
@@ -23,11 +27,13 @@ from dory.identity import Identity
 from dory.inbox import Inbox
 from dory.life import line
 from dory.limits import TURN_LIMIT, result_limit
+from dory.llm.repeating import Repeating
 from dory.prompt import PromptBuilder
+from dory.purse import Purse
 from dory.records import Model, Reply
 from dory.repair import repair, strange_links
-from dory.stop import Stop
-from dory.thought import POLL, Thought
+from dory.stop import CALM, POLL, Stop
+from dory.thought import Thought
 from dory.trouble import survive
 
 
@@ -37,13 +43,12 @@ class Agent:
     def __init__(self, me: Identity, settings: Config, model: Model, verbose: bool, stop: Stop) -> None:
         self.me, self.settings, self.stop, self.last_turn = me, settings, stop, time.monotonic()
         self.faculties = Faculties(ordered(me, settings), self.report)
-        self.prompts = PromptBuilder(me, settings, self.faculties)
-        meter = usage.Meter(me.folder / "usage.jsonl", me.now, self.say if verbose else None)
-        self.compaction = Compaction(me, settings, model, self.prompts, self.faculties.on_compacted, meter.record, self.say)
-        self.faculties.members.insert(0, CoreCommands(me, settings, self.compaction, lambda: self.faculties))
+        self.purse = Purse(me, settings, model, self.announce, self.say if verbose else None)
+        self.prompts, asked = PromptBuilder(me, settings, self.faculties), Repeating(self.purse, settings, self.say)
+        self.compaction = Compaction(me, settings, asked, self.prompts, self.faculties.on_compacted, self.say)
+        self.faculties.members.insert(0, CoreCommands(me, settings, self.compaction, self.purse, lambda: self.faculties))
         self.inbox = Inbox(me, self.faculties.commands(), self.say, result_limit(settings.context_limit), self.faculties.cue)
-        self.hands = Hands(me, self.faculties.tools(), settings.context_limit)
-        self.thought = Thought(me, model, self.inbox, meter.record, self.say)
+        self.hands, self.thought = Hands(me, self.faculties.tools(), settings.context_limit), Thought(me, asked, self.inbox, self.say)
         me.listeners += [self.faculties.on_event, *([lambda event: self.say(line(event))] if verbose else [])]
 
     def run(self) -> None:
@@ -53,23 +58,23 @@ class Agent:
         self.hands.report_interruption()
         while not self.stop.asked:
             news = self.inbox.drain()
-            self.compaction.step()
-            if self.me.state.awake and self.thought.ready(news):
+            self.compaction.step(self.purse.open())
+            if due := self.me.state.awake and self.thought.ready(news) and self.purse.open():
                 self.turn()
-            else:
-                self.doze()
             self.faculties.step()
+            if not due:
+                self.doze()
 
     def turn(self) -> None:
         """One prompt, one response, and what it does."""
         for text in repair(self.me):
             self.report(text)
         self.compaction.make_room(self.inbox.serve)
-        reply = self.thought.ask(self.prompts.build(), self.compaction)
-        if reply:
-            response = self.stash(reply)
-            self.me.state.awake = self.hands.act(response, self.hands.parse(reply.text, reply.cut))
-            self.bound_streak()
+        if reply := self.thought.ask(self.prompts.build(), self.compaction):
+            self.me.state.awake = self.hands.act(self.stash(reply), self.hands.parse(reply.text, reply.cut))
+            if self.me.state.awake and self.me.state.streak >= TURN_LIMIT:
+                self.me.state.awake = False
+                self.me.notice(f"{TURN_LIMIT} turns in a row without an event from outside: you wait for one now.")
             self.me.commit()
             self.last_turn = time.monotonic()
 
@@ -84,12 +89,6 @@ class Agent:
         self.me.log("response", gist, state.parent)
         return state.parent
 
-    def bound_streak(self) -> None:
-        """After too many turns without news the agent waits for some."""
-        if self.me.state.awake and self.me.state.streak >= TURN_LIMIT:
-            self.me.state.awake = False
-            self.me.notice(f"{TURN_LIMIT} turns in a row without an event from outside: you wait for one now.")
-
     def doze(self) -> None:
         """Sleep for a moment; after ``heartbeat`` seconds without a turn, take one."""
         idle = time.monotonic() - self.last_turn
@@ -97,7 +96,9 @@ class Agent:
             self.me.notice(f"Heartbeat: nothing has happened for {idle:.0f} seconds.")
             self.me.wake(self.me.state.next_id - 1)
             self.me.commit()
-        time.sleep(POLL)
+            return
+        busy = self.compaction.under_way or self.faculties.under_way()
+        self.stop.wait(POLL if busy else CALM, self.inbox.stirred)
 
     def report(self, text: str) -> None:
         """Something is wrong: the person and the agent are told."""
@@ -119,13 +120,12 @@ def live(home: Path, hash: str, settings: Config, verbose: bool) -> None:
     """Hold the identity's lock and live until told to stop. Raises ``Busy`` when another process holds it."""
 
     def wake(why: str) -> Agent:
-        me = Identity(home, hash, utc, config.secrets(settings, os.environ))
+        me = Identity(home, hash, utc, redaction.secrets(settings, os.environ))
         me.begin(why)
-        return Agent(me, settings, cli.model(settings, lambda text: cli.tell(me.name, me.redact(text))), verbose, stop)
+        return Agent(me, settings, cli.model(settings), verbose, stop)
 
     with locks.held(home / "agents" / hash):
-        stop = Stop()
-        stop.listen()
+        stop = Stop().listening()
         agent = wake("You were resumed.")
         cli.show(cli.greeting(agent.me, settings))
         survive(agent, wake, stop)
@@ -134,7 +134,7 @@ def live(home: Path, hash: str, settings: Config, verbose: bool) -> None:
 
 def main() -> int:
     """Boot or resume as the command line says. Exit code 0, or 2 after a one-line error."""
-    options = cli.parser().parse_args()
+    options = arguments.parser().parse_args()
     home = cli.home(options.home, os.environ)
     try:
         if not cli.answered(options, home):

@@ -103,9 +103,9 @@ def oldest(entries: Sequence[Entry], pinned: Collection[int], least: int) -> Dra
     """What to fold when no model helps: the oldest entries up to half of the context. Pinned ones, the recent third and at last the newest
     entry are spared as long as anything else saves ``least`` characters.
     """
-    target = sum(len(entry.text) for entry in entries) // 2
+    target = sum(entry.size for entry in entries) // 2
     for run in [*context.eligible(entries, pinned), *context.eligible(entries, ()), entries[:-1]]:
-        sizes = accumulate(len(entry.text) for entry in run)
+        sizes = accumulate(entry.size for entry in run)
         taken = tuple(run[: 1 + sum(size < target for size in sizes)])
         lone = len(taken) == 1 and taken[0].kind == "compacted"  # folding a fold would only sink it
         if taken and not lone and (draft := mechanical(taken)).saved >= least:

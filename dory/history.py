@@ -4,6 +4,7 @@ An original entry has one id and is met once, whatever the depth: a ``compacted`
 quoted from elsewhere is passed over: ``uncompacted`` entries, and those into which they were folded back.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -79,13 +80,14 @@ class Outline:
         """What stands in the blob of a stretch, without bodies; nothing in another one. Raises ``DoryError`` for a damaged one."""
         return self._read(hash)[1]
 
-    def place(self, id: int, live: Iterable[Entry]) -> Entry | None:
+    def place(self, id: int, live: Sequence[Entry]) -> Entry | None:
         """Where an original stands word for word: the entry itself if it is live, else the innermost compacted one that covers it; None if
         nothing does. Inside a damaged blob the search ends with the entry that names it.
         """
         found: Entry | None = None
         level = live
-        while entry := next((entry for entry in level if entry.first <= id <= entry.last), None):
+        while (at := bisect_right(level, id, key=lambda entry: entry.first)) and level[at - 1].last >= id:
+            entry = level[at - 1]
             if entry.kind != "compacted":
                 return found or entry
             found, level = entry, ()

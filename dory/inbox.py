@@ -41,30 +41,40 @@ class Inbox:
         self._commands = {command.name: command for command in commands}
         self._log = log
         self._refused: dict[str, str] = {}
+        self._seen: dict[str, int] = {}
 
     def drain(self) -> bool:
         """Hand over everything new; returns whether there was anything to hear. Commands on the way are answered."""
-        self.serve()
-        before = len(self._identity.context.entries)
-        if sum(self._take(room) for room in self._identity.subscriptions()):
+        rooms, before = self.serve(), len(self._identity.context.entries)
+        if sum(self._take(room) for room in rooms):
             self._identity.commit()
         return len(self._identity.context.entries) > before
 
-    def serve(self) -> None:
-        """Answer the commands that have come in; leave all other lines for ``drain``."""
+    def serve(self) -> list[str]:
+        """Answer the commands that have come in; leave all other lines for ``drain``. Returns the rooms that were looked into."""
         self._pay()
-        for room in self._identity.subscriptions():
+        looked = self._identity.subscriptions()
+        self._seen = self._signs(looked)
+        for room in looked:
             with self._refusal(room):
                 self._serve(room)
+        return looked
+
+    def stirred(self) -> bool:
+        """Whether something has changed in the rooms since they were looked into: a few calls of ``stat``, for an agent that sleeps."""
+        return self._signs(list(self._seen)) != self._seen
 
     def post(self, text: str) -> None:
         """Say something to the people in every room that the agent is in."""
         for room in self._identity.subscriptions():
             self._identity.rooms.say(room, "NOTICE", self._identity.name, text, self._identity.now())
 
+    def _signs(self, rooms: Sequence[str]) -> dict[str, int]:
+        return {room: self._identity.rooms.size(room) for room in rooms}
+
     def _serve(self, room: str) -> None:
-        at = self._at(room)
-        if self._identity.rooms.size(room) <= at.commands:
+        at, size = self._at(room)
+        if size <= at.commands:
             return
         for line in self._identity.rooms.read(room, at.commands):
             at.commands = line.end
@@ -74,8 +84,8 @@ class Inbox:
     def _take(self, room: str) -> bool:
         lines: Sequence[Line] = ()
         with self._refusal(room):
-            at = self._at(room)
-            if self._identity.rooms.size(room) > at.read:
+            at, size = self._at(room)
+            if size > at.read:
                 lines = self._identity.rooms.read(room, at.read)
         for number, line in enumerate(lines):
             if line.kind == "STRAY":
@@ -96,18 +106,18 @@ class Inbox:
                 self._log(str(error))
                 self._identity.notice(str(error))
 
-    def _at(self, room: str) -> RoomState:
-        """Where the room was left. A symlink that somebody else made, or a crash left, begins like any newcomer, and so does a room whose
-        file was replaced by a shorter one.
+    def _at(self, room: str) -> tuple[RoomState, int]:
+        """Where the room was left, and its size. A symlink that somebody else made, or a crash left, begins like any newcomer, and so does a
+        room whose file was replaced by a shorter one.
         """
-        known = self._identity.state.rooms.get(room)
-        if known and self._identity.rooms.size(room) < max(known.read, known.commands):
+        known, size = self._identity.state.rooms.get(room), self._identity.rooms.size(room)
+        if known and size < max(known.read, known.commands):
             self._identity.notice(f"The file of the room {room} is shorter than what you heard of it; you go on with what it holds now.")
             self._log(f"chats/{room}.md is shorter than what was read of it; going on with what it holds now")
             known = None
         if known is None:
             known = self._identity.state.rooms[room] = RoomState(self._identity.rooms.unanswered(room), self._identity.rooms.end(room))
-        return known
+        return known, size
 
     def _hear(self, line: Line, at: RoomState, fresh: bool) -> None:
         own = line.kind == "AGENT" and line.name == self._identity.name

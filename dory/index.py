@@ -6,20 +6,18 @@ Nothing is left out for want of relevance: whoever searches chooses what is good
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from dory.pieces import Document as Document
 from dory.pieces import Pieces, by, label
-from dory.postings import Budget, Postings, Term
+from dory.postings import Budget, Estimates, Postings, Term
 from dory.ranking import PLACES, Formula, Ranking, weight
 from dory.snippets import snippet
 from dory.store import Store
 from dory.terms import STOP, Stemmer, asked
-
-TERMS = 48
-"""Different words of a query that are looked for."""
 
 
 @dataclass(frozen=True)
@@ -50,36 +48,41 @@ class Index(Pieces):
         self._formula, self._budget = formula or Formula(), budget or Budget()
         super().__init__(store, self._formula)
         self._stemmer = Stemmer() if self._formula.stems else None
+        self._estimates: defaultdict[Budget, Estimates] = defaultdict(Estimates)
 
     @cached_property
     def _ranking(self) -> Ranking:
         return Ranking(self._formula)
 
-    def search(self, query: str, limit: int = 10, kinds: Collection[str] = ()) -> list[Hit]:
-        """The best ``limit`` documents, of these ``kinds`` or of all; best first, of equals the newer one. Any text is a query."""
+    def search(self, query: str, limit: int = 10, kinds: Collection[str] = (), budget: Budget | None = None, share: float = 0.0) -> list[Hit]:
+        """The best ``limit`` documents, of these ``kinds`` or of all; best first, of equals the newer one. Any text is a query.
+
+        ``budget``: another one for this search; ``share``: hits with less need not be found, which saves most of the work.
+        """
+        budget = budget or self._budget
         total, last = self.extent()
-        words = asked(query, TERMS, self._formula.stop_words)
+        words = asked(query, budget.words, self._formula.stop_words)
         if not total or not words:
             return []
-        postings = Postings(self._store, self._budget, total, last, [label(kind) for kind in kinds])
+        postings = Postings(self._store, budget, self._estimates[budget], total, last, [label(kind) for kind in kinds])
         wanted = postings.terms(words, self._stemmer)
         terms = [term for term in wanted if term.documents]
         if not terms:
             return []
-        whole = sum(term.weight for term in wanted) + weight(0, total)
-        most = math.inf if all(word.folded in STOP for word in words) else whole
         named = postings.term("", " OR ".join(f'"{by(word.folded)}"' for word in words))
         postings.read([*terms, named])
-        count = max(limit, self._budget.candidates)
-        best = self._best(terms, named, count)
-        if not all(term.places for term in (named, *terms)):
-            postings.complete([named, *terms], list(dict.fromkeys(id // PLACES for _, id in best)))
-            best = self._best(terms, named, count)
-        return self._hits(best, terms, limit, most)
+        whole = sum(term.weight for term in wanted) + weight(0, total)
+        most = math.inf if all(word.folded in STOP for word in words) else whole
+        count = max(limit, budget.candidates)
+        if budget.looked_up and not all(term.places for term in (named, *terms)):
+            near = self._best(terms, named, count)
+            postings.complete([named, *terms], list(dict.fromkeys(id // PLACES for _, id in near)))
+        return self._hits(self._best(terms, named, count, share and share * most * (1 - 1e-9)), terms, limit, most)
 
-    def _best(self, terms: Sequence[Term], named: Term, count: int) -> list[tuple[float, int]]:
-        """Score and id of the ``count`` best pieces, by what is known of the terms so far."""
-        return self._ranking.best([(term.places, term.weight) for term in terms if term.places], named.places, count)
+    def _best(self, terms: Sequence[Term], named: Term, count: int, least: float = 0.0) -> list[tuple[float, int]]:
+        """Score and id of the ``count`` best pieces that have at least ``least``, by what is known of the terms so far."""
+        known = [(term.places, term.weight) for term in terms if term.places]
+        return self._ranking.best(known, named.places, count, least) if known else []
 
     def _hits(self, best: Sequence[tuple[float, int]], terms: Sequence[Term], limit: int, most: float) -> list[Hit]:
         """Each document once, by its best piece."""

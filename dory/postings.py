@@ -21,9 +21,8 @@ from dory.terms import Stemmer, Word
 if TYPE_CHECKING:
     from dory.ranking import Numbers
 
-COUNTED = 10_000
-"""Pieces that are counted one by one; where a term has more, their number is estimated from samples of ids spread over time."""
-WINDOWS, WINDOW = 4, 64 * PLACES
+_ESTIMATES, _GROWN = 10_000, 1.1
+"""Estimates that are kept at most, and how far the ids may have grown since."""
 FEW = 25
 """Stretches in which a term is looked up at least, or not at all."""
 
@@ -34,10 +33,37 @@ class Budget:
 
     postings: float = 300_000
     """Entries that are read of all terms together."""
+    counted: int = 10_000
+    """Pieces with a term that are read in any case; if there are more, their number is estimated first."""
     candidates: int = 100
     """The best pieces, of which it is looked up whether they ask."""
+    words: int = 48
+    """Different words of a query that are looked for: the first."""
     looked_up: int = 100
     """Stretches in which terms are looked up that were not read, of all such terms together."""
+
+
+GLANCE = Budget(postings=10_000, counted=300, candidates=40, words=24, looked_up=0)
+"""For a search that must not take longer in an old life: what is told by common terms alone, or by where they stand, it does not see."""
+
+
+class Estimates:
+    """How many pieces have a common term, as far as that was ever asked; it is asked anew as the index grows."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, float] = {}
+        self._at = 0
+
+    def known(self, expression: str, last: int) -> float:
+        """The estimate for what ``expression`` matches where ``last`` is the newest id; 0 if there is none."""
+        if last > self._at * _GROWN or last < self._at or len(self._made) > _ESTIMATES:
+            self._made, self._at = {}, last
+        return self._made.get(expression, 0)
+
+    def keep(self, expression: str, documents: float) -> float:
+        """Note it, and give it back."""
+        self._made[expression] = documents
+        return documents
 
 
 @dataclass(slots=True)
@@ -55,9 +81,9 @@ class Term:
 class Postings:
     """The table ``words`` of one store, seen by one search: only entries that have one of ``labels`` count, all if there are none."""
 
-    def __init__(self, store: Store, budget: Budget, total: int, last: int, labels: Sequence[str] = ()) -> None:
+    def __init__(self, store: Store, budget: Budget, estimates: Estimates, total: int, last: int, labels: Sequence[str] = ()) -> None:
         """``total``: how many entries there are; ``last``: the newest id."""
-        self._store, self._budget, self._total, self._last = store, budget, total, last
+        self._store, self._budget, self._estimates, self._total, self._last = store, budget, estimates, total, last
         self._labels = " OR ".join(f'"{label}"' for label in labels)
 
     def terms(self, words: Sequence[Word], stemmer: Stemmer | None) -> list[Term]:
@@ -67,21 +93,28 @@ class Postings:
         return sorted((self.term(key, match) for key, match in different.items()), key=lambda term: (term.documents, term.match))
 
     def term(self, key: str, match: str) -> Term:
-        """A term by itself, whether it stands anywhere or not."""
-        sql = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
-        ((counted,),) = self._store.rows(sql, (self._expression(match), COUNTED + 1))
-        documents = counted if counted <= COUNTED else max(self._estimate(match), counted)
-        return Term(key, match, documents, weight(documents, self._total))
+        """A term by itself, whether it stands anywhere or not; where it stands if that is not too much to count."""
+        expression, most = self._expression(match), self._budget.counted
+        documents, places = self._estimates.known(expression, self._last), None
+        if documents <= most:
+            ids = self._ids(f"SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT {most + 1}", expression)[::-1]
+            if len(ids) <= most:
+                documents, places = len(ids), Places.of(ids)
+            else:
+                documents = self._estimates.keep(expression, max(len(ids), self._estimate(expression, int(ids[0]))))
+        return Term(key, match, documents, weight(documents, self._total), places)
 
     def read(self, terms: Sequence[Term]) -> None:
-        """Fill in where they stand, the rarest first, as far as the budget goes. Where none is rare, the newest pieces with the first one."""
-        left = self._budget.postings
-        for term in sorted(terms, key=lambda term: term.documents):
+        """Fill in where the others stand, the rarest first, as far as the budget goes. Where none is rare, the newest pieces with the first
+        one, if others can be looked up in them.
+        """
+        left = self._budget.postings - sum(term.documents for term in terms if term.places)
+        for term in sorted((term for term in terms if not term.places), key=lambda term: term.documents):
             if term.documents <= left:
                 ids = self._ids("SELECT rowid FROM words WHERE words MATCH ?", self._expression(term.match))
                 term.places, term.documents, term.weight = Places.of(ids), len(ids), weight(len(ids), self._total)
                 left -= len(ids)
-        if not any(term.places and term.documents for term in terms):
+        if self._budget.looked_up and not any(term.places and term.documents for term in terms):
             sql = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?"
             terms[0].places = Places.of(self._ids(sql, self._expression(terms[0].match), int(left))[::-1])
 
@@ -106,11 +139,12 @@ class Postings:
         ((listed,),) = self._store.rows(f"SELECT ifnull(group_concat(rowid), '') FROM ({sql})", values)
         return numpy.fromstring(listed, numpy.int64, sep=",")
 
-    def _estimate(self, match: str) -> float:
-        sql = "SELECT count(*) FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ?"
-        step = max(self._last // WINDOWS, WINDOW)
-        windows = ((self._expression(match), start, start + WINDOW - 1) for start in range(0, self._last + 1, step))
-        return float(sum(self._store.rows(sql, window)[0][0] for window in windows)) * step / WINDOW
+    def _estimate(self, expression: str, newest: int) -> float:
+        """From how far back its newest pieces reach, and its oldest ahead: the less of both, as words come in bursts."""
+        sql, most = "SELECT rowid FROM words WHERE words MATCH ? LIMIT 1 OFFSET ?", self._budget.counted
+        ((oldest,),) = self._store.rows(sql, (expression, most))
+        reach = max(self._last + 1 - newest, int(oldest) + 1)
+        return (most + 1) * (self._last + 1) / reach
 
     def _expression(self, match: str) -> str:
         return f"({self._labels}) AND ({match})" if self._labels else match

@@ -106,8 +106,8 @@ class Ranking:
         self._most_in_block = self._parts[blocks[:, None] >> numpy.arange(_BLOCK) & 31].max(axis=1)
         self._most_of_bits = numpy.array([self._parts[numpy.bitwise_count(around) == count].max() for count in range(6)])
 
-    def best(self, terms: Sequence[tuple[Places, float]], named: Places | None, count: int) -> list[tuple[float, int]]:
-        """Score and id of the ``count`` best entries, best first, of equals the newer one; from the places and weights of the terms.
+    def best(self, terms: Sequence[tuple[Places, float]], named: Places | None, count: int, least: float = 0.0) -> list[tuple[float, int]]:
+        """Score and id of the ``count`` best entries from ``least`` on, best first, of equals the newer one; by the terms' places and weights.
 
         ``named`` is where somebody speaks whom the query names. Stretches are gone through by the most that an entry in them can have, as
         long as that is more than the last of the best has so far; in each only blocks of places are looked into that can have more.
@@ -116,9 +116,9 @@ class Ranking:
 
         named = named or Places.of(numpy.empty(0, numpy.int64))
         bounds = self._bounds(terms, named)
-        there = numpy.flatnonzero(bounds)
+        there = numpy.flatnonzero(bounds > least)
         order = there[numpy.argsort(bounds[there], kind="stable")[::-1]]
-        scores, ids, least = numpy.empty(0), numpy.empty(0, numpy.int64), 0.0
+        scores, ids = numpy.empty(0), numpy.empty(0, numpy.int64)
         for start in range(0, len(order), _AT_ONCE):
             stretches = order[start : start + _AT_ONCE]
             if bounds[stretches[0]] <= least:
@@ -127,7 +127,7 @@ class Ranking:
             scores, ids = numpy.append(scores, found[0]), numpy.append(ids, stretches[found[1]] * PLACES + found[2])
             kept = numpy.lexsort((ids, scores))[::-1][:count]
             scores, ids = scores[kept], ids[kept]
-            least = float(scores[-1]) if len(scores) == count else 0.0
+            least = float(scores[-1]) if len(scores) == count else least
         return list(zip(scores.tolist(), ids.tolist(), strict=True))
 
     def scores(self, terms: Sequence[tuple[Numbers, float]], named: Numbers, least: float = 0.0) -> tuple[Scores, Numbers, Numbers]:

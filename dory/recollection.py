@@ -21,6 +21,7 @@ from dory.context import Entry
 from dory.errors import DoryError
 from dory.index import Hit, Index
 from dory.notes import KINDS, Notes, document
+from dory.postings import GLANCE
 from dory.snippets import MARK
 from dory.store import NAME, Store
 
@@ -80,13 +81,13 @@ class Recollection:
 
     def cue(self, text: str, live: Sequence[Entry]) -> str:
         """The line beside a message that nobody has answered yet; empty when nothing matches clearly."""
-        return cue_line([way for way, share in self.candidates(text, live) if share >= CUE_SHARE][:CUES])
+        return cue_line([way for way, _ in self.candidates(text, live, CUE_SHARE)][:CUES])
 
-    def candidates(self, text: str, live: Sequence[Entry]) -> list[tuple[Way, float]]:
-        """What a cue could name, each once with its share as ``CUE_SHARE`` explains it, the best first."""
+    def candidates(self, text: str, live: Sequence[Entry], share: float) -> list[tuple[Way, float]]:
+        """What a cue could name, each once with its share as ``CUE_SHARE`` explains it, at least ``share``; the best first."""
         best: dict[Way, float] = {}
-        for hit, way in self._ways(self.index.search(text, CONSIDERED), live):
-            if way.entry is None and hit.share:
+        for hit, way in self._ways(self.index.search(text, CONSIDERED, budget=GLANCE, share=share), live):
+            if way.entry is None and hit.share >= share:
                 best.setdefault(replace(way, name="") if way.hash else way, hit.share)  # a stretch and its archive are one
         return list(best.items())
 

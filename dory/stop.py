@@ -7,30 +7,36 @@ either. A signal that whoever started the process wants ignored (``nohup``) stay
 import os
 import signal
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType
+from typing import Self
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_STEP = 0.05  # seconds
+POLL, CALM = 0.05, 0.5
+"""Seconds between two looks at what may have stirred, and after which an agent that sleeps looks at everything else."""
 
 
 class Stop:
-    """The request, from the moment ``listen`` is called."""
+    """The request, from the moment it is ``listening``."""
 
     def __init__(self) -> None:
         self.asked = False  # no lock or event: a handler runs in the middle of whatever the same thread is doing
 
-    def listen(self) -> None:
-        """Take the signals over. Main thread only."""
+    def listening(self) -> Self:
+        """Itself, with the signals taken over. Main thread only."""
         for number in SIGNALS:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, self._ask)
+        return self
 
-    def wait(self, seconds: float) -> None:
-        """Sleep, but not beyond a request."""
+    def wait(self, seconds: float, stirred: Callable[[], bool] = lambda: False) -> None:
+        """Sleep, but not beyond a request, nor when something has ``stirred``, which is asked twenty times a second."""
         until = time.monotonic() + seconds
         while not self.asked and time.monotonic() < until:
-            time.sleep(min(seconds, _STEP))
+            time.sleep(min(seconds, POLL))
+            if stirred():
+                break
 
     def _ask(self, number: int, frame: FrameType | None) -> None:
         if self.asked:

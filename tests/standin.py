@@ -42,7 +42,7 @@ class Life:
 
     def add(self, kind: str, about: str, body: str) -> None:
         number = self.context.entries[-1].last + 1 if self.context.entries else 1
-        self.context.entries.append(Entry(number, number, kind, about, body))
+        self.context.add(Entry(number, number, kind, about, body))
 
     def hear(self, text: str, name: str = "ada", room: str = "dev", kind: str = "USER", cue: str = "") -> None:
         self.add("heard", room, hearing.body(Line(room, kind, name, AT, text, 0), text, cue))

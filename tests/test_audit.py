@@ -19,6 +19,7 @@ def house(tmp_path: Path) -> House:
     house = House(tmp_path, Scripted())
     hear(house, TRIP, *OTHERS * 3)
     house.compact()
+    step(house)
     act(house, "NOTE_ADD lisbon-hotel Miramar")
     act(house, "NOTE_ALIAS lisbon-hotel bed")
     step(house)

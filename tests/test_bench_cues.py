@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bench import cues, faded, questions
-from bench.cues import Outcome
+from bench.cues import THRESHOLDS, Outcome
 from bench.messages import ADVERSARIAL, NOTHING, OWN, RENAMED, messages
 from dory.recollection import CUE_SHARE
 from tests.test_bench_recall import told
@@ -36,7 +36,7 @@ def test_a_life_has_left_the_context_session_by_session_and_can_be_found(tmp_pat
     with faded.life(path, talk) as (past, live):
         assert [(entry.kind, entry.ids) for entry in live] == [("compacted", "1-6"), ("compacted", "7-12"), ("compacted", "13-18")]
         assert [entry.gist for entry in live] == [talk.documents[0].text, "Of boats, and what they are called.", talk.documents[12].text]
-        assert past.candidates(CANOE, live)[0][0].hash == live[1].hash
+        assert past.candidates(CANOE, live, THRESHOLDS[0])[0][0].hash == live[1].hash
         assert past.chronicle.mark.newest == 18 and len(list(past.notes)) == 3
 
 

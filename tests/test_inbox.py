@@ -144,6 +144,17 @@ def test_serving_answers_commands_and_leaves_the_lines_for_later(desk: Desk) -> 
     assert len(desk.heard()) == 1 and desk.house.said("dev", "NOTICE") == ["done"]
 
 
+def test_rooms_have_stirred_as_soon_as_somebody_speaks_and_until_they_are_looked_into(desk: Desk) -> None:
+    desk.inbox.drain()
+    assert not desk.inbox.stirred()
+    desk.house.hear("dev", "ada", "hello")
+    assert desk.inbox.stirred()
+    desk.inbox.drain()
+    assert not desk.inbox.stirred()
+    (desk.house.home / "chats" / "dev.md").unlink()
+    assert desk.inbox.stirred()
+
+
 def test_an_unknown_command_names_the_nearest(desk: Desk) -> None:
     for text in ("/note-it", "/xyz"):
         desk.house.hear("dev", "ada", text)

@@ -3,9 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Iterator
-from datetime import datetime, timedelta
-from itertools import count
-from math import inf
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -13,35 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dory.errors import FormatError
-from dory.index import Document, Hit, Index
+from dory.index import Document, Index
 from dory.pieces import PAUSE, PIECE, cut
-from dory.postings import COUNTED, Budget
-from dory.ranking import Formula
 from dory.store import Store
 from dory.texts import HOUSE
-from tests.household import NOON, household, texts
+from tests.household import household, texts
+from tests.shelf import Shelf
 
 FILLING = "The weather was fine and we had lunch on the balcony."
-ENDLESS = Budget(postings=inf)
-
-
-class Shelf:
-    """An index and a clock: whatever is said comes a minute after what was said before."""
-
-    def __init__(self, folder: Path, budget: Budget | None = None, formula: Formula | None = None) -> None:
-        self.store = Store(folder / "memory.sqlite")
-        self.index = Index(self.store, formula, budget)
-        self.at, self.numbers = NOON, count(1)
-
-    def say(self, text: str, speaker: str = "ada", room: str = "dev", kind: str = "heard", pause: int = 60, at: datetime | None = None) -> int:
-        """Its origin."""
-        self.at = at or self.at + timedelta(seconds=pause)
-        origin = next(self.numbers)
-        self.index.add(Document(kind, origin, self.at, text, speaker, room, f"{origin:016x}"))
-        return origin
-
-    def found(self, query: str, **options: object) -> list[int]:
-        return [hit.document.origin for hit in self.index.search(query, **options)]  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -225,50 +202,6 @@ def test_a_failed_write_around_an_entry_leaves_no_trace_of_it(shelf: Shelf) -> N
     assert shelf.found("canoe") == [1]
     assert shelf.index.extent()[0] == 1
     assert shelf.say("the third canoe") in shelf.found("canoe")
-
-
-@pytest.fixture(scope="module")
-def crowd(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """600 stretches of three entries: every one says ``common``, most ``usual``, a third ``frequent``, one ``rare``."""
-    shelf = Shelf(tmp_path_factory.mktemp("crowd"))
-    with shelf.store.writing():
-        for number in range(600):
-            shelf.say(f"common {'usual' if number % 4 else 'seldom'} things number{number}", pause=2 * PAUSE)
-            shelf.say(f"common {'frequent' if number % 3 == 0 else 'usual'} things {'rare' if number == 6 else ''}")
-            shelf.say("common usual things")
-    shelf.store.close()
-    return shelf.store.path
-
-
-def hits(path: Path, query: str, budget: Budget) -> list[Hit]:
-    store = Store(path, readonly=True)
-    found = Index(store, budget=budget).search(query)
-    store.close()
-    return found
-
-
-@pytest.mark.parametrize("query", ["rare", "common rare", "number300 frequent usual", "rare number301 common things", "seldom frequent"])
-def test_a_small_budget_finds_first_what_an_endless_one_finds_first(crowd: Path, query: str) -> None:
-    small, endless = hits(crowd, query, Budget(postings=400)), hits(crowd, query, ENDLESS)
-    assert small[0].document == endless[0].document
-    assert small[0].score == pytest.approx(endless[0].score, rel=0.05)
-
-
-def test_where_every_word_is_common_the_newest_are_found(crowd: Path) -> None:
-    found = hits(crowd, "common things", Budget(postings=30))
-    assert len(found) == 10
-    assert min(hit.document.origin for hit in found) > 1700
-
-
-def test_a_search_among_more_than_is_counted_one_by_one_finds_them_all(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path)
-    with shelf.store.writing():
-        for number in range(COUNTED + 200):
-            shelf.say(f"common number{number}")
-    for budget in (Budget(), Budget(postings=100)):
-        found = Index(shelf.store, budget=budget).search("common number77")
-        assert found[0].document.text == "common number77"
-    shelf.store.close()
 
 
 def test_an_empty_index_answers_without_numpy(tmp_path: Path) -> None:

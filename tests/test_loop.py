@@ -214,7 +214,7 @@ def test_every_call_is_recorded_with_its_purpose_and_its_cached_tokens(tmp_path:
     house = House(tmp_path, Scripted())
     with Server(StandIn()) as server:
         config = Config(base_url=server.base_url, model="any", context_limit=1000)
-        house.agent = Agent(house.me, config, Endpoint(config, print), verbose=False, stop=Stop())
+        house.agent = Agent(house.me, config, Endpoint(config), verbose=False, stop=Stop())
         house.compaction = house.agent.compaction
         house.hear(29)
         house.say("hello there")

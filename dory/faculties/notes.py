@@ -1,6 +1,6 @@
 """Notes: the tools with which the agent writes, and the archive and the marker that each compacted stretch leaves behind.
 
-An archive is written as soon as its stretch has left the context, and waits there for its marker, which is in LIFE with the next commit. What a
+An archive is written when its stretch has left the context, and waits there for its marker, which is in LIFE with the next commit. What a
 kill withholds is made up for after the next start: the live references tell which archive is missing, the archives which marker. So is what was
 compacted before this faculty was switched on: found beside the loop, and written a batch at a time.
 """
@@ -100,11 +100,9 @@ class NoteFaculty(Faculty):
         return "\n".join(lines) or "there are no notes yet"
 
     def on_compacted(self, record: Compacted) -> None:
-        """The archive of a stretch that has just left the context. It stays when the compaction is taken back: it is true."""
+        """A stretch has just left the context; archive and marker follow, and stay when the compaction is taken back: they are true."""
         self._new.append((record, True))
         self._due = True
-        if self._complete:
-            self._keep()
 
     def background(self) -> Work | None:
         """Write archives that are due, and their markers; once after the start, find out what a kill withheld."""
@@ -122,7 +120,9 @@ class NoteFaculty(Faculty):
         return None
 
     def _keep(self) -> None:
-        """The oldest first, so a stretch has its archive only when those inside of it have theirs. What fails is tried again with the next."""
+        """Many in one commit, for the next turn waits for it. The oldest first, so a stretch has its archive only when those inside of it have
+        theirs. What fails is tried again with the next.
+        """
         self._due = False
         with self._store.writing():
             for record, waits in self._new[:BATCH]:

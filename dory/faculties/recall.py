@@ -71,7 +71,7 @@ class RecallFaculty(Faculty):
         elif mark.newest - self._tidied >= TIDY_AFTER:
             self._tidied, self._seen, self._progress = mark.newest, 0, ""
             return self._tidy
-        live = tuple(entry for entry in self._identity.context if entry.last <= newest)
+        live = tuple(entry for entry in self._identity.context if mark.newest < entry.last <= newest)
         if newest - mark.newest > AT_ONCE:
             self._progress = f"recall {mark.newest:,} of {newest:,}"
             return lambda: self._next(live, mark)

@@ -27,7 +27,8 @@ SURE, ENOUGH = 0.8, 0.4
 """Coverage of the question from which a passage is the answer at once, or a reference is opened without a search, and from which a passage is
 worth quoting at all.
 """
-_LEAST = 0.01
+_LEAST, _STILL = 0.01, "~"
+"""Less coverage than the first is none; the second is later than every time, for what stands in a file holds still."""
 _QUOTE_LIMIT = 300
 _LIGHT = frozenset(stems("call called name named remember tell told say said talk mention know think"))
 _LIGHT_FACTOR, _NEIGHBOUR_FACTOR = 0.3, 0.3
@@ -89,14 +90,14 @@ class Evidence:
 
         What else was said in asking the question is no evidence.
         """
-        best, passage, worth = None, "", 0.0
+        best, passage, worth = None, "", (_LEAST, False, "")
         for statement in self._statements:
             possible = coverage(shares, statement.stems)  # no passage is worth more than all that holds it
-            if possible >= (worth or _LEAST) and statement.text != asked:
+            if possible >= worth[0] and statement.text != asked:
                 value, sentence = _rated(statement, shares)
-                if (value, statement.verbatim) >= (worth or _LEAST, best is not None and best.verbatim):
-                    best, passage, worth = statement, sentence, value
-        return best, passage, worth
+                if (value, statement.verbatim, statement.at or _STILL) >= worth:
+                    best, passage, worth = statement, sentence, (value, statement.verbatim, statement.at or _STILL)
+        return best, passage, worth[0] if best else 0.0
 
     def _promising(self, shares: dict[str, float], tried: Collection[Call]) -> tuple[Call | None, float]:
         closed = [call for call in self._references if call not in self._opened and call not in tried]
@@ -109,7 +110,7 @@ class Evidence:
             if entry.kind == "heard":
                 for message in heard(entry):
                     found = frozenset(stems(f"{message.name} {message.text}"))
-                    yield Statement(message.text, found, f"{message.speaker} said", message.name, message.at[:10])
+                    yield Statement(message.text, found, f"{message.speaker} said", message.name, message.at)
             elif entry.kind == "uncompacted" and entry.hash:
                 self._opened.add(Call("UNCOMPACT", entry.hash))
                 yield from self._from_entries(original(entry))
@@ -132,7 +133,7 @@ class Evidence:
             own = frozenset(stems(f"{hit.speaker} {hit.text}"))
             self._references[hit.opens] = (held | own | frozenset(stems(hit.gist)), size)
             if hit.speaker:
-                yield Statement(hit.text, own, f"{hit.speaker[:1].upper()}{hit.speaker[1:]} said", hit.speaker, hit.day)
+                yield Statement(hit.text, own, f"{hit.speaker[:1].upper()}{hit.speaker[1:]} said", hit.speaker, hit.at)
 
 
 def _from_lines(source: str, lines: Iterable[str], verbatim: bool = True) -> Iterator[Statement]:
@@ -151,6 +152,6 @@ def _rated(statement: Statement, shares: dict[str, float]) -> tuple[float, str]:
 
 
 def _quoted(statement: Statement, sentence: str, dated: bool) -> str:
-    when = f" on {statement.at}" if dated and statement.at else ""
+    when = f" on {statement.at[:10]}" if dated and statement.at else ""
     text = statement.text if len(statement.text) <= _QUOTE_LIMIT else sentence
     return f"{statement.source}{when}: “{text if len(text) <= 2 * _QUOTE_LIMIT else text[: 2 * _QUOTE_LIMIT] + '…'}”"

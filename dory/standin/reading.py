@@ -1,8 +1,9 @@
 """Prompt → what stands in it. Pure; a line that looks like no header the stand-in knows is left aside, so nothing raises.
 
-The prompt is text that ``prompt.py`` wrote: entries as ``context.py`` lays them out, then sections whose header is a word
-(``[#memory 31 of 4000 characters]``, ``[#turn]``). Only the harness can write a line that begins with ``[#``; an opened original carries its
-own headers behind one backslash, and is read by taking that away.
+The prompt is text that ``prompt.py`` wrote: entries as ``context.py`` lays them out, and sections whose header is a word
+(``[#memory 31 of 4000 characters]``, ``[#turn]``), of which the last one of a name counts. In the ledger a response is a message of its own,
+and its header stands behind it. Only the harness can write a line that begins with ``[#``; an opened original carries its own headers behind
+one backslash, and is read by taking that away.
 """
 
 import re
@@ -81,8 +82,8 @@ def read(prompt: Prompt) -> Reading:
     reading = Reading(name[1] if name else "", frozenset(line.split()[0] for line in offered[1].splitlines()) if offered else frozenset())
     for message in prompt.messages:
         if message.role == "assistant":
-            last = reading.entries[-1].last if reading.entries else 0
-            reading.entries.append(Entry(last, last, "response", "", message.content))
+            following = reading.entries[-1].last + 1 if reading.entries else 1
+            reading.entries.append(Entry(following, following, "response", "", message.content))
         elif message.role != "system":
             _read_blocks(message.content, reading)
     return reading
@@ -147,6 +148,8 @@ def _read_blocks(text: str, reading: Reading) -> None:
         if entry := _ENTRY.fullmatch(header):
             first = int(entry[1])
             last = max(first, int(entry[2] or first))
+            if entry[3] == "response" and reading.entries and not (before := reading.entries[-1]).about and before.kind == "response":
+                body = reading.entries.pop().body  # the header behind a message of the model's own
             reading.entries.append(Entry(first, last, entry[3], entry[4] or "", body.strip("\n")))
         elif section := _SECTION.fullmatch(header):
             reading.sections[section[1]] = (section[2] or "", body.strip("\n"))

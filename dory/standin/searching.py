@@ -12,7 +12,8 @@ from dory.records import Call
 from dory.standin.words import spelled, stem
 
 _HIT = re.compile(
-    r"\d+\. (?:heard|note|archive|result) (?P<day>\S+) \S+(?: (?P<speaker>\S+))?(?: in \S+)?, score \S+ (?:\(beside a match\) )?(?P<snippet>.*)"
+    r"\d+\. (?:heard|note|archive|result) (?P<day>\S+) (?P<time>\S+)(?: (?P<speaker>\S+))?(?: in \S+)?,"
+    r" score \S+ (?:\(beside a match\) )?(?P<snippet>.*)"
     r" -> (?P<tool>UNCOMPACT|NOTE_READ) (?P<what>\S+)(?: \((?P<gist>.*)\))?"
 )
 _MARK = "**"
@@ -22,7 +23,7 @@ _MARK = "**"
 class Hit:
     """One line of an answer. ``text`` is the snippet without marks; ``speaker`` is empty for what nobody said; ``opens`` gets the whole."""
 
-    day: str
+    at: str
     speaker: str
     text: str
     gist: str
@@ -40,4 +41,4 @@ def hits(answer: str) -> Iterator[Hit]:
     for found in map(_HIT.fullmatch, answer.split("\n")):
         if found:
             text, opens = found["snippet"].replace(_MARK, ""), Call(found["tool"], found["what"])
-            yield Hit(found["day"], found["speaker"] or "", text, found["gist"] or "", opens)
+            yield Hit(f"{found['day']}T{found['time']}", found["speaker"] or "", text, found["gist"] or "", opens)

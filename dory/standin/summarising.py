@@ -86,7 +86,7 @@ def _gist(stretch: Stretch) -> str:
 
 
 def _summary(stretch: Stretch, gist: str) -> str:
-    room = min(SUMMARY_LIMIT, int(SHARE * sum(len(entry.text) for entry in stretch.entries)))
+    room = min(SUMMARY_LIMIT, int(SHARE * sum(entry.size for entry in stretch.entries)))
     lines = _quotations(stretch, int(QUOTED * room))
     named = set(stems("\n".join([gist, *lines])))
     rest = [found for found in stretch.salience if found not in named]
