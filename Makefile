@@ -6,7 +6,7 @@ SEED ?= $(shell date +%s)
 SEED := $(SEED)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test demo bench bench-recall bench-cues bench-store chaos fuzz faults crowd
+.PHONY: run test demo bench bench-recall bench-cues bench-store bench-forgetting bench-cache bench-turn chaos fuzz faults crowd
 
 run: .venv/.run  ## set up, boot (or wake) an agent and talk to it in the room dev
 	@$(BIN)/python chat.py dev --boot
@@ -31,6 +31,15 @@ bench-cues: .venv/.run  ## how often the line below a message names the stretch 
 
 bench-store: .venv/.run  ## what a memory costs that grows to a million entries; some minutes
 	$(BIN)/python -m bench.store
+
+bench-cache: .venv/.run  ## what providers' caches can serve of a life of 500 turns, and what it costs; two minutes
+	$(BIN)/python -m bench.cache
+
+bench-forgetting: .venv/.run  ## five ways of forgetting in comparison: what is still answered, and at what price; some ten minutes
+	$(BIN)/python -m bench.forgetting --plot docs/forgetting.svg
+
+bench-turn: .venv/.run .venv-peers/.installed  ## what the harness itself costs: turns, start-up, sleep, at lives of up to a million lines; ten minutes
+	$(BIN)/python -m bench.turn
 
 chaos: .venv/.run  ## kill agents at every point between two writes and check what is left; KILLS=20 for a short run
 	@$(BIN)/python -m bench.chaos --kills $(KILLS)
@@ -64,4 +73,10 @@ crowd: .venv/.run  ## let 20 agents and 20 writers share a room and a blob store
 # One engine after the other: one that cannot be installed does not keep the rest away.
 .venv/.bench: .venv/.run requirements-bench.txt
 	@grep -v '^#' requirements-bench.txt | xargs -n 1 $(PIP) install || echo "an engine cannot be installed here: it will be left out"
+	@touch $@
+
+# In an environment of their own, and one after the other: what cannot be installed is left out of the table.
+.venv-peers/.installed: requirements-peers.txt
+	@$(PYTHON) -m venv .venv-peers
+	@grep -v '^#' requirements-peers.txt | xargs -n 1 .venv-peers/bin/python -m pip --disable-pip-version-check --quiet install || echo "not all other programs can be installed here"
 	@touch $@

@@ -58,7 +58,7 @@ def play(path: Path, talk: Talk, others: Sequence[Talk]) -> list[Outcome]:
 
 def _heard(past: Recollection, live: Sequence[Entry], talk: str, message: Message) -> Outcome:
     about = {entry.hash for entry in live if any(entry.first <= number + 1 <= entry.last for number in message.numbers)}
-    named = past.candidates(message.text, live)[:CUES]
+    named = past.candidates(message.text, live, THRESHOLDS[0])[:CUES]
     lines = [_MARK + cue_line([way for way, _ in named[:count]]) for count in range(1, len(named) + 1)]
     costs = [len(line) / CHARACTERS_PER_TOKEN for line in lines]
     return Outcome(talk, message.kind, tuple((share, way.hash in about, cost) for (way, share), cost in zip(named, costs, strict=True)))

@@ -1,0 +1,81 @@
+"""One life of so many turns, by the real loop, and every request of it as it arrived at the endpoint."""
+
+import itertools
+import statistics
+import tempfile
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from agent import Agent
+from bench.cache.script import PERSON, ROOM, Asked, Script
+from dory.boot import boot
+from dory.clock import Clock
+from dory.config import Config
+from dory.identity import Identity
+from dory.llm import Endpoint
+from dory.records import Event
+from dory.standin.server import Server
+from dory.stop import Stop
+from dory.wire import CHARACTERS_PER_TOKEN
+
+NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Lived:
+    """The requests in the order in which they came in, and the tokens by which a turn made the context grow, by four characters each."""
+
+    asked: Sequence[Asked]
+    growth: float
+
+
+class Watch:
+    """Follows a life and ends it after so many turns."""
+
+    def __init__(self, me: Identity, turns: int, stop: Stop) -> None:
+        self._me, self._turns, self._stop = me, turns, stop
+        self.sizes = [me.context.characters]
+
+    def on_event(self, event: Event) -> None:
+        """A turn has its response."""
+        if event.kind == "response":
+            self.sizes.append(self._me.context.characters)
+            self._stop.asked = self._me.state.turn >= self._turns
+
+    @property
+    def growth(self) -> float:
+        """Tokens a turn, those aside in which a compaction was applied."""
+        grown = [after - before for before, after in itertools.pairwise(self.sizes) if after > before]
+        return statistics.mean(grown) / CHARACTERS_PER_TOKEN
+
+
+def live(turns: int, context_limit: int, layout: str) -> Lived:
+    """Boot an agent and let it live until it has taken so many turns."""
+    clock, stop = ticking(), Stop()
+    with tempfile.TemporaryDirectory(prefix="dory-cache-") as folder:
+        home = Path(folder)
+        me = Identity(home, boot(home, "dory", ROOM, clock), clock)
+        script = Script(lambda text: me.rooms.say(ROOM, "USER", PERSON, text, clock()), forgetting)
+        with Server(script) as server:
+            config = Config(model=script.name, base_url=server.base_url, layout=layout, context_limit=context_limit)
+            me.begin()
+            agent = Agent(me, config, Endpoint(config), False, stop)
+            watch = Watch(me, turns, stop)
+            me.listeners.append(watch.on_event)
+            script.person()
+            agent.run()
+        return Lived(script.asked, watch.growth)
+
+
+def forgetting() -> bool:
+    """Whether the thread of a compaction's calls lives."""
+    return any(thread.name == "compaction" for thread in threading.enumerate())
+
+
+def ticking() -> Clock:
+    """A clock that moves on by two seconds with every look."""
+    looks = itertools.count()
+    return lambda: NOON + timedelta(seconds=2 * next(looks))

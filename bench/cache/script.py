@@ -1,0 +1,100 @@
+"""The model of the lives: it answers at once, from a seed, and a person's next line is in the room before it has answered.
+
+A turn holds a thought and something said, some 400 tokens with what was heard and with the results; every tenth adds a line to MEMORY or, once
+there are enough, changes one. A turn waits while the requests of a compaction come in, so that each compaction takes one turn on any machine.
+"""
+
+import random
+import re
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dory import toolline
+from dory.records import Call, Message, Prompt, Purpose, Reply, Usage
+
+ROOM, PERSON = "dev", "ada"
+HEARD, THOUGHT, SAID, SUMMARY = 50, 160, 60, 60
+"""Words of a person's line, of a response's two parts, and of the summary of a chunk."""
+CHUNK = 15
+"""Entries that a chunk has."""
+EDIT_EVERY, FACTS = 10, 15
+"""Turns between two changes of MEMORY, and the lines that it comes to hold."""
+_PATIENCE = 60.0
+_ASKED = re.compile(r"^\[#(?:segment|summarise) (.+)\]$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request as it arrived, and what it was answered."""
+
+    messages: tuple[Message, ...]
+    purpose: Purpose
+    answer: str
+
+
+class Script:
+    """A ``Model``. ``say`` puts a person's line into the room, ``forgetting`` tells whether a compaction has calls to make."""
+
+    name = "scripted"
+
+    def __init__(self, say: Callable[[str], None], forgetting: Callable[[], bool]) -> None:
+        self._say, self._forgetting = say, forgetting
+        self.asked: list[Asked] = []
+        self._facts: list[str] = []
+        self._turns = 0
+        self._lock = threading.Lock()
+
+    def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
+        """Answer at once. Raises nothing."""
+        if purpose == "turn":
+            self._wait()
+        with self._lock:
+            text = {"turn": self._turn, "segment": self._segment, "summarise": self._summarise}[purpose](prompt)
+            self.asked.append(Asked(prompt.messages, purpose, text))
+        return Reply(text, "", Usage(purpose, self.name, 0, None, 0, 0.0))
+
+    def person(self) -> None:
+        """A line of the person."""
+        self._say(self._words(f"heard {self._turns}", HEARD))
+
+    def _turn(self, prompt: Prompt) -> str:
+        self._turns += 1
+        self.person()
+        calls = [Call("SAY", f"{ROOM} {self._words(f'said {self._turns}', SAID)}")]
+        if self._turns % EDIT_EVERY == 0:
+            calls.insert(0, self._edit())
+        return f"{self._words(f'thought {self._turns}', THOUGHT)}\n{toolline.render(calls)}"
+
+    def _edit(self) -> Call:
+        fact = f"fact {self._turns}: {self._words(f'fact {self._turns}', 8)}"
+        old = self._facts.pop(0) if len(self._facts) == FACTS else ""
+        self._facts.append(fact)
+        return Call("EDIT_FILE", "MEMORY.md", edits=((old, fact),))
+
+    def _segment(self, prompt: Prompt) -> str:
+        chunks = []
+        for run in _ids(prompt).split():
+            first, last = map(int, run.split("-"))
+            chunks += [f"{at}-{min(at + CHUNK - 1, last)} what was said then" for at in range(first, last + 1, CHUNK)]
+        return "\n".join(chunks)
+
+    def _summarise(self, prompt: Prompt) -> str:
+        ids = _ids(prompt)
+        return f"GIST: {self._words(ids, 10)}\nRELEVANCE: {random.Random(ids).randint(1, 9)}\nSUMMARY:\n{self._words(ids, SUMMARY)}"
+
+    def _wait(self) -> None:
+        deadline = time.monotonic() + _PATIENCE
+        while self._forgetting() and time.monotonic() < deadline:
+            time.sleep(0.002)
+
+    def _words(self, seed: str, count: int) -> str:
+        """Words that nobody says twice, as long as English ones."""
+        drawn = random.Random(seed)
+        return " ".join("".join(drawn.choices("etaoinshrdlu", k=drawn.choice((2, 3, 3, 4, 5, 6, 8)))) for _ in range(count))
+
+
+def _ids(prompt: Prompt) -> str:
+    found: list[str] = _ASKED.findall(prompt.messages[-1].content)
+    return found[-1]

@@ -1,0 +1,178 @@
+"""One life under one way of forgetting: the parts of a real agent in a home of their own, driven within this process.
+
+Everything is the product's but the way of forgetting and whether there is RECALL: rooms, inbox, faculties, the prompt builder, tool lines, the
+identity on disk. Whoever speaks waits for the answer, and some minutes pass until the next message.
+"""
+
+import re
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from bench.forgetting.meter import Meter
+from bench.forgetting.script import Moment, Question
+from bench.forgetting.ways import WAYS, Mind
+from dory import refs, toolline
+from dory.act import Hands
+from dory.boot import boot
+from dory.clock import minute
+from dory.config import Config
+from dory.errors import DoryError
+from dory.faculties import ordered
+from dory.faculties.recall import RecallFaculty
+from dory.faculty import Faculties
+from dory.identity import Identity
+from dory.inbox import Inbox
+from dory.limits import TURN_LIMIT, result_limit
+from dory.prompt import PromptBuilder
+from dory.records import Reply
+
+ROOM, SPEAKER = "dev", "ada"
+CALL_SECONDS = 1.0
+"""What a model call takes in the figure for seconds of stall, which is computed and not measured."""
+MEMORY = Path("/dev/shm")
+"""Where there is such a folder in memory, homes are made in it: a disk would add its waits to every turn of every way alike."""
+OPENING = {"UNCOMPACT", "NOTE_READ", "READ_FILE"}
+
+
+class Calendar:
+    """A clock that moves on by a second with every look, and by some minutes between two messages."""
+
+    def __init__(self) -> None:
+        self.at = datetime(2026, 3, 2, 8, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        """The time."""
+        self.at += timedelta(seconds=1)
+        return self.at
+
+    def pause(self) -> None:
+        """Until somebody speaks again."""
+        self.at += timedelta(minutes=20)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of one message: what was said, the tools that were used on the way, how many turns it took."""
+
+    said: str
+    tools: frozenset[str]
+    turns: int
+
+
+class Life:
+    """An agent in the empty folder ``home`` that forgets in the way of that name, and may have RECALL and its cues."""
+
+    def __init__(self, home: Path, way: str, limit: int, meter: Meter, recall: bool) -> None:
+        settings = Config(model=meter.name, context_limit=limit, cues=recall)
+        self.calendar, self.meter = Calendar(), meter
+        self.me = Identity(home, boot(home, "dory", ROOM, self.calendar), self.calendar)
+        own = [one for one in ordered(self.me, settings) if recall or not isinstance(one, RecallFaculty)]
+        self._faculties = Faculties(own, self._report)
+        self._prompts = PromptBuilder(self.me, settings, self._faculties)
+        self._inbox = Inbox(self.me, self._faculties.commands(), self._report, result_limit(limit), self._faculties.cue)
+        self._hands = Hands(self.me, self._faculties.tools(), limit)
+        mind = Mind(self.me, settings, self.meter, self._prompts, self._faculties.on_compacted, self._failed)
+        self._forgetting = WAYS[way](mind)
+        self.troubles: Counter[str] = Counter()
+        self.sizes: list[int] = []
+        self.stalls: list[int] = []
+        self.me.begin()
+
+    def hear(self, text: str) -> Answer:
+        """Somebody says ``text``; the agent takes its turns until it sleeps."""
+        self.calendar.pause()
+        before, turns = self.me.rooms.size(ROOM), self.me.state.turn
+        self.me.rooms.say(ROOM, "USER", SPEAKER, text, self.calendar())
+        self._inbox.drain()
+        used = set[str]()
+        while self.me.state.awake and self.me.state.streak < TURN_LIMIT:
+            self._faculties.step()
+            self.stalls.append(self._forgetting.step())
+            used |= self._turn()
+        said = [line.text for line in self.me.rooms.read(ROOM, before) if line.kind == "AGENT"]
+        return Answer("\n".join(said), frozenset(used), self.me.state.turn - turns)
+
+    def _failed(self, text: str) -> None:
+        self.troubles[text] += 1
+
+    def _report(self, text: str) -> None:
+        raise DoryError(text)
+
+    def _turn(self) -> set[str]:
+        """One turn as in the loop; returns the tools that it used."""
+        me, prompt = self.me, self._prompts.build()
+        self.sizes.append(me.tokens(me.context.characters))
+        reply = self.meter.complete(prompt, "turn")
+        me.state.characters_per_token = len(prompt.text) / max(1, reply.usage.prompt)
+        calls = self._hands.parse(reply.text, reply.cut)
+        me.state.awake = self._hands.act(self._stash(reply), calls)
+        me.commit()
+        return {call.tool for call in calls if not call.error}
+
+    def _stash(self, reply: Reply) -> str:
+        me, now = self.me, self.me.now()
+        body, gist = toolline.as_thought(reply.reasoning) + reply.text, refs.one_line(reply.text)
+        me.state.parent = me.blobs.stash(body, kind="response", gist=gist, at=now, parent=me.state.parent)
+        me.state.turn, me.state.streak = me.state.turn + 1, me.state.streak + 1
+        me.add("response", minute(now), refs.escape(body))
+        me.log("response", gist, me.state.parent)
+        return me.state.parent
+
+
+def judged(question: Question, answer: Answer) -> str:
+    """``direct``, ``followed`` (a reference was opened first), ``recalled`` (it had to be searched for), ``outdated`` or ``never``."""
+    if _names(answer.said, [question.right]):
+        return "recalled" if "RECALL" in answer.tools else "followed" if answer.tools & OPENING else "direct"
+    return "outdated" if _names(answer.said, question.outdated) else "never"
+
+
+def live(script: Iterable[Moment], way: str, limit: int, meter: Meter, recall: bool) -> dict[str, Any]:
+    """Live through ``script`` with the model in a new ``meter``; the figures of that life, shares of its questions among them. Dollars are None
+    when the price is not known. Raises ``DoryError``.
+    """
+    began, found, turns, characters = time.monotonic(), Counter[str](), list[int](), 0
+    with tempfile.TemporaryDirectory(prefix="dory-forgetting-", dir=MEMORY if MEMORY.is_dir() else None) as home:
+        life = Life(Path(home), way, limit, meter, recall)
+        for moment in script:
+            answer, characters = life.hear(moment.text), characters + len(moment.text)
+            if question := moment.question:
+                found[judged(question, answer)] += 1
+                turns.append(answer.turns)
+    asked, tokens = max(1, len(turns)), meter.tokens
+    return {
+        "way": way,
+        "recall": recall,
+        "limit": limit,
+        "questions": len(turns),
+        **{name: found[name] / asked for name in ("direct", "followed", "recalled", "never", "outdated")},
+        "tokens": tokens["prompt"] + tokens["completion"],
+        **{f"{name}_tokens": tokens[name] for name in ("prompt", "cached", "completion")},
+        "price": meter.spent,
+        "price_of": None if meter.spent is None else meter.dollars,
+        "cache_hit": tokens["cached"] / tokens["prompt"],
+        "calls": dict(meter.calls),
+        "stall_calls": max(life.stalls),
+        "stall_seconds": max(life.stalls) * CALL_SECONDS,
+        "stalled_turns": sum(map(bool, life.stalls)),
+        "turns_to_answer": mean(turns) if turns else 0.0,
+        "context_mean": round(mean(life.sizes)),
+        "context_peak": max(life.sizes),
+        "turns": life.me.state.turn,
+        "epochs": life.me.state.epoch,
+        "life_tokens": round(characters / life.me.state.characters_per_token),
+        "failed_compactions": life.troubles.total(),
+        "seconds": round(time.monotonic() - began, 1),
+    }
+
+
+def _names(text: str, values: Iterable[str]) -> bool:
+    """Whether one of ``values`` stands in ``text`` as a whole word, emphasis aside."""
+    plain = text.replace("**", "")
+    return any(re.search(rf"(?<!\w){re.escape(value)}(?!\w)", plain) for value in values)

@@ -1,0 +1,131 @@
+"""What the harness itself costs: ``python -m bench.turn [--lines 1000,100000,1000000] [--contexts 8000,128000] [--json]``.
+
+For lives of each length, with as many blobs and at each size of context: a turn without the model, a resume, a sleeping agent, and how soon a
+line reaches the model. Then start-up, a compaction beside turns, and the start-up of other programs if they are installed in ``--peers``. Times
+are processor time where nothing else is said. Linux only. Exit code 0 if the promises hold, 1 if one does not, 130 after Ctrl-C.
+"""
+
+import argparse
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from bench.life import positive_number
+from bench.turn import forgetting, peers, report, turns
+from bench.turn.company import SPENDING, company, shares
+from bench.turn.homes import Home
+from bench.turn.process import Spent, median, side_by_side
+from dory.errors import DoryError
+from dory.flags import Parser
+
+LINES, CONTEXTS = "1000,100000,1000000", "8000,128000"
+IDLE_SECONDS = 10.0
+
+
+def measure(folder: Path, sizes: Sequence[int], contexts: Sequence[int], runs: int, environment: Path) -> dict[str, Any]:
+    """All figures; ``folder`` is empty, and so is what is compiled below it."""
+    compiled, home = folder / "compiled", folder / "home"
+    home.mkdir()
+    grown, lives = Home(home), {}
+    spent = start_up(folder, runs, compiled)
+    for size in sizes:
+        grown.grow(size)
+        for tokens in contexts:
+            lives[f"{size:,} / {tokens:,}"] = life(home, grown.settle(tokens), runs, compiled)
+            print(f"a life of {size:,} lines with {tokens:,} tokens is measured", file=sys.stderr, flush=True)
+        if size == min(sizes):
+            compacted = forgetting.measure(grown, runs, compiled)
+    others = peers.start_up(environment, [sys.executable, "agent.py"], runs, compiled)
+    return {
+        "lives": lives,
+        "start": {name: asdict(one) for name, one in spent.items()},
+        "compaction": compacted,
+        "peers": {name: asdict(one) for name, one in others.items()},
+    }
+
+
+def start_up(folder: Path, runs: int, compiled: Path) -> dict[str, Spent]:
+    """From nothing to ``--help``, and to the first request of a new agent, with what they are held against."""
+    python = sys.executable
+    commands = {"python -c pass": [python, "-c", "pass"], "agent.py --help": [python, "agent.py", "--help"]}
+    commands["import openai"] = [python, "-c", "import openai"]
+    found: dict[str, list[Spent]] = {}
+    for number in range(runs + 1):  # by turns; the first compiles
+        home = folder / f"booted{number}"
+        with company(home, [], compiled) as booted:
+            every = {**side_by_side(commands, 1, compiled), "boot to first request": booted.first()}
+        for name, one in every.items():
+            found.setdefault(name, []).append(one)
+    return {name: median(each[1:]) for name, each in found.items()}
+
+
+def life(home: Path, hash: str, runs: int, compiled: Path) -> dict[str, float]:
+    """Of one resident."""
+    figures = turns.take(home, hash, 10 * runs)
+    resumed: list[Spent] = []
+    for _ in range(runs):
+        with company(home, [hash, *SPENDING], compiled) as one:
+            resumed.append(one.first())
+    with company(home, [hash, *SPENDING], compiled) as one:
+        one.first()
+        idle = one.idle(IDLE_SECONDS)
+        middle, most = shares(one.latencies(10 * runs))
+        memory = one.peak()
+    resume = median(resumed)
+    figures |= {"resume_ms": resume.processor, "resume_wall_ms": resume.wall, "idle": idle, "memory": memory}
+    return figures | {"line_ms": middle, "line_ms_p95": most}
+
+
+def tell(found: dict[str, Any], given: argparse.Namespace) -> int:
+    """Print what was found; the exit code."""
+    found["ratios"] = report.ratios(found)
+    print(f"{report.columns(found['lives'])}\n\n{report.others(found['start'], found['compaction'], found['peers'])}\n")
+    print("\n".join(f"{name}: {value:.2f}" for name, value in found["ratios"].items()))
+    missing = [name for name in peers.PROGRAMS if name not in found["peers"]]
+    if missing:
+        print(f"not installed in {given.peers}, and left out: {', '.join(missing)}")
+    wrong = report.broken(found["ratios"])
+    for line in wrong:
+        print(f"bench.turn: {line}", file=sys.stderr)
+    if given.json:
+        print(json.dumps({**found, "broken": wrong}))
+    return 1 if wrong else 0
+
+
+def numbers(text: str) -> list[int]:
+    """For the command line: ``1000,100000``, each above 0. Raises ``ValueError``."""
+    return sorted({positive_number(one) for one in text.split(",")})
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure what the command line names."""
+    options = Parser(prog="python -m bench.turn", description="What the harness itself costs: turns, start-up, sleep, compactions.")
+    options.add_argument(
+        "--lines", type=numbers, default=LINES, metavar="N,N", help=f"lines of LIFE, and blobs, of each life (default: {LINES})"
+    )
+    options.add_argument("--contexts", type=numbers, default=CONTEXTS, metavar="N,N", help=f"tokens of the contexts (default: {CONTEXTS})")
+    options.add_argument(
+        "--runs", type=positive_number, default=5, metavar="N", help="how often each is measured; turns and lines tenfold (default: 5)"
+    )
+    options.add_argument("--peers", type=Path, default=Path(".venv-peers"), metavar="DIR", help="where other programs are installed, if at all")
+    options.add_argument("--json", action="store_true", help="print the figures as one JSON object on the last line")
+    given = options.parse_args(arguments)
+    try:
+        with tempfile.TemporaryDirectory(prefix="dory-turn-") as folder:
+            return tell(measure(Path(folder), given.lines, given.contexts, given.runs, given.peers), given)
+    except KeyboardInterrupt:
+        return 130
+    except (DoryError, OSError, ValueError, subprocess.CalledProcessError) as error:
+        print(f"bench.turn: {error}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # leave in the same good order as after Ctrl-C
+    sys.exit(main())

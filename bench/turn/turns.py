@@ -1,0 +1,54 @@
+"""Turns in this process: the real loop with a model that answers at once, and the processor time between its answer and the next request."""
+
+import statistics
+import time
+from pathlib import Path
+
+from agent import Agent
+from bench.store.noise import Noise
+from bench.turn.homes import LIMIT, LINE, PERSON, PRICE, ROOM
+from dory.clock import utc
+from dory.config import Config
+from dory.identity import Identity
+from dory.prices import Prices
+from dory.records import Prompt, Purpose, Reply, Usage
+from dory.rooms import Rooms
+from dory.stop import Stop
+
+WARM = 50
+"""Turns that are not counted: in the first ones after a start NumPy is imported, and how common a word is, is asked for the first time."""
+
+
+class Metronome:
+    """A ``Model``: a person's next line is in the room before it has answered, so turn follows turn. ``between`` are processor seconds."""
+
+    name = "metronome"
+
+    def __init__(self, rooms: Rooms, turns: int, stop: Stop) -> None:
+        self.between: list[float] = []
+        self._rooms, self._turns, self._stop = rooms, turns + WARM, stop
+        self._answered, self._noise = 0.0, Noise(2)
+
+    def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
+        """Answer at once."""
+        self.between.append(time.process_time() - self._answered)
+        number = len(self.between)
+        self._stop.asked = number > self._turns
+        self._rooms.say(ROOM, "USER", PERSON, f"{self._noise.text(LINE)} {number}", utc())
+        text = f"SAY {ROOM} this is answer {number}"
+        self._answered = time.process_time()
+        return Reply(text, "", Usage(purpose, self.name, len(prompt.text) // 4, None, len(text) // 4, 0.0))
+
+
+def take(home: Path, hash: str, turns: int) -> dict[str, float]:
+    """Milliseconds of processor time that the harness takes for a turn, from one answer to the next request."""
+    me, stop = Identity(home, hash, utc), Stop()
+    model = Metronome(me.rooms, turns, stop)
+    me.begin()
+    prices = Prices(((model.name, PRICE),))
+    config = Config(model=model.name, context_limit=1_000_000, prices=prices, spend_per_hour=LIMIT, spend_per_day=LIMIT)
+    agent = Agent(me, config, model, False, stop)
+    model.complete(agent.prompts.build(), "turn")
+    agent.run()
+    counted = [seconds * 1000 for seconds in model.between[1 + WARM :]]
+    return {"turn_ms": statistics.median(counted), "turn_ms_worst": max(counted)}
