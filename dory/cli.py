@@ -1,4 +1,4 @@
-"""What the command line of ``agent.py`` leads to: the settings and the model that it names, and what is printed."""
+"""What the command line of ``agent.py`` leads to: the settings that it names, and what is printed."""
 
 import argparse
 import os
@@ -16,7 +16,6 @@ from dory.clock import minute, utc
 from dory.config import Config
 from dory.errors import ConfigError
 from dory.identity import Identity
-from dory.records import Model
 from dory.tables import table
 from dory.texts import HOUSE
 
@@ -32,17 +31,6 @@ def settings(options: argparse.Namespace, folder: Path) -> Config:
         raise ConfigError("--room and --name are for a new agent: an identity keeps its name, and enters rooms by JOIN or a link in its subs/")
     given = {one.name: getattr(options, one.name) for one in fields(Config) if getattr(options, one.name, None) is not None}
     return config.load(folder / "dory.yaml", os.environ, given)
-
-
-def model(current: Config) -> Model:
-    """The model that the settings name; its room is imported only now, most commands ask none."""
-    if current.offline:
-        from dory.standin import StandIn
-
-        return StandIn()
-    from dory.llm import Endpoint
-
-    return Endpoint(current)
 
 
 def tell(name: str, text: str) -> None:
@@ -100,9 +88,12 @@ def detach(options: argparse.Namespace, folder: Path) -> str:
     """Start an agent behind the terminal; what to tell the person. Raises ``DoryError`` when it does not wake."""
     hash = resident(options, folder, settings(options, folder))
     flags = [f"--{one.name.replace('_', '-')}={value}" for one in fields(Config) if (value := getattr(options, one.name)) is not None]
-    kept = [flag for flag in flags if not flag.startswith(("--room=", "--name=", "--api-key="))] + ["--verbose"] * options.verbose
-    if options.api_key:
-        os.environ["DORY_API_KEY"] = options.api_key  # everybody on the machine can read a command line
+    kept = [flag for flag in flags if not flag.startswith(("--room=", "--name=", "--api-key=", "--profiles="))] + [
+        "--verbose"
+    ] * options.verbose
+    for name in ("api_key", "profiles"):
+        if getattr(options, name):
+            os.environ[f"DORY_{name.upper()}"] = getattr(options, name)  # everybody on the machine can read a command line
     pid = detached.start(HOUSE / "agent.py", folder / "agents" / hash, ["--home", str(folder), *kept])
     log = folder / "agents" / hash / detached.LOG
     return f"{hash} lives in the background as process {pid} and writes to {log}\nend it: python agent.py --stop {hash[:8]}"

@@ -1,21 +1,20 @@
-"""Settings: the defaults below, then ``dory.yaml``, then ``DORY_*`` in the environment, then flags; the later wins.
+"""Settings: the defaults below, then ``dory.yaml``, then ``DORY_*`` in the environment, then flags; the later wins,
+of what is nested in a setting each name for itself.
 
 This table is the one place where settings are documented; ``python agent.py --settings`` prints it. An unknown key is an error that names
 the nearest known one.
 """
 
-import difflib
-import math
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from dory import notation, prices
+from dory import notation, prices, profiles, values
 from dory.errors import ConfigError
 from dory.prices import Price, Prices
+from dory.profiles import PROVIDERS, STAND_IN, Cascade, Profile, Profiles
 
 
 def _setting(default: Any, meaning: str) -> Any:
@@ -42,23 +41,47 @@ class Config:
     prices: Prices = _setting(Prices(), "dollars per million tokens by model, see README; wins over what is known")  # noqa: RUF009 it is frozen
     spend_per_hour: float = _setting(0.0, "dollars that model calls may cost within an hour before the agent pauses; 0: no limit")
     spend_per_day: float = _setting(0.0, "dollars that model calls may cost within 24 hours before the agent pauses; 0: no limit")
+    profiles: Profiles = _setting(Profiles(), "models beside the agent's own, by name, see README")  # noqa: RUF009 it is frozen
+    embeddings: str = _setting("", "the profile whose model makes vectors of summaries, so that alike ones are found; empty: by their words")
     layout: str = _setting("tail", "tail: each prompt ends with MEMORY and LIFE; ledger: it only grows between compactions, and costs less")
-    faculties: str = _setting("notes, recall", "the parts of the mind in use beside the core tools, in the order of their tools; empty: none")
+    faculties: str = _setting("notes, recall, cascade", "the parts of the mind beside the core tools, in the order of their tools; empty: none")
+    cascade: Cascade = _setting(Cascade(), "how a whole life is summed up: events that stand verbatim, events of a summary, and the profile")  # noqa: RUF009
     cues: bool = _setting(True, "on or off: beside a person's message one line that names what of the past it clearly belongs to")
+
+    @property
+    def own(self) -> Profile:
+        """The agent's own model, as a profile."""
+        return Profile(self.model, self.base_url, self.api_key, max_tokens=self.max_tokens, temperature=self.temperature)
+
+    def profile(self, name: str) -> Profile:
+        """The profile of that name; the agent's own model when there is none."""
+        return self.profiles.of(name) or self.own
+
+    def used(self) -> Iterator[Profile]:
+        """The agent's own model, and those that the settings name for something."""
+        yield self.own
+        if self.cascading:
+            yield from filter(None, (self.profiles.of(name) for name in (self.cascade.profile, self.embeddings)))
+
+    @property
+    def cascading(self) -> bool:
+        """Whether there is a cascade, which alone asks the models of profiles."""
+        return "cascade" in (name.strip() for name in self.faculties.split(","))
 
     @property
     def offline(self) -> bool:
         """Whether the stand-in in this process does the thinking."""
-        return self.model == STAND_IN and not self.base_url
-
-    def price(self, at: datetime) -> Price | None:
-        """What the model costs at that time, as a person or its provider says; None when that is not known."""
-        return prices.FREE if self.offline else self.prices.of(self.model) or prices.published(self.base_url, self.model, at)
+        return self.own.offline
 
     @property
     def shown_url(self) -> str:
-        """The endpoint as it may be shown: without user, password and query, any of which may be a key."""
-        return re.sub(r"^(.*?//)?[^/?#]*@", r"\1", self.base_url).partition("?")[0]
+        """The endpoint as it may be shown."""
+        return self.own.shown_url
+
+    def price(self, at: datetime, profile: Profile | None = None) -> Price | None:
+        """What a model costs at that time, as a person or its provider says, the agent's own or that of a profile; None if not known."""
+        one = profile or self.own
+        return prices.FREE if one.offline else self.prices.of(one.model) or prices.published(one.base_url, one.model, at)
 
     @property
     def hard_limit(self) -> int:
@@ -66,36 +89,40 @@ class Config:
         return min(2 * self.context_limit, self.window or 2 * self.context_limit)
 
 
-PROVIDERS = {
-    "DEEPSEEK_API_KEY": ("https://api.deepseek.com", "deepseek-v4-pro"),
-    "OPENAI_API_KEY": ("https://api.openai.com/v1", "gpt-5-mini"),
-    "OPENROUTER_API_KEY": ("https://openrouter.ai/api/v1", "deepseek/deepseek-v4-pro"),
-}
-"""Where a key in the environment leads when no endpoint and no model is named: (base URL, model). The first key found wins."""
-
-_LEAST = {"context_limit": 1000, "timeout": 0.001, "workers": 1}  # of all other numbers: 0
-_MOST = 10**9
-"""Of each: what a clock of the system, or a program in C behind an endpoint, surely takes."""
-
-_SWITCH = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
-
 LAYOUTS = ("tail", "ledger")  # of a prompt, see prompt.py
-STAND_IN = "stand-in"
-"""The model name that asks for the offline stand-in even when a key is there."""
+_LEAST = {"context_limit": 1000, "timeout": 0.001, "workers": 1}  # of all other numbers: 0
+_NESTED = {"prices": prices.read, "profiles": profiles.read, "cascade": profiles.read_cascade}
+"""What reads the settings that are more than one text."""
 
 
 def load(file: Path, environment: Mapping[str, str], flags: Mapping[str, Any]) -> Config:
     """Put the four sources together. ``flags`` holds only those that were given. Raises ``ConfigError``."""
     given: dict[str, Any] = {}
-    for name, value in _from_file(file).items():
-        given[_known(str(name), f"{file.name}: unknown setting", str)] = _typed(str(name), value, file.name)
+    nested: dict[str, object] = {}
+    for name, value, where in _layers(file, environment, flags):
+        try:
+            if name in _NESTED:
+                nested[name] = values.merged(nested.get(name), _nested(name, value))
+                given[name] = _NESTED[name]({} if nested[name] is None else nested[name])
+            else:
+                given[name] = values.typed(name, getattr(Config(), name), value)
+        except ValueError as error:
+            raise ConfigError(f"{where}: {error}") from None
+    try:
+        return _checked(_with_profiles(_with_endpoint(replace(Config(), **given), environment), environment))
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+
+
+def _layers(file: Path, environment: Mapping[str, str], flags: Mapping[str, Any]) -> Iterator[tuple[str, object, str]]:
+    """Every setting that is given, its value, and where it stands; of two the later wins."""
+    for key, value in _from_file(file).items():
+        yield _known(str(key), f"{file.name}: unknown setting", str), value, file.name
     for variable, text in environment.items():
         if variable.startswith("DORY_") and variable != "DORY_HOME":
-            name = _known(variable, "unknown environment variable", lambda key: f"DORY_{key.upper()}")
-            given[name] = _typed(name, text, variable)
+            yield _known(variable, "unknown environment variable", lambda key: f"DORY_{key.upper()}"), text, variable
     for name, value in flags.items():
-        given[name] = _typed(name, str(value), f"--{name.replace('_', '-')}")
-    return _checked(_with_endpoint(replace(Config(), **given), environment))
+        yield name, str(value), f"--{name.replace('_', '-')}"
 
 
 def _from_file(file: Path) -> dict[str, Any]:
@@ -115,52 +142,19 @@ def _from_file(file: Path) -> dict[str, Any]:
 
 
 def _known(given: str, complaint: str, spelling: Any) -> str:
-    for known in fields(Config):
-        if given == spelling(known.name):
-            return known.name
-    nearest = difflib.get_close_matches(given, [spelling(known.name) for known in fields(Config)], n=1, cutoff=0.0)
-    raise ConfigError(f"{complaint} {given[:70]!r}; did you mean {nearest[0]!r}? ('python agent.py --settings' lists all)")
+    known = {spelling(one.name): one.name for one in fields(Config)}
+    if given in known:
+        return known[given]
+    nearest = values.nearest(given, known)
+    raise ConfigError(f"{complaint} {values.quoted(given)}; did you mean {nearest!r}? ('python agent.py --settings' lists all)")
 
 
-def _typed(name: str, value: object, where: str) -> Any:
-    """A setting from its text; an empty one is the default. Only numbers one can count with, and text that can be sent and shown."""
-    if name == "prices":
-        return _prices(value, where)
-    read, words = _kind(name)
+def _nested(name: str, value: object) -> object:
+    """What a text of YAML holds, if it is one; None: nothing, which takes away what other layers hold."""
     try:
-        if not isinstance(value, str):
-            raise ValueError
-        if not value and read is not str:
-            return getattr(Config(), name)
-        value.encode()
-        made = read(value)
-        if made in (math.inf, -math.inf) or made != made:
-            raise ValueError
-        return made
-    except (ValueError, KeyError):
-        shown = f", not {value[:70]!r}" if isinstance(value, str) and name not in ("api_key", "base_url") else ""
-        raise ConfigError(f"{where}: {name} must be {words}{shown}") from None
-
-
-def _prices(value: object, where: str) -> Prices:
-    try:
-        given = notation.read(value) if isinstance(value, str) else value
+        return notation.read(value) if isinstance(value, str) else value
     except ValueError as error:
-        raise ConfigError(f"{where}: prices is not YAML ({error})") from None
-    try:
-        return prices.read({} if given is None else given)
-    except ValueError as error:
-        raise ConfigError(f"{where}: {error}") from None
-
-
-def _kind(name: str) -> tuple[Callable[[str], Any], str]:
-    """What reads a setting from its text, and what that must be in words."""
-    default = getattr(Config(), name, "")
-    if isinstance(default, bool):
-        return lambda text: _SWITCH[text.lower()], "on or off"
-    if isinstance(default, str):
-        return str, "text"
-    return (int, "a whole number") if isinstance(default, int) else (float, "a number")
+        raise ValueError(f"{name} is not YAML ({error})") from None
 
 
 def _with_endpoint(config: Config, environment: Mapping[str, str]) -> Config:
@@ -168,8 +162,7 @@ def _with_endpoint(config: Config, environment: Mapping[str, str]) -> Config:
     if config.offline:
         return config
     if config.base_url:
-        keys = {url: environment.get(variable, "") for variable, (url, _) in PROVIDERS.items()}
-        return replace(config, api_key=config.api_key or keys.get(config.base_url.rstrip("/"), ""))
+        return replace(config, api_key=config.api_key or profiles.keys(environment).get(config.base_url.rstrip("/"), ""))
     for variable, (url, model) in PROVIDERS.items():
         key = environment.get(variable, "")
         if key or (config.api_key and variable == "DEEPSEEK_API_KEY"):
@@ -179,22 +172,29 @@ def _with_endpoint(config: Config, environment: Mapping[str, str]) -> Config:
     return replace(config, model=STAND_IN)
 
 
+def _with_profiles(config: Config, environment: Mapping[str, str]) -> Config:
+    """Complete the profiles, which must be those that the settings name."""
+    own = {config.base_url.rstrip("/"): config.api_key} if config.base_url else {}
+    made = config.profiles.completed(config.own, profiles.keys(environment) | own)
+    made.check_names(config.embeddings, config.cascade.profile)
+    return replace(config, profiles=made)
+
+
 def _checked(config: Config) -> Config:
     if config.layout not in LAYOUTS:
         raise ConfigError(f"layout must be {' or '.join(LAYOUTS)}, not {config.layout[:70]!r}")
     for name in (one.name for one in fields(Config) if type(one.default) in (int, float)):
-        least = _LEAST.get(name, 0)
-        if not least <= getattr(config, name) <= _MOST:
-            bound = f"at least {least}" if getattr(config, name) < least else f"at most {_MOST}"
-            raise ConfigError(f"{name} must be {bound}, not {getattr(config, name)}")
+        values.bounded(name, getattr(config, name), _LEAST.get(name, 0))
     if config.window and config.context_limit > config.window * 3 // 4:
         most = config.window * 3 // 4
         raise ConfigError(f"a context_limit of {config.context_limit} does not fit a window of {config.window}: set it to at most {most}")
-    if config.base_url and not config.base_url.startswith(("http://", "https://")):
-        raise ConfigError(f"base_url must begin with http:// or https://, not {config.shown_url!r}")
+    if config.cascading:
+        config.cascade.check_size(config.context_limit)
+    config.own.check_address()
     if config.base_url and not config.model:
         raise ConfigError(f"base_url {config.shown_url!r} needs a model: give --model, or model in dory.yaml")
-    if (config.spend_per_hour or config.spend_per_day) and not config.price(datetime.now(UTC)):
-        example = f"prices: {{{config.model}: {{prompt: …, cached: …, completion: …}}}}"
-        raise ConfigError(f"a limit of spending needs the price of {config.model!r}, which is not known: give it in dory.yaml as {example}")
+    unknown = [one.model for one in config.used() if not config.price(datetime.now(UTC), one)]
+    if (config.spend_per_hour or config.spend_per_day) and unknown:
+        example = f"prices: {{{unknown[0]}: {{prompt: …, cached: …, completion: …}}}}"
+        raise ConfigError(f"a limit of spending needs the price of {unknown[0]!r}, which is not known: give it in dory.yaml as {example}")
     return config

@@ -7,7 +7,6 @@ A price that is not known is None, never 0: a sum of which a part is unknown mus
 """
 
 import difflib
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -40,6 +39,8 @@ class Prices:
 
     def __str__(self) -> str:
         """As it may stand in dory.yaml, on one line."""
+        import json  # not for --help
+
         rows = (f"{json.dumps(model)}: {{prompt: {p.prompt}, cached: {p.cached}, completion: {p.completion}}}" for model, p in self.rows)
         return f"{{{', '.join(rows)}}}"
 

@@ -1,4 +1,4 @@
-"""The purse: the model with its price. It knows what each call costs, notes it, and makes none when a limit of spending is reached.
+"""The purse, from which all model calls of a life are paid: each at the price of its own model, and none when a limit of spending is reached.
 
 The limits hold over the last hour and the last 24, whichever process made the calls: a new one reads the end of ``usage.jsonl``, where each
 call stands before its answer is used. One that is reached stays so until a tenth of it is free again. The loop asks ``open`` before a turn and
@@ -12,14 +12,18 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
+from typing import TypeVar
 
 from dory import usage
 from dory.clock import minute
 from dory.config import Config
 from dory.errors import ModelError, SpendingLimit
 from dory.identity import Identity
-from dory.prices import money
-from dory.records import Model, Prompt, Purpose, Reply, Usage
+from dory.prices import Price, money
+from dory.profiles import Profile
+from dory.records import Embedded, Reply, Usage
+
+T = TypeVar("T", Reply, Embedded)
 
 _SPANS = {"hour": timedelta(hours=1), "day": timedelta(days=1)}
 _MINUTE = timedelta(minutes=1)
@@ -30,14 +34,9 @@ FREE = 0.1
 
 
 class Purse:
-    """A ``Model``: the one it is given, with its calls priced and bounded. ``announce`` gets a line when a limit is reached, ``tell`` one about
-    each call. Any number of threads may call it.
-    """
+    """``announce`` gets a line when a limit is reached, ``tell`` one about each call. Any number of threads may pay from it."""
 
-    def __init__(
-        self, identity: Identity, config: Config, model: Model, announce: Callable[[str], None], tell: Callable[[str], None] | None
-    ) -> None:
-        self.name, self._model = model.name, model
+    def __init__(self, identity: Identity, config: Config, announce: Callable[[str], None], tell: Callable[[str], None] | None) -> None:
         self._identity, self._config, self._announce = identity, config, announce
         self._path = identity.folder / usage.NAME
         self._meter = usage.Meter(self._path, identity.now, tell)
@@ -51,16 +50,18 @@ class Purse:
         self._reason: tuple[str, str] | None = ("", "")
         self._told, self._stuck = "", False
 
-    def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
-        """As the model's own, with ``dollars``; noted when this returns, and so is a failure that was billed. Raises ``SpendingLimit``, too."""
+    def pay(self, profile: Profile, call: Callable[[], T]) -> T:
+        """Make one call of a profile's model. What it used is noted when this returns, with ``dollars``; so is a failure that was billed.
+        Raises what the call raises, and ``SpendingLimit``.
+        """
         self.check()
         try:
-            reply = self._model.complete(prompt, purpose)
+            made = call()
         except ModelError as failure:
             if failure.usage:
-                self._note(failure.usage)
+                self._note(failure.usage, profile)
             raise
-        return replace(reply, usage=self._note(reply.usage))
+        return replace(made, usage=self._note(made.usage, profile))
 
     def check(self) -> None:
         """Raise ``SpendingLimit`` when no call may be made now."""
@@ -83,22 +84,18 @@ class Purse:
         return not name
 
     def status(self) -> str:
-        """The price and the limits as they are now, one line each."""
-        price = self._config.price(self._identity.now())
-        rates = "unknown, dory.yaml may give it" if price is None else "free"
-        if price and any((price.prompt, price.cached, price.completion)):
-            rates = (
-                f"${price.prompt:g} per million tokens of prompts, ${price.cached:g} of those from the cache, ${price.completion:g} of answers"
-            )
+        """The prices and the limits as they are now, one line each."""
+        now = self._identity.now()
+        rates = {one.model: _rates(self._config.price(now, one)) for one in self._config.used()}
         self._reached()  # what is too old is forgotten
         with self._lock:
             limits = [f"in the last {name}: {money(sum(self._within(name).values()))} of {money(most)}" for name, most in self._limits.items()]
-        return "\n".join([f"price of {self.name} now: {rates}", *limits])
+        return "\n".join([*(f"price of {model} now: {told}" for model, told in rates.items()), *limits])
 
-    def _note(self, used: Usage) -> Usage:
+    def _note(self, used: Usage, profile: Profile) -> Usage:
         """Count and write down one call; returns it with its price."""
         now = self._identity.now()
-        price = self._config.price(now)
+        price = self._config.price(now, profile)
         priced = replace(used, dollars=price.cost(used.prompt, used.cached, used.completion) if price else None)
         with self._lock:  # no look at the file comes in between
             try:
@@ -161,3 +158,12 @@ class Purse:
 def _ended(at: datetime) -> datetime:
     """The end of the minute."""
     return at.astimezone(UTC).replace(second=0, microsecond=0) + _MINUTE
+
+
+def _rates(price: Price | None) -> str:
+    """A price for a person."""
+    if price is None:
+        return "unknown, dory.yaml may give it"
+    if not any((price.prompt, price.cached, price.completion)):
+        return "free"
+    return f"${price.prompt:g} per million tokens of prompts, ${price.cached:g} of those from the cache, ${price.completion:g} of answers"

@@ -1,10 +1,11 @@
 """The frozen shapes that rooms hand to each other. No behaviour beyond what the shape itself implies."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal, Protocol
 
-Purpose = Literal["turn", "segment", "summarise"]
+Purpose = Literal["turn", "segment", "summarise", "cascade", "embedding"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,24 @@ class Model(Protocol):
 
     def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
         """Raise ``ModelRefused``, ``ModelAway`` or ``WindowExceeded``; never return half an answer."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """One vector for each text of a request, in their order and all of one length."""
+
+    vectors: list[list[float]]
+    usage: Usage
+
+
+class Embedder(Protocol):
+    """Anything that makes vectors of texts, the more alike the nearer. Thread-safe."""
+
+    name: str
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """One vector for each text, in their order and all of one length. Raises what a ``Model`` raises."""
         ...
 
 

@@ -18,8 +18,11 @@ def secrets(config: Config, environment: Mapping[str, str]) -> tuple[str, ...]:
     """Every value that must not appear in anything the harness writes, longest first: keys and tokens of the settings and the environment,
     and what stands for one in a URL there. Of one over several lines each line counts, for it may be met alone.
     """
-    named = [config.api_key, *(value for name, value in environment.items() if name.upper().endswith(_SECRET_NAMES))]
-    in_urls = [part for url in (config.base_url, *environment.values()) for found in _SECRET_IN_URL.findall(url) for part in found]
+    models = [config.own, *(profile for _, profile in config.profiles.rows)]
+    named = [*(one.api_key for one in models), *(value for name, value in environment.items() if name.upper().endswith(_SECRET_NAMES))]
+    in_urls = [
+        part for url in (*(one.base_url for one in models), *environment.values()) for found in _SECRET_IN_URL.findall(url) for part in found
+    ]
     found = {line.strip() for value in (*named, *in_urls, *map(unquote, in_urls)) for line in value.splitlines()}
     return tuple(sorted(filter(_telling, found), key=lambda value: (-len(value), value)))
 

@@ -1,4 +1,4 @@
-"""The OpenAI chat format as endpoints really speak it. Pure: what an answer holds, how it was counted, what a refusal means.
+"""The OpenAI formats as endpoints really speak them. Pure: what an answer holds, how it was counted, what a refusal means.
 
 Endpoints differ in where they put reasoning, cached tokens and the reason for a refusal; every such difference is known here and nowhere else.
 Whatever has an unexpected shape is passed over and never raises: whether an answer is whole shows by its ``finish``.
@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from itertools import chain
 from typing import Any
 
 _THOUGHT = re.compile(r"\s*<think>(.*?)(?:</think>\s*|\Z)", re.DOTALL | re.IGNORECASE)
@@ -21,6 +22,7 @@ _TOO_LONG = re.compile(
     r"|max(?:imum)? (?:context|prompt|model|allowed input) length"  # Ollama, xAI, vLLM, OpenRouter
     r"|(?:prompt|input)(?: is)? too long"  # Anthropic, Bedrock, Ollama
     r"|greater than the context length"  # LM Studio
+    r"|input.{0,40} too large to process"  # llama.cpp, asked for vectors
     r"|input token count.{0,40}exceeds",  # Gemini
     re.IGNORECASE,
 )
@@ -28,6 +30,7 @@ _TOO_LONG = re.compile(
 CHARACTERS_PER_TOKEN = 4
 """What is assumed where an endpoint does not count; OpenAI's rule of thumb for English."""
 _MOST_TOKENS = 10**9  # what is counted beyond that is no count
+_MOST_NUMBER = 1e30  # of a vector, so that what is computed with it stays finite
 
 
 class Answer:
@@ -48,12 +51,13 @@ class Answer:
         choices = _mapping(chunk).get("choices")
         choice = _mapping(choices[0]) if isinstance(choices, list) and choices else {}
         delta = _mapping(choice.get("delta")) or _mapping(choice.get("message"))
-        self.error = _mapping(chunk).get("error") or self.error
+        self.error = reported(chunk) or self.error
         self.finish = _text(choice.get("finish_reason")) or self.finish
         self.usage = _mapping(_mapping(chunk).get("usage")) or self.usage
         # DeepSeek and llama.cpp say reasoning_content; OpenRouter, Ollama and newer vLLM say reasoning.
         reasoning = _text(delta.get("reasoning_content")) or _text(delta.get("reasoning"))
-        for parts, text in ((self._content, _text(delta.get("content"))), (self._reasoning, reasoning)):
+        content = _text(delta.get("content")) or _text(choice.get("text"))  # the latter of a plain completion
+        for parts, text in ((self._content, content), (self._reasoning, reasoning)):
             if text:  # a stream of nothing must not fill the memory either
                 parts.append(text)
                 self.size += len(text)
@@ -68,6 +72,24 @@ class Answer:
         if not thought:
             return content, reasoning
         return content[thought.end() :], "\n".join(filter(None, (reasoning, thought[1].strip())))
+
+
+class Vectors:
+    """The answer to a request for the vectors of ``count`` texts, in their order, whatever order it has itself. Raises ``ValueError`` when that
+    is not one vector of numbers for each, all of one length.
+    """
+
+    def __init__(self, answer: object, count: int) -> None:
+        self.usage = _mapping(_mapping(answer).get("usage"))
+        rows = [_mapping(row) for row in _list(_mapping(answer).get("data"))]
+        found = {_number(row.get("index", place)): _list(row.get("embedding")) for place, row in enumerate(rows)}
+        if len(rows) != count or set(found) != set(range(count)):
+            raise ValueError("not one vector for each text")
+        if not all(type(number) in (int, float) and -_MOST_NUMBER < number < _MOST_NUMBER for number in chain(*found.values())):
+            raise ValueError("a vector of something else than numbers")
+        self.vectors = [[float(number) for number in found[place]] for place in range(count)]
+        if [] in self.vectors or len({len(vector) for vector in self.vectors}) != 1:
+            raise ValueError("vectors of different lengths, or of none")
 
 
 def encodable(text: str) -> str:
@@ -94,6 +116,11 @@ def counts(usage: Mapping[str, Any], prompt: str, answer: str) -> tuple[int, int
 def tokens(text: str) -> int:
     """How many tokens ``text`` has by rule of thumb, rounded up."""
     return math.ceil(len(text) / CHARACTERS_PER_TOKEN)
+
+
+def reported(answer: object) -> object:
+    """The error that an answer, or a chunk of one, holds in place of what was asked for; None or empty when it holds none."""
+    return _mapping(answer).get("error")
 
 
 def words(body: object) -> str:
@@ -146,6 +173,10 @@ def _seconds(retry_after: str, now: datetime) -> float:
 
 def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _text(value: object) -> str:

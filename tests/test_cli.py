@@ -10,8 +10,9 @@ import pytest
 
 from dory import cli, locks, roster
 from dory.boot import boot
-from dory.config import STAND_IN, Config
+from dory.config import Config
 from dory.errors import IdentityError
+from dory.profiles import STAND_IN
 from dory.texts import HOUSE
 from tests.household import Household
 
@@ -152,3 +153,8 @@ def test_what_only_a_new_agent_can_take_is_refused_on_resume(house: Household) -
 def test_an_address_is_shown_without_its_password(house: Household) -> None:
     settings = Config(model="m", base_url="http://ada:geheim@localhost:1/v1")
     assert "geheim" not in cli.greeting(house.me, settings)
+
+
+def test_a_limit_without_a_price_is_refused_at_the_start(tmp_path: Path) -> None:
+    told = complaint(agent(tmp_path, "--base-url", "http://localhost:1/v1", "--model", "qwen3", "--spend-per-hour", "0.5"))
+    assert "a limit of spending needs the price of 'qwen3', which is not known: give it in dory.yaml" in told

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dory import config, redaction
-from dory.config import PROVIDERS, STAND_IN, Config
+from dory.config import Config
 from dory.errors import ConfigError
+from dory.profiles import PROVIDERS, STAND_IN
 
 NAMES = [one.name for one in fields(Config)]
 

@@ -2,17 +2,29 @@
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import replace
+from operator import mul
+from pathlib import Path
 
 import pytest
 
-from dory import context
+from dory import context, waterfall
+from dory.config import Config
 from dory.context import Entry
 from dory.distil import Distilled, Request, distil
 from dory.errors import WindowExceeded
+from dory.life import HEADING
+from dory.llm import Endpoint
+from dory.llm.embeddings import Embeddings
+from dory.memories import Memories
+from dory.profiles import Profile
 from dory.records import Message, Prompt, Purpose, Reply, Usage
+from dory.summaries import Summary
+from dory.waterfall import Task
 from dory.work import in_parallel
+from tests.household import NOON
 from tests.llama import WINDOW, llama_server
-from tests.wire import Caller
+from tests.wire import Caller, prompt
 
 SYSTEM = Message("system", "You are Dory, who remembers what people tell her.")
 STORY = "\n".join(f"[#{number} heard dev] Ada counts fish number {number} in the bay of Lisbon." for number in range(8))
@@ -81,3 +93,35 @@ def test_threads_wait_for_the_only_slot(caller: Caller) -> None:
 def test_a_prompt_beyond_the_window_is_told_as_that(caller: Caller) -> None:
     with pytest.raises(WindowExceeded, match=f"{WINDOW} tokens"):
         caller.ask("fish " * 2 * WINDOW)
+
+
+def test_a_plain_text_is_gone_on_with_until_a_stop_token(base_url: str) -> None:
+    counting, config = prompt("one two three four five six seven"), Config(timeout=60.0)
+    model = Profile("any", base_url, api="completions", max_tokens=12, temperature=0.0)
+    free, stopped = (Endpoint(config, replace(model, stop=stop)).complete(counting, "cascade") for stop in ((), ("ten",)))
+    assert free.text.startswith("eight nine ten") and free.cut and free.usage.completion == 12
+    assert stopped.text == "eight nine" and not stopped.cut
+    assert free.usage.prompt == 7
+
+
+@pytest.mark.parametrize("api", ["chat", "completions"])
+def test_a_run_of_the_cascade_makes_both_summaries(base_url: str, tmp_path: Path, api: str) -> None:
+    model = Endpoint(Config(timeout=60.0), Profile("any", base_url, api=api, max_tokens=40, temperature=0.0))
+    told = ["heard dev ada: I have booked the hotel in Lisbon.", "heard dev ada: It has a garden.", "heard dev bob: The build is broken again."]
+    path = tmp_path / "LIFE.md"
+    path.write_text(HEADING + "".join(f"2026-03-02 12:00 {text}\n" for text in told))
+    memories = Memories(path)
+    old = Summary(1, memories.find(1), NOON, "any", "Ada booked the hotel in Lisbon.")
+    made = waterfall.run(model, memories, Task(None, old, None, old.place, 3, 65), lambda text: text)
+    assert made.place == memories.find(3)
+    for text in (made.longterm, made.recent):
+        assert 10 < len(text) <= waterfall.LIMIT and text == " ".join(text.split()) and "Summarize these memories" not in text
+
+
+def test_vectors_of_texts_are_the_nearer_the_more_alike_they_are(base_url: str) -> None:
+    texts = ["Ada booked a hotel in Lisbon.", "Ada reserved a hotel room in Lisbon.", "def main(): return 0"]
+    made = Embeddings(Config(timeout=60.0), Profile("any", base_url)).embed(texts)
+    assert [len(vector) for vector in made.vectors] == [576] * 3
+    first, alike, other = made.vectors
+    assert sum(map(mul, first, alike)) > sum(map(mul, first, other)), "llama.cpp normalises them"
+    assert made.usage.prompt > 20 and made.usage.completion == 0 and made.usage.purpose == "embedding"

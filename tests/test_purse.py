@@ -1,7 +1,5 @@
 """The limits of spending, over real HTTP: when one is reached nothing is asked of the model, people are told, and it goes on by itself."""
 
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -16,16 +14,15 @@ from dory.errors import ModelRefused, SpendingLimit
 from dory.identity import Identity
 from dory.llm import Endpoint
 from dory.llm.repeating import Repeating
+from dory.models import Paid
 from dory.prices import Price, Prices
 from dory.purse import Purse
-from dory.records import Prompt, Purpose, Reply, Usage
+from dory.records import Model, Prompt, Purpose, Reply, Usage
 from dory.standin import StandIn
 from dory.standin.server import Server
 from dory.stop import Stop
-from dory.texts import HOUSE
 from tests.compacting import House
 from tests.household import Household
-from tests.processes import environment
 from tests.wire import Scripted, piece, prompt, stream
 
 DEAR = Prices((("any", Price(1000.0, 1000.0, 1000.0)),))
@@ -113,12 +110,17 @@ def test_below_its_limits_an_agent_knows_nothing_of_them(tmp_path: Path, server:
 def test_a_call_beside_the_loop_is_refused_and_the_endpoint_never_asked(tmp_path: Path, server: Server) -> None:
     house = Household(tmp_path)
     config = Config(base_url=server.base_url, model="any", prices=DEAR, spend_per_hour=0.001)
-    purse = Purse(house.me, config, Endpoint(config), print, None)
+    purse = paid(house, config, Endpoint(config))
     used = purse.complete(prompt("hello"), "segment").usage
     assert used.dollars == pytest.approx((used.prompt + used.completion) / 1000)
     with pytest.raises(SpendingLimit, match=r"the limit of \$0\.0010 an hour is reached"):
         purse.complete(prompt("hello"), "summarise")
     assert len(server.requests) == 1
+
+
+def paid(house: Household, config: Config, model: Model) -> Paid:
+    """The agent's own model, paid from a purse of its own."""
+    return Paid(model, config.own, Purse(house.me, config, print, None))
 
 
 def spent(house: Household, *ages: int, dollars: float = 1.0) -> None:
@@ -134,7 +136,7 @@ def reached(house: Household, **limits: float) -> str:
     """What a purse says that is made now; empty when it is open."""
     config = Config(base_url="http://localhost/v1", model="any", prices=DEAR, **limits)  # type: ignore[arg-type]
     try:
-        Purse(house.me, config, StandIn(), print, None).check()
+        Purse(house.me, config, print, None).check()
     except SpendingLimit as error:
         return str(error)
     return ""
@@ -176,10 +178,10 @@ def test_a_clock_that_runs_ahead_for_a_while_takes_nothing_away_and_leaves_nothi
     house = Household(tmp_path)
     config = Config(base_url="http://localhost/v1", model="any", prices=DEAR, spend_per_day=10.0)
     spent(house, 30)
-    purse = Purse(house.me, config, StandIn(), print, None)
+    purse = Purse(house.me, config, print, None)
     house.clock.at += timedelta(days=3)
     assert "in the last day: $0.00" in purse.status()
-    dear = purse.complete(prompt("hello " * 9000), "turn").usage.dollars
+    dear = Paid(StandIn(), config.own, purse).complete(prompt("hello " * 9000), "turn").usage.dollars
     assert dear and dear > 10 and not purse.open()
     house.clock.at -= timedelta(days=3)
     assert purse.open() and "in the last day: $1.00 of" in purse.status()
@@ -192,7 +194,8 @@ class Spending:
         self.house, self.told = house, list[str]()
         self.meanwhile: Callable[[], None] = lambda: None
         config = Config(base_url="http://localhost/v1", model="any", prices=Prices((("any", Price(1e6, 1e6, 0.0)),)), **limits)  # type: ignore[arg-type]
-        self.purse = Purse(house.me, config, self, self.told.append, None)
+        self.purse = Purse(house.me, config, self.told.append, None)
+        self.paid = Paid(self, config.own, self.purse)
 
     name = "any"
 
@@ -203,7 +206,7 @@ class Spending:
 
     def spend(self, dollars: int) -> None:
         """Now, if it may be."""
-        self.purse.complete(prompt("x" * dollars), "turn")
+        self.paid.complete(prompt("x" * dollars), "turn")
 
     def after(self, minutes: int) -> bool:
         """Whether the purse is open so many minutes later."""
@@ -261,8 +264,7 @@ def test_every_try_that_was_billed_is_noted_and_bounded_before_the_next(tmp_path
     withheld = stream(piece("content_filter"), counted)
     with Scripted(*answers, withheld) as scripted:
         config = Config(base_url=scripted.base_url, model="any", prices=DEAR, spend_per_day=0.2)
-        purse = Purse(house.me, config, Endpoint(config), print, None)
-        asked = Repeating(purse, config, print, lambda pause: None)
+        asked = Repeating(paid(house, config, Endpoint(config)), config, print, lambda pause: None)
         assert asked.complete(prompt("hello"), "turn").text == "hi"
         with pytest.raises(ModelRefused, match="content filter"):
             asked.complete(prompt("hello"), "turn")
@@ -279,17 +281,10 @@ def test_no_try_is_repeated_beyond_a_limit(tmp_path: Path) -> None:
     house = Household(tmp_path)
     with Scripted(stream(piece("error"), {"usage": {"prompt_tokens": 40, "completion_tokens": 10}})) as scripted:
         config = Config(base_url=scripted.base_url, model="any", prices=DEAR, spend_per_day=0.1)
-        asked = Repeating(Purse(house.me, config, Endpoint(config), print, None), config, print, lambda pause: None)
+        asked = Repeating(paid(house, config, Endpoint(config)), config, print, lambda pause: None)
         with pytest.raises(SpendingLimit):
             asked.complete(prompt("hello"), "turn")
         assert len(scripted.bodies) == 2
-
-
-def test_a_limit_without_a_price_is_refused_at_the_start_in_one_line(tmp_path: Path) -> None:
-    flags = ["--home", str(tmp_path), "--base-url", "http://localhost:1/v1", "--model", "qwen3", "--spend-per-hour", "0.5"]
-    ended = subprocess.run([sys.executable, str(HOUSE / "agent.py"), *flags], env=environment(tmp_path), capture_output=True, text=True)
-    assert ended.returncode == 2 and len(ended.stderr.splitlines()) == 1
-    assert "a limit of spending needs the price of 'qwen3', which is not known: give it in dory.yaml" in ended.stderr
 
 
 def test_what_was_spent_is_told_by_the_second_that_it_was_recorded(tmp_path: Path) -> None:

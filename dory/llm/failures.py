@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from dory import clock, refs, wire
-from dory.config import PROVIDERS, Config
 from dory.errors import ModelAway, ModelError, ModelRefused, WindowExceeded
+from dory.profiles import PROVIDERS, Profile
 
 _LINE_LIMIT, _WORDS_LIMIT = 500, 250  # characters: of a message, and of what an endpoint's own words may take of it
 _LOCAL = ("localhost", "127.", "[::1]", "0.0.0.0")
@@ -19,14 +19,14 @@ class Passing(ModelAway):
 
 
 class Failures:
-    """The failures of the endpoint that ``config`` names."""
+    """The failures of the endpoint of ``profile``, whose key is given as ``key_name`` where no provider's variable holds it."""
 
-    def __init__(self, config: Config, key: str, secrets: Sequence[str]) -> None:
+    def __init__(self, profile: Profile, timeout: float, secrets: Sequence[str], key_name: str) -> None:
         self._secrets = secrets
-        self._model, self._key, self._timeout = config.model, key, config.timeout
-        self._url = config.shown_url
+        self._model, self._key, self._timeout = profile.model, profile.api_key.strip(), timeout
+        self._url = profile.shown_url
         self._host = self._url.partition("//")[2].partition("/")[0]
-        self._key_name = next((key for key, (url, _) in PROVIDERS.items() if url == self._url.rstrip("/")), "DORY_API_KEY")
+        self._key_name = next((key for key, (url, _) in PROVIDERS.items() if url == self._url.rstrip("/")), key_name)
 
     def passing(self, what: str, pause: float | None = None) -> Passing:
         """One that may pass."""

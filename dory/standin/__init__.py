@@ -1,14 +1,18 @@
 """The offline stand-in: a deterministic, rule-based model that needs no key, no download and no network.
 
 It does a model's job in small, in English, from nothing but its prompt: ``reading.py`` says what stands there, ``turn.py`` holds the rules of
-a turn, ``segmenting.py`` and ``summarising.py`` do the two jobs of a compaction. It keeps no state, so any number of threads may call it.
+a turn, ``segmenting.py`` and ``summarising.py`` do the two jobs of a compaction, ``recounting.py`` sums a life up, and ``embedding.py`` makes
+vectors. It keeps no state, so any number of threads may call it.
 """
 
 import math
 import time
+from collections.abc import Sequence
 
-from dory.records import Prompt, Purpose, Reply, Usage
+from dory.records import Embedded, Prompt, Purpose, Reply, Usage
+from dory.standin.embedding import vector
 from dory.standin.reading import read
+from dory.standin.recounting import memories, recount
 from dory.standin.segmenting import segment
 from dory.standin.summarising import summarise
 from dory.standin.turn import respond
@@ -24,16 +28,28 @@ class StandIn:
     def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
         """Answer at once. Tokens are counted as four characters each; nothing is cached. Raises nothing."""
         began = time.monotonic()
-        reading = read(prompt)
-        reasoning = ""
-        if "segment" in reading.sections:
-            text = segment(reading)
-        elif "summarise" in reading.sections:
-            text = summarise(reading)
-        else:
-            text, reasoning = respond(reading)
+        text, reasoning = _answer(prompt)
         usage = Usage(purpose, self.name, _tokens(prompt.text), None, _tokens(text), time.monotonic() - began)
         return Reply(text, reasoning, usage)
+
+    def embed(self, texts: Sequence[str]) -> Embedded:
+        """One vector for each text, of words and not of meaning. Raises nothing."""
+        began = time.monotonic()
+        vectors = [vector(text) for text in texts]
+        return Embedded(vectors, Usage("embedding", self.name, sum(map(_tokens, texts)), None, 0, time.monotonic() - began))
+
+
+def _answer(prompt: Prompt) -> tuple[str, str]:
+    """Text and reasoning."""
+    told = memories(prompt)
+    if told is not None:
+        return recount(told), ""
+    reading = read(prompt)
+    if "segment" in reading.sections:
+        return segment(reading), ""
+    if "summarise" in reading.sections:
+        return summarise(reading), ""
+    return respond(reading)
 
 
 def _tokens(text: str) -> int:

@@ -1,28 +1,27 @@
-"""What a provider does beside answering, in small and without any network: it counts, caches, lays answers out in pieces, and fails.
+"""What a provider does beside answering, in small and without any network: it counts, caches, and fails.
 
 Tokens are counted by rule of thumb. What a prompt has in common with the beginning of any prompt before it counts as cached, in whole blocks.
 """
 
 import hashlib
 import re
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from dory import wire
 from dory.records import Message, Prompt, Purpose
+from dory.standin.recounting import memories
 
 BLOCK = 64
 """Tokens; DeepSeek's unit of caching."""
 
 _PURPOSE = re.compile(r"^\[#(segment|summarise)\b", re.MULTILINE)
-_PIECES = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What goes wrong with one completion; the fields combine. The middle is half way through the pieces of a stream.
+    """What goes wrong with one request; the fields combine. The middle is half way through the pieces of a stream, which only completions have.
 
     ``close`` drops the connection ``before`` the answer or in its ``middle``, or ends the answer ``early`` as if it were whole. An ``endless``
     one does not get beyond its middle, or the body of its ``status``: that comes again after each ``pause``, until the client leaves.
@@ -32,7 +31,7 @@ class Fault:
     status: int = 0  # answer with this HTTP status, and with these headers and this body
     headers: Mapping[str, str] = field(default_factory=dict)
     body: str = ""
-    text: str | None = None  # answer this and do not ask the model
+    text: str | None = None  # answer this and do not ask the model; where vectors are wanted it is the whole body
     reasoning: str = ""  # and think this before
     finish: str = ""  # end for this reason
     pause: float = 0.0  # seconds of silence in the middle
@@ -74,18 +73,7 @@ class Cache:
 def purpose(prompt: Prompt) -> Purpose:
     """What a prompt is for, as its last message says."""
     named: list[Purpose] = _PURPOSE.findall(prompt.messages[-1].content)
-    return named[-1] if named else "turn"
-
-
-def messages(asked: object) -> tuple[Message, ...]:
-    """The messages of a decoded request. Raises ``ValueError``."""
-    listed = asked.get("messages") if isinstance(asked, dict) else None
-    if not isinstance(listed, list) or not listed:
-        raise ValueError("'messages' must be a list with something in it")
-    for each in listed:
-        if not isinstance(each, dict) or not isinstance(each.get("role"), str) or not isinstance(each.get("content"), str):
-            raise ValueError("a message must have a 'role' and a 'content', both text")
-    return tuple(Message(each["role"], each["content"]) for each in listed)
+    return "cascade" if memories(prompt) is not None else named[-1] if named else "turn"
 
 
 def usage(request: Request, answer: str) -> dict[str, Any]:
@@ -99,25 +87,3 @@ def usage(request: Request, answer: str) -> dict[str, Any]:
         "prompt_cache_hit_tokens": request.cached,
         "prompt_cache_miss_tokens": request.prompt - request.cached,
     }
-
-
-def whole(model: str, text: str, reasoning: str, finish: str, usage: dict[str, Any]) -> dict[str, Any]:
-    """An answer in one piece."""
-    message = {"role": "assistant", "content": text, **({"reasoning_content": reasoning} if reasoning else {})}
-    choice = {"index": 0, "message": message, "finish_reason": finish}
-    return {**envelope("chat.completion", model, [choice]), "usage": usage}
-
-
-def envelope(kind: str, model: str, choices: list[dict[str, Any]]) -> dict[str, Any]:
-    """What stands around an answer, or around a piece of one."""
-    return {"id": "chatcmpl-dory", "object": kind, "created": int(time.time()), "model": model, "choices": choices}
-
-
-def pieces(text: str, reasoning: str) -> list[dict[str, str]]:
-    """An answer as a stream brings it: the role first, then the reasoning, then the text, each in several pieces."""
-    return [{"role": "assistant", "content": ""}, *_cut("reasoning_content", reasoning), *_cut("content", text)]
-
-
-def _cut(name: str, text: str) -> list[dict[str, str]]:
-    size = len(text) // _PIECES + 1
-    return [{name: text[at : at + size]} for at in range(0, len(text), size)]

@@ -1,30 +1,34 @@
-"""Any model behind loopback HTTP in the OpenAI chat format, billed as a provider would, and with faults when asked for.
+"""Any model behind loopback HTTP in the OpenAI formats, billed as a provider would, and with faults when asked for.
 
     POST /v1/chat/completions    streamed or whole
+    POST /v1/completions         the same for a plain text
+    POST /v1/embeddings          the vectors of the offline stand-in, whichever model is served
     GET  /v1/models
-    POST /faults                 a JSON list of faults, for other processes; each completion that comes in takes one off the queue
+    POST /faults                 a JSON list of faults, for other processes; each request that comes in takes one off the queue
 
-A completion that a fault refuses reaches neither the model nor the cache. Connections are not kept open, so whoever closes the server leaves
+One that a fault refuses reaches neither the model nor the cache. Connections are not kept open, so whoever closes the server leaves
 nobody talking to it; silences, and answers without an end, stop then, too.
 """
 
-import contextlib
 import json
 import threading
 from collections import Counter, deque
-from collections.abc import Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from typing import Any, Self
 
 from dory.errors import ModelAway, ModelError, WindowExceeded
 from dory.records import Model, Prompt, Purpose
-from dory.standin import provider
+from dory.standin import formats, provider
+from dory.standin.embedding import vector
+from dory.standin.formats import COMPLETIONS, Format
 from dory.standin.provider import Fault, Request
+from dory.standin.responding import Responding
 
 
 class Server(ThreadingHTTPServer):
     """Serves ``model`` inside a ``with`` block, on ``port`` or any free one; ``latency`` in seconds is waited before every answer. A fault is
-    in ``faults`` for one completion, in ``lasting`` for all of a purpose. ``arrived`` counts all, ``requests`` keeps those not refused.
+    in ``faults`` for one request, in ``lasting`` for all of a purpose. ``arrived`` counts all; of those not refused ``requests`` keeps the
+    completions, ``embedded`` the texts of each request for vectors.
     """
 
     request_queue_size = 128  # with the default of 5 the fan-out of a compaction would wait a second for its connections
@@ -37,6 +41,7 @@ class Server(ThreadingHTTPServer):
         self.lasting: dict[Purpose, Fault] = {}
         self.arrived: Counter[Purpose] = Counter()
         self.requests: list[Request] = []
+        self.embedded: list[list[str]] = []
         self._cache = provider.Cache()
         self._lock = threading.Lock()
         self._closing = threading.Event()
@@ -58,7 +63,7 @@ class Server(ThreadingHTTPServer):
         self.server_close()
 
     def next_fault(self, purpose: Purpose) -> Fault:
-        """The fault that the completion coming in now has to suffer; mostly one without effect."""
+        """The fault that the request coming in now has to suffer; mostly one without effect."""
         with self._lock:
             self.arrived[purpose] += 1
             return self.faults.popleft() if self.faults else self.lasting.get(purpose, Fault())
@@ -75,67 +80,86 @@ class Server(ThreadingHTTPServer):
         return not self._closing.wait(seconds)
 
 
-class _Handler(BaseHTTPRequestHandler):
-    """One connection, with one request."""
+class _Handler(Responding):
+    """What is asked for, and what comes back."""
 
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True  # or every piece of a stream waits for the one before it to be acknowledged
     server: Server
-
-    def handle(self) -> None:
-        """Serve, until the client leaves."""
-        with contextlib.suppress(ConnectionError):
-            super().handle()
 
     def do_GET(self) -> None:
         """Name the model that is served."""
         if self.path == "/v1/models":
-            self._send_json(200, {"object": "list", "data": [{"id": self.server.model.name, "object": "model", "owned_by": "dory"}]})
+            self.send_json(200, {"object": "list", "data": [{"id": self.server.model.name, "object": "model", "owned_by": "dory"}]})
         else:
-            self._refuse(404, f"there is nothing at {self.path}")
+            self.refuse(404, f"there is nothing at {self.path}")
 
     def do_POST(self) -> None:
-        """Complete a prompt, or queue faults."""
+        """Complete a prompt, make vectors, or queue faults."""
         content = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        take = {"/faults": self._queue, "/v1/chat/completions": self._complete}.get(self.path)
-        if not take:
-            return self._refuse(404, f"there is nothing at {self.path}")
         try:
             asked = json.loads(content)
         except ValueError as error:
-            return self._refuse(400, f"the request is not JSON: {error}")
-        return take(asked)
+            return self.refuse(400, f"the request is not JSON: {error}")
+        if self.path == "/faults":
+            return self._queue(asked)
+        if self.path == "/v1/embeddings":
+            return self._embed(asked)
+        if self.path in COMPLETIONS:
+            return self._complete(COMPLETIONS[self.path], asked)
+        return self.refuse(404, f"there is nothing at {self.path}")
 
     def _queue(self, asked: Any) -> None:
         try:
             self.server.faults.extend([Fault(**each) for each in asked])
         except TypeError as error:
-            return self._refuse(400, f"this is not a list of faults: {error}")
-        return self._send_json(200, {"queued": len(asked)})
+            return self.refuse(400, f"this is not a list of faults: {error}")
+        return self.send_json(200, {"queued": len(asked)})
 
-    def _complete(self, asked: Any) -> None:
+    def _complete(self, format: Format, asked: Any) -> None:
         server = self.server
         try:
-            prompt = Prompt(provider.messages(asked))
+            prompt = Prompt(format.messages(asked))
         except ValueError as error:
-            return self._refuse(400, str(error))
-        fault = server.next_fault(provider.purpose(prompt))
-        if not server.waited(server.latency + fault.delay) or fault.close == "before":
-            self.close_connection = True
+            return self.refuse(400, str(error))
+        fault = self._suffered(provider.purpose(prompt))
+        if not fault:
             return None
-        if fault.status:
-            return self._fail(fault)
         request = server.received(prompt)
         try:
             text, reasoning, finish = self._answer(prompt, request.purpose, fault)
         except ModelError as error:
             code = "context_length_exceeded" if isinstance(error, WindowExceeded) else None
-            return self._refuse(503 if isinstance(error, ModelAway) else 400, str(error), code)
+            return self.refuse(503 if isinstance(error, ModelAway) else 400, str(error), code)
+        text = formats.stopped(text, asked)
         usage = provider.usage(request, text + reasoning)
         if asked.get("stream") and not fault.whole:
             told = (asked.get("stream_options") or {}).get("include_usage")
-            return self._stream(provider.pieces(text, reasoning), finish, usage if told else None, fault)
-        return self._send_json(200, provider.whole(server.model.name, text, reasoning, finish, usage))
+            return self._stream(format, format.pieces(text, reasoning), finish, usage if told else None, fault)
+        choice = {"index": 0, **format.whole(text, reasoning), "finish_reason": finish}
+        return self.send_json(200, {**formats.envelope(format.kind, server.model.name, [choice]), "usage": usage})
+
+    def _embed(self, asked: Any) -> None:
+        try:
+            texts = formats.texts(asked)
+        except ValueError as error:
+            return self.refuse(400, str(error))
+        fault = self._suffered("embedding")
+        if not fault:
+            return None
+        self.server.embedded.append(texts)
+        if fault.text is not None:
+            return self.send(200, {"Content-Type": "application/json"}, fault.text.encode())
+        return self.send_json(200, formats.vectors(self.server.model.name, texts, [vector(text) for text in texts]))
+
+    def _suffered(self, purpose: Purpose) -> Fault | None:
+        """What else goes wrong with the request; None when it is over with that already."""
+        fault = self.server.next_fault(purpose)
+        if not self.server.waited(self.server.latency + fault.delay) or fault.close == "before":
+            self.close_connection = True
+            return None
+        if fault.status:
+            self._fail(fault)
+            return None
+        return fault
 
     def _answer(self, prompt: Prompt, purpose: Purpose, fault: Fault) -> tuple[str, str, str]:
         if fault.text is not None:
@@ -143,58 +167,34 @@ class _Handler(BaseHTTPRequestHandler):
         reply = self.server.model.complete(prompt, purpose)
         return reply.text, reply.reasoning, fault.finish or ("length" if reply.cut else "stop")
 
-    def _stream(self, pieces: list[dict[str, str]], finish: str, usage: dict[str, Any] | None, fault: Fault) -> None:
-        self._head(200, {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked"})
+    def _stream(self, format: Format, pieces: list[dict[str, Any]], finish: str, usage: dict[str, Any] | None, fault: Fault) -> None:
+        self.head(200, {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked"})
         middle = len(pieces) // 2
         for piece in pieces[:middle]:
-            self._event([{"index": 0, "delta": piece, "finish_reason": None}])
-        self._chunk(fault.raw.encode("latin-1"))
+            self._event(format, [{"index": 0, **piece, "finish_reason": None}])
+        self.chunk(fault.raw.encode("latin-1"))
         while fault.endless and self.server.waited(fault.pause):
-            self._chunk(fault.raw.encode("latin-1"))
+            self.chunk(fault.raw.encode("latin-1"))
         if not self.server.waited(fault.pause) or fault.close == "middle":
             return
         if fault.close != "early":
             for piece in pieces[middle:]:
-                self._event([{"index": 0, "delta": piece, "finish_reason": None}])
-            self._event([{"index": 0, "delta": {}, "finish_reason": finish}])
+                self._event(format, [{"index": 0, **piece, "finish_reason": None}])
+            self._event(format, [{"index": 0, **format.end, "finish_reason": finish}])
             if usage:
-                self._event([], usage=usage)
-            self._chunk(b"data: [DONE]\n\n")
+                self._event(format, [], usage=usage)
+            self.chunk(b"data: [DONE]\n\n")
         self.wfile.write(b"0\r\n\r\n")
 
     def _fail(self, fault: Fault) -> None:
         headers = {"Content-Type": "application/json", **fault.headers}
         if fault.endless:
-            self._head(fault.status, {**headers, "Transfer-Encoding": "chunked"})
+            self.head(fault.status, {**headers, "Transfer-Encoding": "chunked"})
             while self.server.waited(fault.pause):
-                self._chunk(fault.body.encode())
+                self.chunk(fault.body.encode())
         else:
-            self._send(fault.status, headers, fault.body.encode())
+            self.send(fault.status, headers, fault.body.encode())
 
-    def _event(self, choices: list[dict[str, Any]], **more: Any) -> None:
-        event = provider.envelope("chat.completion.chunk", self.server.model.name, choices)
-        self._chunk(f"data: {json.dumps({**event, **more})}\n\n".encode())
-
-    def _refuse(self, status: int, message: str, code: str | None = None) -> None:
-        kind = "invalid_request_error" if status < 500 else "server_error"
-        self._send_json(status, {"error": {"message": message, "type": kind, "param": None, "code": code}})
-
-    def _send_json(self, status: int, content: dict[str, Any]) -> None:
-        self._send(status, {"Content-Type": "application/json"}, json.dumps(content).encode())
-
-    def _send(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
-        self._head(status, {**headers, "Content-Length": str(len(body))})
-        self.wfile.write(body)
-
-    def _head(self, status: int, headers: Mapping[str, str]) -> None:
-        self.send_response(status)
-        for name, value in {**headers, "Connection": "close"}.items():
-            self.send_header(name, value)
-        self.end_headers()
-
-    def _chunk(self, content: bytes) -> None:
-        if content:  # an empty chunk would end the body
-            self.wfile.write(b"%x\r\n%b\r\n" % (len(content), content))
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Print nothing: what was asked is in ``Server.requests``."""
+    def _event(self, format: Format, choices: list[dict[str, Any]], **more: Any) -> None:
+        event = formats.envelope(format.chunk, self.server.model.name, choices)
+        self.chunk(f"data: {json.dumps({**event, **more})}\n\n".encode())

@@ -1,0 +1,98 @@
+"""The way to one endpoint, the same for whatever is asked there: a client with its key and its bounds, and failures in the words of this house.
+
+Bodies are read as plain JSON (``body.py``) and not by the client: endpoints add fields of their own, break the shape of others, or answer
+without a stream, which its types and its reader of streams would turn into stray errors.
+"""
+
+import os
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from dory import refs, wire
+from dory.config import Config
+from dory.llm.failures import Failures
+from dory.profiles import Profile
+from dory.redaction import secrets
+
+if TYPE_CHECKING:
+    import httpx2
+    import openai
+
+T = TypeVar("T")
+
+LONGEST_ANSWER = 10
+"""Times ``timeout``: so long an answer may take to its end, however steadily it drips in, or what keeps its connection alive does."""
+
+_CONNECT_TIMEOUT = 10.0
+
+
+class Connection:
+    """One endpoint. ``options`` are parts of every request that it may not know: one that it complains about is not sent again. Any number of
+    threads may ask; they share one client.
+    """
+
+    def __init__(self, config: Config, profile: Profile, options: Mapping[str, Any]) -> None:
+        self._profile, self._timeout, self._options = profile, config.timeout, dict(options)
+        self._key = profile.api_key.strip()
+        self._secrets = secrets(config, os.environ)
+        key_name = "DORY_API_KEY" if profile == config.own else "api_key of its profile"
+        self.failures = Failures(profile, config.timeout, self._secrets, key_name)
+        self._lock = threading.Lock()
+        self._connected: openai.OpenAI | None = None
+
+    def redact(self, text: str) -> str:
+        """``text`` without keys and tokens."""
+        return refs.redact(text, self._secrets)
+
+    def ask(self, path: str, request: Mapping[str, Any], read: Callable[[Iterator[object]], T]) -> T:
+        """Post a request, and give what ``read`` makes of the decoded JSON in the answer: its chunks, or the whole as one.
+
+        ``read`` may raise ``ModelError``, and ``ValueError`` for broken data. Raises ``ModelRefused``, ``WindowExceeded`` or ``Passing``.
+        """
+        import httpx2
+        import openai
+
+        options = self._options
+        body = {"model": self._profile.model, **request, **options}
+        try:
+            client = self._client()
+            with client.post(path, body=body, cast_to=object, stream=True, stream_cls=openai.Stream[object]) as stream:
+                return read(self._chunks(stream.response))
+        except (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, ValueError, ImportError, OSError) as error:
+            simpler = wire.without_complaint(options, str(error.body)) if isinstance(error, openai.APIStatusError) else None
+            if simpler is None:
+                raise self.failures.mapped(error) from error
+            self._options = simpler  # for good: the endpoint will not learn the option
+        return self.ask(path, request, read)
+
+    def _chunks(self, response: "httpx2.Response") -> Iterator[object]:
+        from dory.llm.body import chunks
+
+        if "html" in response.headers.get("content-type", ""):
+            raise self.failures.refused("there is a web page at base_url, and no model; most end in /v1")
+        return chunks(response.iter_bytes())
+
+    def _client(self) -> "openai.OpenAI":
+        import openai  # a second of work: when first used, not at the start
+
+        from dory.llm.body import Bounded
+
+        longest = LONGEST_ANSWER * self._timeout
+
+        def bound(response: "httpx2.Response") -> None:
+            response.stream = Bounded(response, longest)
+
+        with self._lock:
+            if self._connected is None:
+                if not (self._key.isascii() and self._key.isprintable()):
+                    raise self.failures.bad_key("has characters that no key has")
+                timeout = openai.Timeout(self._timeout, connect=min(self._timeout, _CONNECT_TIMEOUT))
+                key = self._key or "none"  # the client insists on one, local servers need none
+                transport = openai.DefaultHttpxClient(event_hooks={"response": [bound]}, timeout=timeout)
+                self._connected = openai.OpenAI(
+                    base_url=self._profile.base_url, api_key=key, timeout=timeout, max_retries=0, http_client=transport
+                )
+                weakref.finalize(self._connected, transport.close)  # a client closes only the transport that it made itself
+            return self._connected

@@ -1,0 +1,48 @@
+"""One HTTP connection with one request, and the ways to answer it. It is not kept open, so that whoever closes the server ends it, too."""
+
+import contextlib
+import json
+from collections.abc import Mapping
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+
+
+class Responding(BaseHTTPRequestHandler):
+    """What any handler of requests needs; a client that leaves is no failure."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # or every piece of a stream waits for the one before it to be acknowledged
+
+    def handle(self) -> None:
+        """Serve, until the client leaves."""
+        with contextlib.suppress(ConnectionError):
+            super().handle()
+
+    def refuse(self, status: int, message: str, code: str | None = None) -> None:
+        """Answer with an error in OpenAI's form."""
+        kind = "invalid_request_error" if status < 500 else "server_error"
+        self.send_json(status, {"error": {"message": message, "type": kind, "param": None, "code": code}})
+
+    def send_json(self, status: int, content: dict[str, Any]) -> None:
+        """Answer with JSON."""
+        self.send(status, {"Content-Type": "application/json"}, json.dumps(content).encode())
+
+    def send(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+        """Answer with a body of known length."""
+        self.head(status, {**headers, "Content-Length": str(len(body))})
+        self.wfile.write(body)
+
+    def head(self, status: int, headers: Mapping[str, str]) -> None:
+        """Send what stands before a body."""
+        self.send_response(status)
+        for name, value in {**headers, "Connection": "close"}.items():
+            self.send_header(name, value)
+        self.end_headers()
+
+    def chunk(self, content: bytes) -> None:
+        """Send a piece of a body of unknown length; an empty one would end it and is not sent."""
+        if content:
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(content), content))
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Print nothing: what was asked is in ``Server.requests``."""

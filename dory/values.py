@@ -1,0 +1,92 @@
+"""Settings as people write them: numbers, switches, words and lists of words, each from its text. Pure.
+
+Whatever is wrong is told in a few words by ``ValueError``, which quote neither a key nor an address: that may hold one. Nor do they quote what
+stands behind a colon: where its space is forgotten, ``api_key:sk-…``, a key is part of a name.
+"""
+
+import difflib
+import math
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import Field
+from typing import Any
+
+MOST = 10**9
+"""Of any number: what a clock of the system, or a program in C behind an endpoint, surely takes."""
+
+_HIDDEN = ("api_key", "base_url")
+_SWITCH = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
+
+
+def typed(name: str, default: object, value: object) -> Any:
+    """A setting from its text, of the kind that its default has; an empty one is the default. Only numbers that one can count with, and text
+    that can be sent and shown.
+    """
+    if isinstance(default, tuple):
+        return _words(name, value)
+    read, words = _kind(default)
+    try:
+        if not isinstance(value, str):
+            raise ValueError
+        if not value and read is not str:
+            return default
+        value.encode()
+        made = read(value)
+        if made in (math.inf, -math.inf) or made != made:
+            raise ValueError
+        return made
+    except (ValueError, KeyError):
+        shown = f", not {quoted(value)}" if isinstance(value, str) and name not in _HIDDEN else ""
+        raise ValueError(f"{name} must be {words}{shown}") from None
+
+
+def filled(given: object, known: Collection[Field[Any]]) -> dict[str, Any]:
+    """The fields that a mapping of texts names, each of its kind."""
+    if not isinstance(given, Mapping):
+        raise ValueError(f"must hold {', '.join(one.name for one in known)}, each with its value")
+    defaults = {one.name: one.default for one in known}
+    for key in given:
+        if key not in defaults:
+            raise ValueError(f"unknown key {quoted(str(key))}; did you mean {nearest(str(key), defaults)!r}?")
+    return {name: typed(name, defaults[name], value) for name, value in given.items()}
+
+
+def merged(below: object, above: object) -> object:
+    """What is nested in a setting, ``above`` winning: of two mappings each name for itself, so a part may be given alone."""
+    if not (isinstance(below, Mapping) and isinstance(above, Mapping)):
+        return above
+    return {**below, **{name: merged(below.get(name), value) for name, value in above.items()}}
+
+
+def quoted(text: str) -> str:
+    """The beginning of what somebody wrote, for a complaint; of what stands behind a colon nothing."""
+    before, colon, _ = text.partition(":")
+    return repr(f"{before}:…"[:70] if colon else text[:70])
+
+
+def nearest(given: str, known: Collection[str]) -> str:
+    """The one of the ``known`` names that somebody may have meant."""
+    return difflib.get_close_matches(given, known, n=1, cutoff=0.0)[0]
+
+
+def bounded(name: str, number: float, least: float = 0) -> None:
+    """Refuse a number that is too small or too large."""
+    if not least <= number <= MOST:
+        bound = f"at least {least}" if number < least else f"at most {MOST}"
+        raise ValueError(f"{name} must be {bound}, not {number}")
+
+
+def _kind(default: object) -> tuple[Callable[[str], Any], str]:
+    """What reads a setting from its text, and what that must be in words."""
+    if isinstance(default, bool):
+        return lambda text: _SWITCH[text.lower()], "on or off"
+    if isinstance(default, str):
+        return str, "text"
+    return (int, "a whole number") if isinstance(default, int) else (float, "a number")
+
+
+def _words(name: str, value: object) -> tuple[str, ...]:
+    """One text or a list of them, none of them empty."""
+    listed = [value] if isinstance(value, str) and value else value or []
+    if not isinstance(listed, list):
+        raise ValueError(f"{name} must be a list of texts")
+    return tuple(typed(name, "", one) for one in listed if one)
