@@ -14,7 +14,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from dory import cli, locks, redaction, refs, toolline
+from dory import cli, locks, models, redaction, refs, toolline
 from dory.act import Hands
 from dory.clock import minute, utc
 from dory.commands import CoreCommands
@@ -27,7 +27,7 @@ from dory.identity import Identity
 from dory.inbox import Inbox
 from dory.life import line
 from dory.limits import TURN_LIMIT, result_limit
-from dory.llm.repeating import Repeating
+from dory.models import Models
 from dory.prompt import PromptBuilder
 from dory.purse import Purse
 from dory.records import Model, Reply
@@ -42,9 +42,10 @@ class Agent:
 
     def __init__(self, me: Identity, settings: Config, model: Model, verbose: bool, stop: Stop) -> None:
         self.me, self.settings, self.stop, self.last_turn = me, settings, stop, time.monotonic()
-        self.faculties = Faculties(ordered(me, settings), self.report)
-        self.purse = Purse(me, settings, model, self.announce, self.say if verbose else None)
-        self.prompts, asked = PromptBuilder(me, settings, self.faculties), Repeating(self.purse, settings, self.say)
+        self.purse = Purse(me, settings, self.announce, self.say if verbose else None)
+        self.models = Models(settings, model, self.purse, self.say)
+        self.faculties = Faculties(ordered(me, settings, self.models, self.say), self.report)
+        self.prompts, asked = PromptBuilder(me, settings, self.faculties), self.models.own
         self.compaction = Compaction(me, settings, asked, self.prompts, self.faculties.on_compacted, self.say)
         self.faculties.members.insert(0, CoreCommands(me, settings, self.compaction, self.purse, lambda: self.faculties))
         self.inbox = Inbox(me, self.faculties.commands(), self.say, result_limit(settings.context_limit), self.faculties.cue)
@@ -53,8 +54,7 @@ class Agent:
 
     def run(self) -> None:
         """Live until told to stop."""
-        for text in (*strange_links(self.me), *repair(self.me)):
-            self.report(text)
+        self.report(*strange_links(self.me), *repair(self.me))
         self.hands.report_interruption()
         while not self.stop.asked:
             news = self.inbox.drain()
@@ -67,8 +67,7 @@ class Agent:
 
     def turn(self) -> None:
         """One prompt, one response, and what it does."""
-        for text in repair(self.me):
-            self.report(text)
+        self.report(*repair(self.me))
         self.compaction.make_room(self.inbox.serve)
         if reply := self.thought.ask(self.prompts.build(), self.compaction):
             self.me.state.awake = self.hands.act(self.stash(reply), self.hands.parse(reply.text, reply.cut))
@@ -100,10 +99,11 @@ class Agent:
         busy = self.compaction.under_way or self.faculties.under_way()
         self.stop.wait(POLL if busy else CALM, self.inbox.stirred)
 
-    def report(self, text: str) -> None:
+    def report(self, *troubles: str) -> None:
         """Something is wrong: the person and the agent are told."""
-        self.say(text)
-        self.me.notice(text)
+        for text in troubles:
+            self.say(text)
+            self.me.notice(text)
 
     def say(self, text: str) -> None:
         """One line for the person at this terminal."""
@@ -122,7 +122,7 @@ def live(home: Path, hash: str, settings: Config, verbose: bool) -> None:
     def wake(why: str) -> Agent:
         me = Identity(home, hash, utc, redaction.secrets(settings, os.environ))
         me.begin(why)
-        return Agent(me, settings, cli.model(settings), verbose, stop)
+        return Agent(me, settings, models.model(settings), verbose, stop)
 
     with locks.held(home / "agents" / hash):
         stop = Stop().listening()

@@ -2,7 +2,7 @@
 
 For every blob: its name, its front matter, its parent, its live references. For every identity: state, context, LIFE, MEMORY, rooms, every
 reference; and the promise itself: from the live context every entry there ever was is reached through references, none missing, none twice. Its
-notes and its index are looked at by ``audit``.
+notes and its index are looked at by ``audit``, its summaries by ``coverage``.
 """
 
 import hashlib
@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from dory import audit, context, files, life, locks, refs, roster, state
+from dory import audit, context, coverage, files, life, locks, refs, roster, state
 from dory.blobs import KINDS, Blobs
 from dory.context import Entry
 from dory.errors import BlobError, DoryError, FormatError
@@ -80,6 +80,7 @@ def _identity(home: Path, folder: Path, blobs: Blobs) -> Iterator[str]:
     yield from _references(folder, record, entries, blobs)
     yield from _coverage(entries, record.next_id - 1, blobs)
     yield from audit.problems(folder, record, entries, blobs)
+    yield from coverage.problems(folder)
 
 
 def _texts(folder: Path) -> Iterator[str]:

@@ -54,11 +54,14 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What a person types with a slash. ``run`` takes the rest of the line and returns the answer; a ``DoryError`` is an answer too."""
+    """What a person types with a slash, or with an ``@`` if ``called``. ``run`` takes the rest of the line and returns the answer; a
+    ``DoryError`` is an answer too.
+    """
 
     name: str
     usage: str
     run: Callable[[str], str]
+    called: bool = False
 
 
 Apply = Callable[[], None]

@@ -26,7 +26,7 @@ from dory.rooms import LINKED, Rooms, is_id
 from dory.texts import MEMORY, template
 
 LIVE_DRAFT = 3600.0  # seconds: another agent may be writing a younger one
-LIFE_KEPT = 64  # lines kept in memory; at least as many as any prompt shows
+LIFE_KEPT = 64  # lines in memory, and in the checksum of LIFE's end; a faculty whose prompts show more has more kept
 
 
 class Identity:

@@ -20,7 +20,7 @@ from dory.state import Owed, RoomState
 
 CUED = 10
 """Of many messages that come in at once only so many, the newest, are searched for: who was away for a week shall answer soon."""
-_COMMAND = re.compile(r"/(\S*)\s*(.*)", re.DOTALL)
+_COMMAND = re.compile(r"([/@])(\S*)\s*(.*)", re.DOTALL)
 
 
 class Inbox:
@@ -78,8 +78,8 @@ class Inbox:
             return
         for line in self._identity.rooms.read(room, at.commands):
             at.commands = line.end
-            if line.kind == "USER" and (found := _COMMAND.fullmatch(line.text.strip())):
-                self._answer(room, found[1], found[2].strip())
+            if command := self._command(line):
+                self._answer(room, *command)
 
     def _take(self, room: str) -> bool:
         lines: Sequence[Line] = ()
@@ -121,7 +121,7 @@ class Inbox:
 
     def _hear(self, line: Line, at: RoomState, fresh: bool) -> None:
         own = line.kind == "AGENT" and line.name == self._identity.name
-        if own or line.kind == "NOTICE" or (line.kind == "USER" and _COMMAND.fullmatch(line.text.strip())):
+        if own or line.kind == "NOTICE" or self._command(line):
             return
         text, laid_out = line.text, rooms.laid_out(line.text)
         if len(laid_out) > self._limit:  # counted as it will stand: of very many short lines the indents are most
@@ -138,6 +138,16 @@ class Inbox:
             told = f"{EXCHANGE_LIMIT} exchanges in {line.room} with agents only: you wait until a person speaks there."
             self._identity.notice(told)
             self._log(told)
+
+    def _command(self, line: Line) -> tuple[str, str] | None:
+        """The name and the argument in a person's line that begins with a slash, or with an ``@`` and a command that may be called so: others
+        may be names of people.
+        """
+        found = _COMMAND.fullmatch(line.text.strip()) if line.kind == "USER" else None
+        command = self._commands.get(found[2]) if found else None
+        if found and (found[1] == "/" or (command and command.called)):
+            return found[2], found[3].strip()
+        return None
 
     def _tell_of_stray(self, line: Line, later: Sequence[Line]) -> None:
         """Once: after a kill before the commit it is among what was said ``later``."""

@@ -4,7 +4,7 @@
     2026-11-21 07:38 heard dev ada: hello, who are you?
     2026-11-21 07:38 response ◱hash=5d41402abc4b2a76 gist=SAY dev Hello Ada!◲
 
-Lines hold at most 120 characters: the newest 50 stand in every prompt and are paid in full each turn. A line is an acknowledgement: what it
+Lines hold at most 120 characters: the newest stand in every prompt and are paid in full each turn. A line is an acknowledgement: what it
 tells has happened and is on disk. ``state.json`` names the byte up to which LIFE is known to be whole and the lines that follow there, so
 after a crash ``write`` is simply repeated: the same bytes at the same place.
 """
@@ -15,6 +15,7 @@ from pathlib import Path
 
 from dory import clock, files, refs
 from dory.errors import FormatError
+from dory.limits import LIFE_SHOWN
 from dory.records import Event
 
 LINE_LIMIT = 120
@@ -35,16 +36,23 @@ class Life:
     """The log of one identity. Only its loop writes; the newest lines are kept in memory, so no turn reads the file."""
 
     def __init__(self, path: Path, keep: int) -> None:
-        """Read the newest ``keep`` lines. Raises ``FormatError`` for an unknown version."""
+        """Read the newest ``keep`` lines, of which ``check`` is made. Raises ``FormatError`` for an unknown version."""
         self.path = path
         with open(path, "rb") as file:
             heading = file.readline(200).decode("utf-8", "replace")
         if heading != HEADING:
             raise FormatError(f"{path} begins with {heading.strip()[:60]!r}, this Dory reads {HEADING.strip()!r}: put the right file back")
-        whole = [raw.decode("utf-8", "replace") for raw in files.tail(path, keep + 1) if not raw.startswith(b"[dory-life")]
-        self._newest = deque(whole[-keep:], maxlen=keep)
+        self._newest, self._checked = self._read(keep), keep
+        self.shown = LIFE_SHOWN
+        """How many of the newest lines stand in a prompt."""
         self.remembered = 0
         """Lines taken in since; a prompt tells by it which ones are new."""
+
+    def show(self, lines: int) -> None:
+        """Let the newest ``lines`` stand in a prompt from now on."""
+        self.shown = lines
+        if lines > len(self._newest):
+            self._newest = self._read(max(lines, self._checked))
 
     def write(self, offset: int, lines: str) -> bytes:
         """Make the log end with ``lines`` at byte ``offset``. Raises ``FormatError`` when it is shorter than that.
@@ -57,7 +65,7 @@ class Life:
 
     def check(self, lines: str = "") -> int:
         """CRC-32 of the newest lines as they are once ``lines`` have been added."""
-        newest = deque(self._newest, self._newest.maxlen)
+        newest = deque(self._newest, self._checked)
         newest.extend(lines.splitlines())
         return zlib.crc32("\n".join(newest).encode())
 
@@ -70,3 +78,8 @@ class Life:
     def tail(self, count: int) -> str:
         """The newest ``count`` lines, each with its newline."""
         return "".join(f"{text}\n" for text in list(self._newest)[-count:] if count)
+
+    def _read(self, keep: int) -> deque[str]:
+        """The newest ``keep`` lines of the file."""
+        whole = [raw.decode("utf-8", "replace") for raw in files.tail(self.path, keep + 1) if not raw.startswith(b"[dory-life")]
+        return deque(whole[-keep:], maxlen=keep)

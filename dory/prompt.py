@@ -16,7 +16,7 @@ from dory.config import Config
 from dory.context import Entry
 from dory.faculty import Faculties
 from dory.identity import Identity
-from dory.limits import EXCHANGE_LIMIT, LIFE_SHOWN, MEMORY_LIMIT, PIN_TURNS, TURN_LIMIT, result_limit
+from dory.limits import EXCHANGE_LIMIT, MEMORY_LIMIT, PIN_TURNS, TURN_LIMIT, result_limit
 from dory.records import Message, Prompt
 from dory.texts import SEGMENT, SUMMARISE
 
@@ -80,13 +80,14 @@ class PromptBuilder:
 
     def _laid_down(self, system: str, parts: dict[str, str]) -> Prompt:
         """The specified order, as things stand."""
-        tail = [*parts.values(), f"[#life]\n{self._identity.life.tail(LIFE_SHOWN)}", f"[#turn]\n{texts.prompt('turn')}\n"]
+        tail = [*parts.values(), f"[#life]\n{self._identity.life.tail(self._identity.life.shown)}", f"[#turn]\n{texts.prompt('turn')}\n"]
         live = self._identity.context.text
         return Prompt((Message("system", system), Message("user", live + self._identity.redact("".join(tail)))))
 
     def _appended(self, before: _Sent, parts: dict[str, str]) -> tuple[Prompt, int]:
         """The prompt before, and behind it what is new; and how much its epoch has told beside the context so far."""
-        lines = self._identity.life.tail(min(LIFE_SHOWN, self._identity.life.remembered - before.life))
+        life = self._identity.life
+        lines = life.tail(min(life.shown, life.remembered - before.life))
         changed = [part for name, part in parts.items() if part != before.parts.get(name)]
         gone = [f"[#{name}]\n" for name in before.parts if name not in parts]
         news = "".join([f"[#life]\n{lines}" if lines else "", *changed, *gone])

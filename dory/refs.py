@@ -50,6 +50,11 @@ def live(text: str) -> list[tuple[str, str]]:
     return _LIVE.findall(text)
 
 
+def gists(text: str) -> str:
+    """``text`` with the gist alone in the place of each live reference."""
+    return _LIVE.sub(lambda found: found[2], text)
+
+
 def named_hash(argument: str) -> str | None:
     """The hash in a tool argument: bare, as ``hash=…`` or as a whole pasted reference; None when it is none of these."""
     found = _NAMED.fullmatch(argument.strip())

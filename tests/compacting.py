@@ -14,6 +14,7 @@ from dory.config import Config
 from dory.context import Entry
 from dory.identity import Identity
 from dory.records import Compacted, Prompt, Purpose, Reply, Usage
+from dory.standin import StandIn
 from dory.stop import Stop
 
 Rule = Callable[[Prompt], str]
@@ -24,11 +25,14 @@ class Scripted:
 
     name = "scripted"
 
-    def __init__(self, turn: Rule | None = None, segment: Rule | None = None, summarise: Rule | None = None) -> None:
+    def __init__(
+        self, turn: Rule | None = None, segment: Rule | None = None, summarise: Rule | None = None, cascade: Rule | None = None
+    ) -> None:
         self.rules: dict[str, Rule] = {
             "turn": turn or (lambda prompt: "WAIT"),
             "segment": segment or in_parts(3),
             "summarise": summarise or (lambda prompt: summary(f"about {asked_ids(prompt)}", 5)),
+            "cascade": cascade or (lambda prompt: StandIn().complete(prompt, "cascade").text),
         }
         self.asked: list[tuple[Purpose, Prompt]] = []
         self.most_at_once: dict[str, int] = {}
@@ -80,7 +84,7 @@ def summary(text: str, relevance: int, gist: str = "") -> str:
 class House:
     """One identity in a home of its own, with the agent that would live it."""
 
-    def __init__(self, home: Path, model: Scripted, **settings: int) -> None:
+    def __init__(self, home: Path, model: Scripted, **settings: object) -> None:
         self.home, self.model = home, model
         self.config = Config(model="scripted", **{"context_limit": 1000, **settings})  # type: ignore[arg-type]
         self.hash = boot(home, "dory", "dev", utc)

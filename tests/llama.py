@@ -57,6 +57,7 @@ def _serve(model: str) -> None:
     settings = xllamacpp.CommonParams()
     settings.model.path = model
     settings.n_ctx, settings.n_parallel, settings.warmup = WINDOW, 1, False
+    settings.embedding, settings.pooling_type = True, xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN  # one vector for a text
     # One thread: on a busy machine several would spend their time waiting for each other.
     settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = 1
     settings.hostnames, settings.port = ["127.0.0.1"], 0

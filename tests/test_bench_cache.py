@@ -2,15 +2,17 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 
 from bench.cache import __main__ as program
-from bench.cache import arrangements, report
+from bench.cache import arrangements, cascade, report
 from bench.cache.caches import RULES, blocks, breakpoints, units
 from bench.cache.life import Lived, live, ticking
 from bench.cache.rates import RATES, Rate
+from bench.cache.report import Figures, Paid
 from bench.cache.script import Asked
 from dory.records import Message, Prompt
 from dory.wire import tokens
@@ -96,6 +98,38 @@ def test_the_clock_ticks_from_turn_to_turn_and_stands_still_while_a_compaction_f
     assert all((before[1] == after[1]) == (after[0] != "turn") for before, after in pairs)
 
 
+def test_experiences_like_the_present_stand_where_the_newest_parts_do() -> None:
+    related, newest = "\n[#related past experiences]\nonce", "\n[#memory 1 of 4000 characters]\nm\n[#life]\nl"
+    prompt = Prompt((Message("system", "s"), Message("user", f"[#1 heard]\nc{related}{newest}\n[#turn]\nr")))
+    assert arrangements.parts(prompt).related == related
+    assert arrangements.memory_first(prompt, 1).messages[0].content == f"s{related}{newest}"
+    assert arrangements.memory_before_context(prompt, 1).messages[1].content == f"[#1 heard]\nc{related}\n[#life]\nl\n[#turn]\nr"
+
+
+def test_a_life_with_the_cascade_asks_for_its_summaries_and_shows_them_and_keeps_them_out_of_other_orders() -> None:
+    lived = live(44, 20_000, "tail")
+    assert lived.events >= 129
+    (run,) = [one for one in lived.asked if one.purpose == "cascade"]
+    assert run in arrangements.arranged(lived.asked, arrangements.memory_first)
+    system, user = lived.asked[-1].messages
+    assert run.answer not in lived.asked[0].messages[0].content
+    assert run.answer in f"{system.content}{user.content}"
+    assert cascade.shown(lived)["life"] > cascade.shown(replace(lived, asked=lived.asked[:20]))["life"]
+
+
+def test_the_cascade_costs_what_a_turn_has_more_of_and_the_calls_of_its_runs() -> None:
+    def figures(prompt: int, hits: int, calls: Paid, events: int) -> Figures:
+        turns, compactions = Paid(10, prompt, hits, 500), Paid(2, 700, 600, 50)
+        return Figures({"blocks": turns}, {"blocks": compactions}, {"blocks": calls}, 400.0, events)
+
+    found = cascade.costs(figures(21_000, 12_000, Paid(3, 1_800, 0, 240), 256), figures(20_000, 13_000, Paid(0, 0, 0, 0), 240))
+    assert (found["runs"], found["calls.prompt"], found["calls.answered"]) == (2, 900, 120)
+    assert (found["turn.prompt"], found["turn.paid"]) == (100, 200)
+    calls, turns = RATES["deepseek"].price(0, 1_800, 240), RATES["deepseek"].price(-1_000, 2_000, 0)
+    assert found["calls.deepseek"] == pytest.approx(calls / 2, abs=1e-6)
+    assert found["in_all.deepseek"] == pytest.approx((calls + turns) / 4, abs=1e-6)
+
+
 @pytest.mark.parametrize("wrong", ["--turns=0", "--turns=-3", "--limit=0", "--turns=many"])
 def test_a_life_without_turns_is_refused_in_one_line(wrong: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
@@ -114,5 +148,6 @@ def test_the_figures_come_as_json_on_the_last_line(capsys: pytest.CaptureFixture
     printed = capsys.readouterr().out
     found = json.loads(printed.splitlines()[-1])
     assert {"hit.tail", "hit.ledger", "hit.compaction", "hit.memory_first", "hit.clock_first", "price.ledger.units.deepseek"} <= set(found)
+    assert {"hit.tail_without_cascade", "cascade.ledger.turn.paid", "cascade.tail.calls.openai", "shown.tail.life"} <= set(found)
     assert found["hit.clock_first"] == 0 < found["hit.memory_first"]
     assert code == 1 and "hit.tail is" in printed

@@ -16,7 +16,8 @@ from bench.questions import Question
 from bench.reach import Piece, depths, entered
 from dory import check, context, roster
 from dory.blobs import Blobs
-from dory.config import STAND_IN, Config
+from dory.config import Config
+from dory.profiles import STAND_IN
 from dory.texts import HOUSE
 
 GARDEN = (

@@ -11,25 +11,33 @@ from dory import roster
 from dory.config import Config
 from dory.errors import ConfigError
 from dory.faculties import checked, ordered
-from dory.faculty import Faculties
+from dory.faculty import Faculties, Faculty
+from dory.models import Models
+from dory.purse import Purse
+from dory.standin import StandIn
 from tests.household import Household
 from tests.processes import HOUSE, PATIENCE
 
 
 def names(house: Household, faculties: str) -> list[str]:
-    return [one.name for one in ordered(house.me, Config(faculties=faculties))]
+    return [one.name for one in made(house, faculties)]
+
+
+def made(house: Household, faculties: str) -> list[Faculty]:
+    settings = Config(faculties=faculties)
+    return ordered(house.me, settings, Models(settings, StandIn(), Purse(house.me, settings, print, None), print), print)
 
 
 def test_those_that_are_named_are_in_use_in_their_order(tmp_path: Path) -> None:
     house = Household(tmp_path)
-    assert names(house, Config().faculties)[1:] == ["notes", "recall"]
+    assert names(house, Config().faculties)[1:] == ["notes", "recall", "cascade", "related past experiences"]
     assert names(house, " recall,notes ,")[1:] == ["recall", "notes"]
     assert names(house, "notes")[1:] == ["notes"]
 
 
 def test_with_none_the_core_tools_are_left_and_nothing_is_written(tmp_path: Path) -> None:
     house = Household(tmp_path)
-    left = Faculties(ordered(house.me, Config(faculties="")), print)
+    left = Faculties(made(house, ""), print)
     left.step()
     assert {"SAY", "UNCOMPACT", "WAIT"} <= {tool.name for tool in left.tools()}
     assert not {"RECALL", "NOTE_ADD"} & {tool.name for tool in left.tools()}

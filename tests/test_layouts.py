@@ -31,7 +31,7 @@ class Heard(Scripted):
 
 
 def live(home: Path, layout: str, talk: list[str], **settings: int) -> House:
-    house = House(home, Heard(), layout=layout, **settings)  # type: ignore[arg-type]
+    house = House(home, Heard(), layout=layout, **settings)
     agent = house.agent
     for text in talk:
         house.say(text)
@@ -61,7 +61,7 @@ def test_what_faded_is_brought_back_in_both_layouts(tmp_path: Path, layout: str)
 
 
 def test_a_ledger_that_told_too_much_beside_the_context_is_laid_down_anew(tmp_path: Path) -> None:
-    house = House(tmp_path, Scripted(), layout="ledger", context_limit=8000)  # type: ignore[arg-type]
+    house = House(tmp_path, Scripted(), layout="ledger", context_limit=8000)
     epochs, sizes = set[int](), list[int]()
     for number in range(30):
         (house.me.folder / "MEMORY.md").write_text(f"{number} " * 1500, encoding="utf-8")

@@ -46,6 +46,16 @@ def test_the_newest_lines_are_at_hand_without_the_heading(tmp_path: Path) -> Non
     assert one.tail(50) == "line 8\nline 9\nline 10\nline 11\n"
 
 
+def test_a_prompt_may_show_more_lines_than_are_checked(tmp_path: Path) -> None:
+    path = log(tmp_path, *(f"line {number}" for number in range(10)))
+    one, other = Life(path, 4), Life(path, 4)
+    other.show(7)
+    one.remember("line 10\n")
+    other.remember("line 10\n")
+    assert other.tail(50) == "".join(f"line {number}\n" for number in range(4, 11))
+    assert one.check() == other.check() and one.check("line 11\n") == other.check("line 11\n") != one.check()
+
+
 def test_writing_lines_again_changes_nothing_and_cuts_a_torn_end(tmp_path: Path) -> None:
     path = log(tmp_path, "first")
     offset = path.stat().st_size

@@ -159,7 +159,7 @@ class Lives(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = tempfile.TemporaryDirectory(dir=MEMORY)
+        self.folder = tempfile.TemporaryDirectory(dir=MEMORY, ignore_cleanup_errors=True)  # a thread of one that died may still write
         self.home, self.clock = Path(self.folder.name), Time()
         self.world: dict[str, list[Said]] = {"dev": []}
         self.bodies: list[Body] = []

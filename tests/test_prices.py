@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from dory import config, prices
-from dory.config import PROVIDERS, Config
+from dory.config import Config
 from dory.errors import ConfigError
 from dory.prices import Price, Prices
+from dory.profiles import PROVIDERS
 from tests.household import NOON
 
 NIGHT = NOON.replace(hour=2)

@@ -10,7 +10,7 @@ import pytest
 
 from dory.records import Line
 from dory.rooms import Rooms
-from dory.terminal.editor import COMMANDS
+from dory.terminal.commands import CALLED, SLASHED, answered
 from dory.terminal.plain import plain, visible
 from dory.terminal.visit import Visit
 from tests.processes import agent, chat, running, terminal, with_python
@@ -172,4 +172,9 @@ def test_the_order_is_the_rooms_and_a_strange_date_is_shown_as_it_is(tmp_path: P
 def test_tab_completes_the_commands_that_help_lists(tmp_path: Path) -> None:
     ended = chat(tmp_path, "--boot", said="/help\n")
     assert ended.returncode == 0, ended.stderr
-    assert set(re.findall(r"^\S*(?:: )?\s*(/[a-z-]+)", ended.stdout, re.MULTILINE)) == set(COMMANDS)
+    assert set(re.findall(r"^\S*(?:: )?\s*(/[a-z-]+)", ended.stdout, re.MULTILINE)) == set(SLASHED)
+
+
+def test_a_script_awaits_the_harness_for_whole_commands_only() -> None:
+    assert all(map(answered, (*SLASHED, *CALLED, "/no-such-thing", "@memory-status  now")))
+    assert not any(map(answered, ("@memory-statusfoo", "@ada hello", "hello /help", "say @memory-status")))

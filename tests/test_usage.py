@@ -14,9 +14,10 @@ from agent import Agent
 from dory import locks, usage
 from dory.accounts import DAYS, Accounts
 from dory.clock import second
-from dory.config import STAND_IN, Config
+from dory.config import Config
 from dory.llm import Endpoint
 from dory.prices import Price, Prices, money
+from dory.profiles import STAND_IN
 from dory.records import Prompt, Usage
 from dory.standin import StandIn
 from dory.standin.server import Server

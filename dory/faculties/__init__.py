@@ -1,26 +1,35 @@
 """The faculties that there are. Each is one file; taking it out is deleting that and its line here."""
 
 import difflib
+from collections.abc import Callable, Sequence
 
 from dory.config import Config
 from dory.errors import ConfigError
+from dory.faculties.cascade import CascadeFaculty
 from dory.faculties.notes import NoteFaculty
 from dory.faculties.recall import RecallFaculty
+from dory.faculties.related import RelatedFaculty
 from dory.faculty import Faculty
 from dory.identity import Identity
 from dory.limits import result_limit
+from dory.models import Models
 from dory.recollection import Recollection
+from dory.related import Related
 from dory.tools import CoreTools
+from dory.windows import Windows
 
-NAMES = (NoteFaculty.name, RecallFaculty.name)
+NAMES = (NoteFaculty.name, RecallFaculty.name, CascadeFaculty.name)
 
 
-def ordered(me: Identity, settings: Config) -> list[Faculty]:
-    """Those that the ``checked`` settings name, in the order in which the prompt lists their tools."""
-    past = Recollection(me.folder, me.blobs)  # notes and recall share the agent's one SQLite file
-    notes = NoteFaculty(me, past.store, past.notes, result_limit(settings.context_limit))
-    known: dict[str, Faculty] = {one.name: one for one in (notes, RecallFaculty(me, past, settings.cues))}
-    return [CoreTools(me, settings), *(known[name] for name in _wanted(settings))]
+def ordered(me: Identity, settings: Config, models: Models, log: Callable[[str], None]) -> list[Faculty]:
+    """Those that the ``checked`` settings name, in the order in which the prompt lists their tools. ``log`` gets a line about what they do."""
+    past = Recollection(me.folder, me.blobs)  # all share the agent's one SQLite file
+    made: dict[str, Callable[[], Sequence[Faculty]]] = {
+        NoteFaculty.name: lambda: [NoteFaculty(me, past.store, past.notes, result_limit(settings.context_limit))],
+        RecallFaculty.name: lambda: [RecallFaculty(me, past, settings.cues)],
+        CascadeFaculty.name: lambda: _cascade(me, settings, models, past, log),
+    }
+    return [CoreTools(me, settings), *(one for name in _wanted(settings) for one in made[name]())]
 
 
 def checked(settings: Config) -> Config:
@@ -35,6 +44,13 @@ def checked(settings: Config) -> Config:
     if "recall" in wanted and "notes" not in wanted:
         raise ConfigError("faculties names recall without notes, which it finds as well: name both")
     return settings
+
+
+def _cascade(me: Identity, settings: Config, models: Models, past: Recollection, log: Callable[[str], None]) -> Sequence[Faculty]:
+    """The summaries, and what of them is like the present."""
+    chosen, related = settings.cascade, Related(past.store, models.embedder())
+    cascade = CascadeFaculty(me, Windows(chosen.immediate_window, chosen.recent_window), models.of(chosen.profile), related, log)
+    return [cascade, RelatedFaculty(me, past.store, related, cascade.newest)]
 
 
 def _wanted(settings: Config) -> list[str]:

@@ -4,6 +4,7 @@
     plain    room text made harmless, and a message as plain text
     signals  Ctrl-C, SIGTERM and a closed window: noted when they come, obeyed where the visit can end in good order
     company  an agent that is started for the visit and stopped after it
+    commands what a line begins with that the harness answers
     pipe     the visit of a script: a line in, the answer out
     editor   the line that a person types: keys, history, completion
     screen   the visit of a person: messages above the line, colours, a sign that somebody is thinking

@@ -13,8 +13,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.shortcuts import CompleteStyle
 from prompt_toolkit.styles import Style
 
-COMMANDS = ("/help", "/status", "/context", "/show", "/uncompact", "/compact", "/undo-compaction", "/usage", "/notes", "/note", "/recall")
-"""What Tab completes; ``/help`` in a room tells what there is."""
+from dory.terminal.commands import CALLED, SLASHED
 
 
 def editor(history: Path, sign: Callable[[], str]) -> PromptSession[str]:
@@ -24,7 +23,7 @@ def editor(history: Path, sign: Callable[[], str]) -> PromptSession[str]:
         multiline=True,
         history=_History(history),
         key_bindings=_keys(),
-        completer=WordCompleter(list(COMMANDS), sentence=True),
+        completer=WordCompleter([*SLASHED, *CALLED], sentence=True),
         complete_while_typing=False,
         complete_style=CompleteStyle.READLINE_LIKE,
         bottom_toolbar=sign,

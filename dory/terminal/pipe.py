@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterable
 
 from dory.errors import DoryError
+from dory.terminal.commands import answered
 from dory.terminal.plain import plain
 from dory.terminal.visit import Visit
 
@@ -26,20 +27,20 @@ def run(visit: Visit, lines: Iterable[str], patience: float) -> None:
 
 def _ask(visit: Visit, text: str, patience: float) -> None:
     """An answer is an agent's line, to a command also the harness's; it is whole when those who listen have read ``text`` and sleep again."""
-    awaited = ("AGENT", "NOTICE") if text.startswith("/") else ("AGENT",)
+    awaited = ("AGENT", "NOTICE") if answered(text) else ("AGENT",)
     deadline = time.monotonic() + patience
     own = visit.say(text)
-    answered = settled = False
-    while not (answered and settled):
+    replied = settled = False
+    while not (replied and settled):
         if time.monotonic() > deadline:
             raise DoryError(f"no answer within {patience:g} seconds to {text[:60]!r}; it stays in the room (--wait SECONDS waits longer)")
         time.sleep(_PAUSE)
         listeners = visit.listeners()  # before the lines are read: whatever the listeners said until now is then printed
         settled = all(one.read.get(visit.room, 0) >= own and not one.awake for one in listeners)
         for line in visit.heard():
-            answered = answered or (line.kind in awaited and line.end > own)
+            replied = replied or (line.kind in awaited and line.end > own)
             if line.end != own:
                 print(plain(line))
         sys.stdout.flush()
-        if not answered and not listeners:
+        if not replied and not listeners:
             raise DoryError(f"nobody listens in {visit.room} any more; {text[:60]!r} stays there for the next agent")
