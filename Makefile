@@ -6,7 +6,7 @@ SEED ?= $(shell date +%s)
 SEED := $(SEED)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test demo bench bench-recall bench-cues bench-store bench-forgetting bench-cache bench-turn chaos fuzz faults crowd
+.PHONY: run test demo bench bench-recall bench-cues bench-related bench-store bench-cascade bench-forgetting bench-cache bench-turn chaos fuzz faults crowd
 
 run: .venv/.run  ## set up, boot (or wake) an agent and talk to it in the room dev
 	@$(BIN)/python chat.py dev --boot
@@ -29,16 +29,22 @@ bench-recall: .venv/.bench  ## how well a search finds the evidence for real que
 bench-cues: .venv/.run  ## how often the line below a message names the stretch that it belongs to, at which threshold
 	$(BIN)/python -m bench.cues
 
+bench-related: .venv/.bench  ## what it costs to find the summaries that are like the present, beside sqlite-vec; two minutes
+	$(BIN)/python -m bench.related
+
 bench-store: .venv/.run  ## what a memory costs that grows to a million entries; some minutes
 	$(BIN)/python -m bench.store
 
 bench-cache: .venv/.run  ## what providers' caches can serve of a life of 500 turns, and what it costs; two minutes
 	$(BIN)/python -m bench.cache
 
-bench-forgetting: .venv/.run  ## five ways of forgetting in comparison: what is still answered, and at what price; some ten minutes
+bench-cascade: .venv/.run  ## a life of 10,000 events in constant space: sizes of prompts, calls of the model, kills; three minutes
+	$(BIN)/python -m bench.cascade --plot docs/cascade.svg
+
+bench-forgetting: .venv/.run  ## five ways of forgetting in comparison: what is still answered, and at what price; a quarter of an hour
 	$(BIN)/python -m bench.forgetting --plot docs/forgetting.svg
 
-bench-turn: .venv/.run .venv-peers/.installed  ## what the harness itself costs: turns, start-up, sleep, at lives of up to a million lines; ten minutes
+bench-turn: .venv/.run .venv-peers/.installed  ## what the harness itself costs: turns, start-up, sleep, at lives of up to a million lines; a quarter of an hour
 	$(BIN)/python -m bench.turn
 
 chaos: .venv/.run  ## kill agents at every point between two writes and check what is left; KILLS=20 for a short run

@@ -30,8 +30,9 @@ from bench.questions import Question
 from bench.reach import Piece, depths, entered
 from dory import check, rooms
 from dory.blobs import Blobs
-from dory.config import STAND_IN, Config
+from dory.config import Config
 from dory.errors import DoryError
+from dory.profiles import STAND_IN
 
 DATA = Path("../shared/locomo/26.json")
 

@@ -1,16 +1,17 @@
 """Measure what providers' caches can serve of a life: ``python -m bench.cache [--turns 500] [--limit 32000] [--json]``.
 
-The same life is lived in both layouts, and counted as well in orders that others use, by each rule of caching. Exit code 0 if the targets are
-reached, 1 if one is not, 130 after Ctrl-C.
+The same life is lived in both layouts, with the cascade and without it, and counted as well in orders that others use, by each rule of caching.
+Exit code 0 if the targets are reached, 1 if one is not, 130 after Ctrl-C.
 """
 
 import json
 import signal
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
-from bench.cache import report
+from bench.cache import cascade, report
 from bench.cache.arrangements import Arrangement, arranged, clock_first, memory_before_context, memory_first
 from bench.cache.life import live, ticking
 from bench.cache.report import Figures
@@ -26,12 +27,35 @@ ORDERS: dict[str, Arrangement] = {
 }
 """How others would have sent what ``tail`` sends."""
 
+ALONE = "without_cascade"
+"""Behind the name of a layout: the same life without it."""
 
-def measure(turns: int, context_limit: int) -> dict[str, Figures]:
-    """Live the life in both layouts, and count it in every order."""
-    tail, ledger = (live(turns, context_limit, layout) for layout in LAYOUTS)
-    others = {name: report.figures(replace(tail, asked=arranged(tail.asked, order))) for name, order in ORDERS.items()}
-    return {"tail": report.figures(tail), "ledger": report.figures(ledger), **others}
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """By name: what lives came to, what the cascade costs in each layout, and what of it a turn shows."""
+
+    lives: dict[str, Figures]
+    costs: dict[str, dict[str, float]]
+    shown: dict[str, dict[str, float]]
+
+    @property
+    def flat(self) -> dict[str, Any]:
+        """Every figure under one name; those of the lives as in ``report.flat``."""
+        more = {"cascade": self.costs, "shown": self.shown}
+        return report.flat(self.lives) | {
+            f"{about}.{name}.{what}": one for about, found in more.items() for name, each in found.items() for what, one in each.items()
+        }
+
+
+def measure(turns: int, context_limit: int) -> Measured:
+    """Live the life in both layouts as they are and without the cascade, and count the first in every order."""
+    lived = {layout: live(turns, context_limit, layout) for layout in LAYOUTS}
+    lived |= {f"{layout}_{ALONE}": live(turns, context_limit, layout, cascade.WITHOUT) for layout in LAYOUTS}
+    lives = {name: report.figures(one) for name, one in lived.items()}
+    lives |= {name: report.figures(replace(lived["tail"], asked=arranged(lived["tail"].asked, order))) for name, order in ORDERS.items()}
+    costs = {layout: cascade.costs(lives[layout], lives[f"{layout}_{ALONE}"]) for layout in LAYOUTS}
+    return Measured(lives, costs, {name: cascade.shown(lived[name]) for name in ("tail", f"tail_{ALONE}")})
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -42,14 +66,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--json", action="store_true", help="print the figures as one JSON object on the last line")
     given = options.parse_args(arguments)
     try:
-        lives = measure(given.turns, given.limit)
+        measured = measure(given.turns, given.limit)
     except KeyboardInterrupt:
         return 130
     except (DoryError, OSError) as error:
         print(f"bench.cache: {error}", file=sys.stderr)
         return 1
-    found = report.flat(lives)
-    print(f"{given.turns} turns of {found['growth.tail']} new tokens, limit {given.limit:,}; a token is four characters\n{report.table(lives)}")
+    found = measured.flat
+    print(f"{given.turns} turns of {found['growth.tail']} new tokens, limit {given.limit:,}; a token is four characters")
+    print(f"{report.table(measured.lives)}\n{cascade.table(measured.costs, measured.shown)}")
     for line in report.missed(found):
         print(line)
     if given.json:

@@ -5,38 +5,55 @@ the scripted model does not look at it. So a life is lived once and counted in e
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import accumulate
 
 from bench.cache.script import Asked
 from dory.clock import Clock, second
+from dory.faculties.related import RelatedFaculty
 from dory.records import Message, Prompt
 
-_MEMORY, _LIFE, _TURN = "\n[#memory ", "\n[#life]\n", "\n[#turn]\n"
+_RELATED, _MEMORY, _LIFE, _TURN = f"\n[#{RelatedFaculty.name}]\n", "\n[#memory ", "\n[#life]\n", "\n[#turn]\n"
 _BETWEEN = timedelta(seconds=20)
 """From one turn to the next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Of a prompt, in its order; ``related`` are past experiences like the present, ``request`` ends with what a compaction appended."""
+
+    system: str
+    context: str
+    related: str
+    memory: str
+    life: str
+    request: str
+
 
 Arrangement = Callable[[Prompt, int], Prompt]
 """A prompt in another order, after so many turns were asked for: the calls of a compaction fork the prompt of the last one."""
 
 
 def arranged(asked: Sequence[Asked], arrangement: Arrangement) -> list[Asked]:
-    """The requests of a life in another order of their parts."""
+    """The requests of a life in another order of their parts; those of the cascade are plain texts and have none."""
     turns = accumulate(int(one.purpose == "turn") for one in asked)
-    return [replace(one, messages=arrangement(Prompt(one.messages), turn).messages) for one, turn in zip(asked, turns, strict=True)]
+    return [
+        one if one.purpose == "cascade" else replace(one, messages=arrangement(Prompt(one.messages), turn).messages)
+        for one, turn in zip(asked, turns, strict=True)
+    ]
 
 
 def memory_first(prompt: Prompt, turn: int) -> Prompt:
     """MEMORY and the newest events in the system prompt, before all that was said."""
-    system, live, memory, life, request = _parts(prompt)
-    return _prompt(system + memory + life, live + request)
+    each = parts(prompt)
+    return _prompt(each.system + each.related + each.memory + each.life, each.context + each.request)
 
 
 def memory_before_context(prompt: Prompt, turn: int) -> Prompt:
     """MEMORY alone in the system prompt."""
-    system, live, memory, life, request = _parts(prompt)
-    return _prompt(system + memory, live + life + request)
+    each = parts(prompt)
+    return _prompt(each.system + each.memory, each.context + each.related + each.life + each.request)
 
 
 def clock_first(began: Clock) -> Arrangement:
@@ -50,13 +67,14 @@ def clock_first(began: Clock) -> Arrangement:
     return arrangement
 
 
-def _parts(prompt: Prompt) -> tuple[str, str, str, str, str]:
-    """System message, context, MEMORY, LIFE, and the request with whatever a compaction appended."""
+def parts(prompt: Prompt) -> Parts:
+    """What a prompt of the layout ``tail`` is made of."""
     system, user = prompt.messages
-    live, _, tail = user.content.partition(_MEMORY)
+    before, _, tail = user.content.partition(_MEMORY)
+    context, related, experiences = before.partition(_RELATED)
     memory, _, tail = tail.partition(_LIFE)
     life, _, request = tail.partition(_TURN)
-    return system.content, live, _MEMORY + memory, _LIFE + life, _TURN + request
+    return Parts(system.content, context, related + experiences, _MEMORY + memory, _LIFE + life, _TURN + request)
 
 
 def _prompt(system: str, user: str) -> Prompt:

@@ -14,6 +14,7 @@ from bench.cache.script import PERSON, ROOM, Asked, Script
 from dory.boot import boot
 from dory.clock import Clock
 from dory.config import Config
+from dory.faculties.cascade import CascadeFaculty
 from dory.identity import Identity
 from dory.llm import Endpoint
 from dory.records import Event
@@ -26,10 +27,11 @@ NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Lived:
-    """The requests in the order in which they came in, and the tokens by which a turn made the context grow, by four characters each."""
+    """The requests in the order in which they came in, the tokens by which a turn made the context grow, and the lines of LIFE."""
 
     asked: Sequence[Asked]
     growth: float
+    events: int
 
 
 class Watch:
@@ -52,27 +54,28 @@ class Watch:
         return statistics.mean(grown) / CHARACTERS_PER_TOKEN
 
 
-def live(turns: int, context_limit: int, layout: str) -> Lived:
+def live(turns: int, context_limit: int, layout: str, faculties: str = Config.faculties) -> Lived:
     """Boot an agent and let it live until it has taken so many turns."""
     clock, stop = ticking(), Stop()
     with tempfile.TemporaryDirectory(prefix="dory-cache-") as folder:
         home = Path(folder)
         me = Identity(home, boot(home, "dory", ROOM, clock), clock)
-        script = Script(lambda text: me.rooms.say(ROOM, "USER", PERSON, text, clock()), forgetting)
+        script = Script(lambda text: me.rooms.say(ROOM, "USER", PERSON, text, clock()), working)
         with Server(script) as server:
-            config = Config(model=script.name, base_url=server.base_url, layout=layout, context_limit=context_limit)
+            config = Config(model=script.name, base_url=server.base_url, layout=layout, context_limit=context_limit, faculties=faculties)
             me.begin()
             agent = Agent(me, config, Endpoint(config), False, stop)
             watch = Watch(me, turns, stop)
             me.listeners.append(watch.on_event)
             script.person()
             agent.run()
-        return Lived(script.asked, watch.growth)
+            script.wait()  # a run of the cascade that began with the last turn
+        return Lived(script.asked, watch.growth, me.life.remembered)
 
 
-def forgetting() -> bool:
-    """Whether the thread of a compaction's calls lives."""
-    return any(thread.name == "compaction" for thread in threading.enumerate())
+def working() -> bool:
+    """Whether the thread of a compaction's calls lives, or of the cascade's."""
+    return any(thread.name in ("compaction", CascadeFaculty.name) for thread in threading.enumerate())
 
 
 def ticking() -> Clock:

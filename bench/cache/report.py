@@ -9,7 +9,7 @@ from bench.cache.life import Lived
 from bench.cache.rates import RATES
 from bench.cache.script import Asked
 from dory import wire
-from dory.records import Prompt
+from dory.records import Prompt, Purpose
 
 TARGETS = {"hit.tail": 88.0, "hit.ledger": 95.0, "hit.compaction": 95.0}
 """Per cent of the tokens of prompts that the cache must serve."""
@@ -36,22 +36,33 @@ class Paid:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """A life: turns and compaction requests, each by rule."""
+    """A life: its turns, the requests of its compactions, and those of its cascade, each by rule; and how many events it had."""
 
     turns: Mapping[str, Paid]
     compactions: Mapping[str, Paid]
+    cascade: Mapping[str, Paid]
     growth: float
+    events: int
+
+    def all(self, rule: str) -> Sequence[Paid]:
+        """Whatever was asked."""
+        return self.turns[rule], self.compactions[rule], self.cascade[rule]
+
+    def price(self, rule: str, provider: str) -> float:
+        """Dollars."""
+        return sum(one.price(provider) for one in self.all(rule))
 
 
 def figures(lived: Lived) -> Figures:
     """Count a life by every rule."""
     served = {name: [rule(asked) for asked in lived.asked] for name, rule in ((name, make()) for name, make in RULES.items())}
 
-    def paid(turns: bool, rule: str) -> Paid:
-        own = [(asked, hits) for asked, hits in zip(lived.asked, served[rule], strict=True) if (asked.purpose == "turn") == turns]
+    def paid(rule: str, *purposes: Purpose) -> Paid:
+        own = [(asked, hits) for asked, hits in zip(lived.asked, served[rule], strict=True) if asked.purpose in purposes]
         return Paid(len(own), sum(_tokens(asked) for asked, _ in own), sum(hits for _, hits in own), sum(wire.tokens(a.answer) for a, _ in own))
 
-    return Figures({rule: paid(True, rule) for rule in RULES}, {rule: paid(False, rule) for rule in RULES}, lived.growth)
+    turns, compactions, cascade = ({rule: paid(rule, *each) for rule in RULES} for each in (("turn",), ("segment", "summarise"), ("cascade",)))
+    return Figures(turns, compactions, cascade, lived.growth, lived.events)
 
 
 def flat(lives: Mapping[str, Figures]) -> dict[str, Any]:
@@ -62,13 +73,12 @@ def flat(lives: Mapping[str, Figures]) -> dict[str, Any]:
     for name, life in lives.items():
         found[f"growth.{name}"] = round(life.growth)
         for rule in RULES:
-            turns, compactions = life.turns[rule], life.compactions[rule]
-            found[f"hit.{name}.{rule}"] = round(turns.share, 2)
-            found[f"hit.{name}.compaction.{rule}"] = round(compactions.share, 2)
-            found[f"paid.{name}.{rule}"] = turns.prompt - turns.hits + compactions.prompt - compactions.hits
-            found |= {f"price.{name}.{rule}.{who}": round(turns.price(who) + compactions.price(who), 4) for who in RATES}
-        found[f"tokens.{name}"] = life.turns["blocks"].prompt + life.compactions["blocks"].prompt
-        found[f"requests.{name}"] = [life.turns["blocks"].requests, life.compactions["blocks"].requests]
+            found[f"hit.{name}.{rule}"] = round(life.turns[rule].share, 2)
+            found[f"hit.{name}.compaction.{rule}"] = round(life.compactions[rule].share, 2)
+            found[f"paid.{name}.{rule}"] = sum(one.prompt - one.hits for one in life.all(rule))
+            found |= {f"price.{name}.{rule}.{who}": round(life.price(rule, who), 4) for who in RATES}
+        found[f"tokens.{name}"] = sum(one.prompt for one in life.all("blocks"))
+        found[f"requests.{name}"] = [one.requests for one in life.all("blocks")]
     return found
 
 
@@ -78,11 +88,15 @@ def table(lives: Mapping[str, Figures]) -> str:
     rows = [heading]
     for name, life in lives.items():
         for rule in RULES:
-            turns, compactions = life.turns[rule], life.compactions[rule]
-            prompt, hits = turns.prompt + compactions.prompt, turns.hits + compactions.hits
-            prices = [f"{turns.price(who) + compactions.price(who):.2f}" for who in RATES]
-            rows.append([name, rule, f"{turns.share:.1f}", f"{compactions.share:.1f}", f"{prompt:,}", f"{prompt - hits:,}", *prices])
-    widths = [max(len(row[at]) for row in rows) for at in range(len(heading))]
+            prompt, hits = sum(one.prompt for one in life.all(rule)), sum(one.hits for one in life.all(rule))
+            shares = [f"{one.share:.1f}" for one in (life.turns[rule], life.compactions[rule])]
+            rows.append([name, rule, *shares, f"{prompt:,}", f"{prompt - hits:,}", *(f"{life.price(rule, who):.2f}" for who in RATES)])
+    return aligned(rows)
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Rows of equal length as columns."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
 
 

@@ -1,7 +1,7 @@
 """The model of the lives: it answers at once, from a seed, and a person's next line is in the room before it has answered.
 
 A turn holds a thought and something said, some 400 tokens with what was heard and with the results; every tenth adds a line to MEMORY or, once
-there are enough, changes one. A turn waits while the requests of a compaction come in, so that each compaction takes one turn on any machine.
+there are enough, changes one. A turn waits while a compaction or the cascade has requests to make, so that each takes one turn on any machine.
 """
 
 import random
@@ -16,7 +16,7 @@ from dory.records import Call, Message, Prompt, Purpose, Reply, Usage
 
 ROOM, PERSON = "dev", "ada"
 HEARD, THOUGHT, SAID, SUMMARY = 50, 160, 60, 60
-"""Words of a person's line, of a response's two parts, and of the summary of a chunk."""
+"""Words of a person's line, of a response's two parts, and of a summary: of a chunk, or of memories in two or three sentences."""
 CHUNK = 15
 """Entries that a chunk has."""
 EDIT_EVERY, FACTS = 10, 15
@@ -35,12 +35,12 @@ class Asked:
 
 
 class Script:
-    """A ``Model``. ``say`` puts a person's line into the room, ``forgetting`` tells whether a compaction has calls to make."""
+    """A ``Model``. ``say`` puts a person's line into the room, ``working`` tells whether there are calls to make beside the loop."""
 
     name = "scripted"
 
-    def __init__(self, say: Callable[[str], None], forgetting: Callable[[], bool]) -> None:
-        self._say, self._forgetting = say, forgetting
+    def __init__(self, say: Callable[[str], None], working: Callable[[], bool]) -> None:
+        self._say, self._working = say, working
         self.asked: list[Asked] = []
         self._facts: list[str] = []
         self._turns = 0
@@ -49,15 +49,22 @@ class Script:
     def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
         """Answer at once. Raises nothing."""
         if purpose == "turn":
-            self._wait()
+            self.wait()
         with self._lock:
-            text = {"turn": self._turn, "segment": self._segment, "summarise": self._summarise}[purpose](prompt)
+            answers = {"turn": self._turn, "segment": self._segment, "summarise": self._summarise, "cascade": self._sum_up}
+            text = answers[purpose](prompt)
             self.asked.append(Asked(prompt.messages, purpose, text))
         return Reply(text, "", Usage(purpose, self.name, 0, None, 0, 0.0))
 
     def person(self) -> None:
         """A line of the person."""
         self._say(self._words(f"heard {self._turns}", HEARD))
+
+    def wait(self) -> None:
+        """Until nothing is under way beside the loop; a minute at most."""
+        deadline = time.monotonic() + _PATIENCE
+        while self._working() and time.monotonic() < deadline:
+            time.sleep(0.002)
 
     def _turn(self, prompt: Prompt) -> str:
         self._turns += 1
@@ -84,10 +91,8 @@ class Script:
         ids = _ids(prompt)
         return f"GIST: {self._words(ids, 10)}\nRELEVANCE: {random.Random(ids).randint(1, 9)}\nSUMMARY:\n{self._words(ids, SUMMARY)}"
 
-    def _wait(self) -> None:
-        deadline = time.monotonic() + _PATIENCE
-        while self._forgetting() and time.monotonic() < deadline:
-            time.sleep(0.002)
+    def _sum_up(self, prompt: Prompt) -> str:
+        return f"{self._words(prompt.text, SUMMARY)}."
 
     def _words(self, seed: str, count: int) -> str:
         """Words that nobody says twice, as long as English ones."""

@@ -26,9 +26,9 @@ class Obedient(StandIn):
 
     def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
         """Answer at once. Raises nothing."""
-        reply, reading = super().complete(prompt, purpose), read(prompt)
-        if not reading.sections.keys() & {"segment", "summarise"}:
-            return Reply(toolline.render(list(_calls(reading)) or [Call("WAIT")]), "", reply.usage)
+        reply = super().complete(prompt, purpose)
+        if purpose == "turn":
+            return Reply(toolline.render(list(_calls(read(prompt))) or [Call("WAIT")]), "", reply.usage)
         return reply
 
 

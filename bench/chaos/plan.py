@@ -50,6 +50,15 @@ _RESULT = ("half-way replace_in blob", "after replace_in blob")
 
 _SQLITE = ("before COMMIT", "after COMMIT")
 
+_SUMMARIES = (
+    "half-way replace_in longterm.md",
+    "after replace_in longterm.md",
+    "half-way replace_in copy",
+    "after replace_in copy",
+    "written replace_in recent.md",
+    "after replace_in recent.md",
+)
+
 _COMPACT = ("stranger", "compact", "talk", "stranger")
 _ROOMS = ("join", "elsewhere", "leave", "elsewhere")
 _BETWEEN = "between tools: after replace_in state.json"
@@ -106,6 +115,8 @@ LIVING = [
     *_points("archive", _SQLITE, _COMPACT),
     *_points("marker", _COMMIT, _COMPACT),
     *_points("index", _SQLITE, ("talk", "remember"), often=True),
+    *_points("summing up", ("before run", "after run"), ("talk", "remember"), often=True),
+    *_points("summaries", (*_SUMMARIES, *_SQLITE), ("talk", "remember"), often=True),
     *_points("fold", _EPOCH, _COMPACT),
     *_points("undo", _EPOCH, (*_COMPACT, "undo")),
     *_points("hard limit", (*_RESULT, *_EPOCH), ("flood",)),

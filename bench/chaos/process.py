@@ -14,6 +14,8 @@ from dory.texts import HOUSE
 
 LIMIT = 1000
 """Tokens of context: the least that there may be, so that much is compacted."""
+WINDOWS = "{immediate_window: 8, recent_window: 4}"
+"""Of the cascade: so small that summaries are made again and again."""
 PATIENCE = 30.0
 """Seconds in which an agent must have taken in and answered what it heard."""
 _POLL = 0.01
@@ -34,7 +36,7 @@ class Process:
         command = [sys.executable, "-m", "bench.chaos.points", point, str(occurrence), *([known.name] if known else []), "--home", str(home)]
         with open(home / "agent.log", "ab") as log:
             self._process = subprocess.Popen(
-                [*command, "--context-limit", str(LIMIT), *arguments],
+                [*command, "--context-limit", str(LIMIT), f"--cascade={WINDOWS}", *arguments],
                 cwd=HOUSE,
                 stdin=subprocess.DEVNULL,
                 stdout=log,

@@ -33,7 +33,7 @@ class Talkative:
 
     def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
         """Answer at once. Raises nothing."""
-        text = {"turn": self._turn, "segment": _segment, "summarise": _summarise}[purpose](prompt)
+        text = {"turn": self._turn, "segment": _segment, "summarise": _summarise, "cascade": _sum_up}[purpose](prompt)
         return Reply(text, "", Usage(purpose, self.name, 0, None, 0, 0.0))
 
     def left(self, agents: int) -> int:
@@ -60,6 +60,10 @@ def _segment(prompt: Prompt) -> str:
 def _summarise(prompt: Prompt) -> str:
     ids = _asked(prompt)
     return f"GIST: what was said in {ids}\nRELEVANCE: {1 + sum(map(ord, ids)) % 10}\nSUMMARY:\nMany spoke, from {ids}."
+
+
+def _sum_up(prompt: Prompt) -> str:
+    return f"Many spoke, and said {len(prompt.text)} characters. All of it was heard."
 
 
 def _asked(prompt: Prompt) -> str:

@@ -26,6 +26,7 @@ from dory import config
 from dory.errors import ConfigError, DoryError
 from dory.flags import Parser
 from dory.prices import Price
+from dory.profiles import STAND_IN
 from dory.records import Model
 
 LIMITS, SEEDS = "8000,32000,128000", 3
@@ -68,7 +69,7 @@ def recall(text: str) -> list[str]:
 
 def reader(model: str, base_url: str) -> tuple[Model, Price | None]:
     """The model that reads, and its price off-peak; None if it is not known. Raises ``ConfigError``."""
-    if model in ("", config.STAND_IN) and not base_url:
+    if model in ("", STAND_IN) and not base_url:
         return Reader(), rates()
     from dory.llm import Endpoint
     from dory.llm.repeating import Repeating

@@ -30,7 +30,9 @@ from dory.faculty import Faculties
 from dory.identity import Identity
 from dory.inbox import Inbox
 from dory.limits import TURN_LIMIT, result_limit
+from dory.models import Models
 from dory.prompt import PromptBuilder
+from dory.purse import Purse
 from dory.records import Reply
 
 ROOM, SPEAKER = "dev", "ada"
@@ -70,10 +72,11 @@ class Life:
     """An agent in the empty folder ``home`` that forgets in the way of that name, and may have RECALL and its cues."""
 
     def __init__(self, home: Path, way: str, limit: int, meter: Meter, recall: bool) -> None:
-        settings = Config(model=meter.name, context_limit=limit, cues=recall)
+        settings = Config(model=meter.name, context_limit=limit, cues=recall, faculties="notes, recall")  # summaries would answer, too
         self.calendar, self.meter = Calendar(), meter
         self.me = Identity(home, boot(home, "dory", ROOM, self.calendar), self.calendar)
-        own = [one for one in ordered(self.me, settings) if recall or not isinstance(one, RecallFaculty)]
+        models = Models(settings, meter, Purse(self.me, settings, self._report, None), self._report)
+        own = [one for one in ordered(self.me, settings, models, self._report) if recall or not isinstance(one, RecallFaculty)]
         self._faculties = Faculties(own, self._report)
         self._prompts = PromptBuilder(self.me, settings, self._faculties)
         self._inbox = Inbox(self.me, self._faculties.commands(), self._report, result_limit(limit), self._faculties.cue)

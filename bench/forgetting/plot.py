@@ -24,11 +24,20 @@ def plot(rows: Sequence[Row]) -> str:
             own = [dot for dot in dots if (dot["limit"], dot["recall"]) == (limit, recall)]
             panels.append(_panel(own, most, unit, LEFT + column * (WIDTH + GAP), TOP + line * (HEIGHT + GAP)))
     width, height = LEFT + len(limits) * (WIDTH + GAP), TOP + len(both) * (HEIGHT + GAP)
-    title = _text(LEFT, 22, f"Facts answered, over the {cost} of the whole life", size=15)
-    key = _text(LEFT, 42, "dot: answered in all   ring: directly, without opening or searching anything   line: what opening and searching add")
-    body = "\n".join([title, key, *panels])
+    title = text(LEFT, 22, f"Facts answered, over the {cost} of the whole life", size=15)
+    key = text(LEFT, 42, "dot: answered in all   ring: directly, without opening or searching anything   line: what opening and searching add")
+    return drawing(width, height, [title, key, *panels])
+
+
+def drawing(width: float, height: float, parts: Sequence[str]) -> str:
+    """The SVG of these parts, on white; sizes in pixels."""
     head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif">'
-    return f'{head}\n<rect width="100%" height="100%" fill="white"/>\n{body}\n</svg>\n'
+    return "\n".join([head, '<rect width="100%" height="100%" fill="white"/>', *parts, "</svg>\n"])
+
+
+def text(x: float, y: float, text: str, size: int = 11, anchor: str = "start", colour: str = "#333") -> str:
+    """A line of text; ``y`` is its foot."""
+    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}" fill="{colour}">{escape(text)}</text>'
 
 
 def _panel(rows: Sequence[Row], most: float, unit: str, left: float, top: float) -> str:
@@ -36,11 +45,11 @@ def _panel(rows: Sequence[Row], most: float, unit: str, left: float, top: float)
     drawn = [f'<rect x="{left}" y="{top}" width="{WIDTH}" height="{HEIGHT}" fill="none" stroke="#ccc"/>']
     for share in (0, 0.25, 0.5, 0.75, 1):
         y = bottom - share * HEIGHT
-        drawn.append(f'<path d="M{left} {y:.1f}h{WIDTH}" stroke="#eee"/>' + _text(left - 6, y + 4, f"{share:.0%}", anchor="end"))
+        drawn.append(f'<path d="M{left} {y:.1f}h{WIDTH}" stroke="#eee"/>' + text(left - 6, y + 4, f"{share:.0%}", anchor="end"))
     for part in (0, 0.5, 1):
-        drawn.append(_text(left + part * WIDTH, bottom + 16, f"{part * most:.2f} {unit}", anchor="middle"))
+        drawn.append(text(left + part * WIDTH, bottom + 16, f"{part * most:.2f} {unit}", anchor="middle"))
     told = f"limit {rows[0]['limit']:,} tokens, with{'' if rows[0]['recall'] else 'out'} RECALL"
-    drawn.append(_text(left + WIDTH / 2, bottom + 36, told, anchor="middle"))
+    drawn.append(text(left + WIDTH / 2, bottom + 36, told, anchor="middle"))
     for row in rows:
         drawn.append(_way(row, left + WIDTH * row["cost"] / most, bottom))
     return "\n".join(drawn)
@@ -51,8 +60,4 @@ def _way(row: Row, x: float, bottom: float) -> str:
     line = f'<path d="M{x:.1f} {low:.1f}V{high:.1f}" stroke="{colour}" stroke-width="2"/>'
     ring = f'<circle cx="{x:.1f}" cy="{low:.1f}" r="5" fill="white" stroke="{colour}" stroke-width="2"/>'
     dot = f'<circle cx="{x:.1f}" cy="{high:.1f}" r="5" fill="{colour}"/>' if high < low - 1 else ring.replace("white", colour)
-    return line + ring + dot + _text(x + 9, high - 6, row["way"], colour=colour)
-
-
-def _text(x: float, y: float, text: str, size: int = 11, anchor: str = "start", colour: str = "#333") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}" fill="{colour}">{escape(text)}</text>'
+    return line + ring + dot + text(x + 9, high - 6, row["way"], colour=colour)

@@ -47,7 +47,7 @@ class Slow:
         """Answer after a second."""
         came = time.monotonic()
         time.sleep(CALL)
-        text = "WAIT" if purpose == "turn" else parts(prompt) if purpose == "segment" else _summary(prompt)
+        text = {"turn": _wait, "segment": parts, "summarise": _summary, "cascade": _recounted}[purpose](prompt)
         if purpose == "turn" and self.talking:
             self.say(f"and what of turn {len(self.asked)}?")
         with self._lock:
@@ -132,6 +132,14 @@ def parts(prompt: Prompt) -> str:
     first, last = max(runs, key=lambda run: run[1] - run[0])
     cuts = [first + (last + 1 - first) * number // CHUNKS for number in range(CHUNKS + 1)]
     return "\n".join(f"{begin}-{end - 1} what was said then" for begin, end in pairwise(cuts))
+
+
+def _wait(prompt: Prompt) -> str:
+    return "WAIT"
+
+
+def _recounted(prompt: Prompt) -> str:
+    return "This and that was said."
 
 
 def _summary(prompt: Prompt) -> str:

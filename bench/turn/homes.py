@@ -24,10 +24,13 @@ from dory.chronicle import Batch, Mark, next_batch
 from dory.clock import utc
 from dory.identity import Identity
 from dory.index import Document, Index
+from dory.memories import BEGINNING, Memories
 from dory.prices import Price
 from dory.recollection import Recollection
 from dory.records import Compacted
 from dory.store import NAME, Store
+from dory.summaries import Summaries, Summary
+from dory.windows import Windows
 
 ROOM, PERSON = "dev", "ada"
 SUMMARIES = 20
@@ -79,6 +82,7 @@ class Home:
         me.new_epoch()
         (me.folder / usage.NAME).write_text("".join(_calls(self._size // 3)), encoding="utf-8")
         self._lengthen(me)
+        _sum_up(me)
         return hash
 
     def _index(self, size: int) -> None:
@@ -120,6 +124,15 @@ class Home:
         me.state.life_bytes, me.state.life_lines, me.state.life_check = len(content), "", zlib.crc32(content)
         me.state.life_tail = life.Life(path, 64).check()
         state.save(me.folder / "state.json", me.state)
+
+
+def _sum_up(me: Identity) -> None:
+    """As the cascade leaves a life that was long when it was switched on."""
+    memories, window = Memories(me.life.path), Windows()
+    count = memories.count(BEGINNING.end, me.state.life_bytes)
+    if window.reached(0, count):
+        place = memories.find(window.reached(0, count) - window.immediate)
+        Summaries(me.folder).save(None, Summary(1, place, utc().replace(microsecond=0), "metronome", "So it went."))
 
 
 def _calls(count: int) -> Iterator[str]:

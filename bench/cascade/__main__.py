@@ -1,0 +1,110 @@
+"""A life in constant space: ``python -m bench.cascade [--events 10000] [--kills 60] [--loop 10000] [--plot FILE] [--seed S] [--json]``.
+
+The same events are lived three times on the offline stand-in: uninterrupted, with the cascade switched on only at their end, and killed again
+and again; then as many come about in the real loop, by talk. Exit code 0; 1 if a promise does not hold: prompts of constant size, calls and
+ranges as computed from the triggers, all of each life covered by the product's own check, the same files after kills.
+"""
+
+import json
+import random
+import signal
+import sys
+import tempfile
+import time
+from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.cascade import checks, spoken
+from bench.cascade.killed import Kill, killed
+from bench.cascade.life import WITHOUT, Life, rest
+from bench.cascade.plot import plot
+from bench.cascade.report import Found, figures, report
+from bench.forgetting.lives import MEMORY
+from bench.life import positive_number
+from dory import files
+from dory.errors import DoryError
+from dory.flags import Parser
+from dory.wire import CHARACTERS_PER_TOKEN
+
+EVENTS, KILLS = 10_000, 60
+LEAST, LEAST_LOOP = 400, 200
+"""Events: in fewer there are not both summaries for long enough to compare prompts with them."""
+
+
+def measure(place: Path, events: int, kills: int, looped: int, seed: int) -> Found:
+    """All four lives, in homes below ``place``. Raises ``DoryError``."""
+    began = time.monotonic()
+    homes = {name: place / name for name in ("whole", "late", "killed", "loop")}
+    for home in homes.values():
+        home.mkdir()
+    life = Life(homes["whole"], seed)
+    sizes = life.live(events)
+    _tell(f"uninterrupted: {time.monotonic() - began:.0f} s")
+    Life(homes["late"], seed, WITHOUT).live(events)
+    late = Life(homes["late"], seed)
+    rest(late.faculties)
+    _tell(f"switched on late: {time.monotonic() - began:.0f} s")
+    loop = spoken.live(homes["loop"], looped, seed)
+    _tell(f"in the loop: {time.monotonic() - began:.0f} s")
+    deaths = list[Kill]()
+    for kill in killed(homes["killed"], events, kills, seed):
+        deaths.append(kill)
+        _tell(f"killed with memory {kill.memories:,}: {kill.point}")
+    violations = [*checks.of_prompts(sizes), *checks.of_runs(homes["whole"], events, life.meter.calls["cascade"])]
+    violations += checks.of_loop(loop)
+    violations += [problem for home in homes.values() for problem in checks.of_files(home)]
+    violations += [f"killed: {name} is another" for name in checks.different(homes["whole"], homes["killed"])]
+    if late.meter.calls["cascade"] != checks.late_calls(events):
+        violations.append(f"late: {late.meter.calls['cascade']} calls of the model, {checks.late_calls(events)} were computed")
+    if len(deaths) < kills:
+        violations.append(f"killed: {len(deaths)} times, not {kills}")
+    tokens = files.size(life.me.life.path) // CHARACTERS_PER_TOKEN
+    compared, seconds = len(checks.kept(homes["whole"])), time.monotonic() - began
+    return Found(events, seed, sizes, tokens, life.meter, late.meter.calls["cascade"], loop, deaths, compared, violations, seconds)
+
+
+def read_arguments(arguments: Sequence[str] | None) -> Namespace:
+    """The command line."""
+    options = Parser(prog="python -m bench.cascade", description="A life that is summed up in constant space, also when it is killed.")
+    options.add_argument(
+        "--events", type=positive_number, default=EVENTS, metavar="N", help=f"of the life, at least {LEAST} (default: %(default)s)"
+    )
+    options.add_argument("--kills", type=positive_number, default=KILLS, metavar="N", help="spread over it (default: %(default)s)")
+    options.add_argument("--loop", type=positive_number, default=EVENTS, metavar="N", help="events in the real loop (default: %(default)s)")
+    options.add_argument("--seed", type=int, metavar="S", help="of what happens and of the kills (default: any)")
+    options.add_argument("--plot", type=Path, metavar="FILE", help="draw the sizes of prompts as an SVG")
+    options.add_argument("--json", action="store_true", help="print the figures as one JSON object on the last line")
+    given = options.parse_args(arguments)
+    if given.events < LEAST or given.loop < LEAST_LOOP:
+        options.error(f"--events {given.events} --loop {given.loop}: at least {LEAST} and {LEAST_LOOP}")
+    return given
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Live what the command line names and print what came of it."""
+    given = read_arguments(arguments)
+    seed = random.randrange(10**6) if given.seed is None else given.seed
+    try:
+        with tempfile.TemporaryDirectory(prefix="dory-cascade-", dir=MEMORY if MEMORY.is_dir() else None) as place:
+            found = measure(Path(place), given.events, given.kills, given.loop, seed)
+        if given.plot:
+            given.plot.write_text(plot(found.sizes, found.life_tokens, found.spoken.sizes), encoding="utf-8")
+    except KeyboardInterrupt:
+        return 130
+    except (DoryError, OSError) as error:
+        print(f"bench.cascade: {error}", file=sys.stderr)
+        return 1
+    print(f"seed {seed}\n{report(found)}")
+    if given.json:
+        print(json.dumps(figures(found)))
+    return 1 if found.violations else 0
+
+
+def _tell(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # leave in the same good order as after Ctrl-C
+    sys.exit(main())

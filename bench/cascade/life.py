@@ -1,0 +1,156 @@
+"""A life of events, each a line of LIFE, by the parts of a real agent: identity, faculties, prompt builder. No turns are taken.
+
+What happens as memory number n follows from the seed and from n alone, and it is n minutes past the beginning then, whichever process asks. So
+a life that was killed and resumed must have the same bytes in its files as one that was not. That is also why the agent is not told of a resume
+here, for this would be a memory more. Work beside the loop is waited for after each event.
+
+The context holds the same three messages all the time: how it keeps its limit is measured in ``bench.forgetting``.
+"""
+
+import random
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from bench.forgetting.meter import Meter, rates
+from bench.forgetting.script import script
+from dory import clock, files, refs, roster
+from dory.boot import boot
+from dory.config import Config
+from dory.errors import DoryError
+from dory.faculties import ordered
+from dory.faculty import Faculties
+from dory.identity import Identity
+from dory.memories import BEGINNING, Memories
+from dory.models import Models
+from dory.prompt import PromptBuilder
+from dory.purse import Purse
+from dory.records import Prompt
+from dory.standin import StandIn
+from dory.wire import tokens
+
+ROOM, PERSON = "dev", "ada"
+WHOLE, WITHOUT = "notes, recall, cascade", "notes, recall"
+"""The faculties of an agent, and the same without summaries."""
+EVERY = 25
+"""Memories between two prompts that are measured: every phase of a window comes."""
+HEARD = 3
+"""Messages in the context; related past experiences are looked for by them."""
+_BEGAN = datetime(2026, 3, 2, 8, tzinfo=UTC)
+_TALK = 20_000
+"""Tokens of talk, from whose sentences is drawn what is said."""
+_POLL = 0.0005
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A prompt after so many ``memories``, in tokens, and what of it the cascade decides: the summaries in the ``system`` part, the related
+    past experiences, and LIFE with its number of ``lines``; the context is what it does not.
+    """
+
+    memories: int
+    whole: int
+    system: int
+    summaries: int
+    context: int
+    related: int
+    life: int
+    lines: int
+
+
+def sentences(seed: int) -> list[str]:
+    """What may be said."""
+    return [sentence for moment in script(seed, _TALK) for sentence in moment.sentences]
+
+
+def measured(memories: int, prompt: Prompt) -> Size:
+    """The size of a prompt, taken apart at headers that only the harness can write."""
+    system, user = (message.content for message in prompt.messages)
+    before, _, rest = user.partition("[#memory ")
+    related = _from(before, "[#related past experiences]\n")
+    life = rest.partition("[#life]\n")[2].partition("[#turn]\n")[0]
+    return Size(
+        memories,
+        whole=tokens(system + user),
+        system=tokens(system),
+        summaries=tokens(_from(system, "[#cascade]\n")),
+        context=tokens(before.removesuffix(related)),
+        related=tokens(related),
+        life=tokens(life),
+        lines=life.count("\n"),
+    )
+
+
+def rest(faculties: Faculties) -> None:
+    """Wait until no work is under way beside the loop."""
+    faculties.step()
+    while faculties.under_way():
+        time.sleep(_POLL)
+        faculties.step()
+
+
+class Life:
+    """The life that is lived in ``home``, from where it stands there."""
+
+    def __init__(self, home: Path, seed: int, faculties: str = WHOLE) -> None:
+        self._seed, self.memories = seed, 0
+        self._sentences = sentences(seed)
+        known = roster.folders(home)
+        self.me = Identity(home, known[0].name if known else boot(home, "dory", ROOM, self._now), self._now)
+        self.memories = Memories(self.me.life.path).count(BEGINNING.end, files.size(self.me.life.path))
+        self.meter = Meter(StandIn(), rates())
+        settings = Config(model=self.meter.name, faculties=faculties)
+        models = Models(settings, self.meter, Purse(self.me, settings, self._report, None), self._report)
+        self.faculties = Faculties(ordered(self.me, settings, models, lambda text: None), self._report)
+        self._prompts = PromptBuilder(self.me, settings, self.faculties)
+        self.me.listeners.append(self.faculties.on_event)
+        if not self.me.context.entries:
+            self._hear()
+        self.me.new_epoch()
+
+    def live(self, events: int) -> list[Size]:
+        """Until there are so many memories; the sizes of prompts on the way."""
+        sizes = []
+        rest(self.faculties)
+        while self.memories < events:
+            self._happen()
+            rest(self.faculties)
+            if self.memories % EVERY == 0:
+                sizes.append(self.size())
+        return sizes
+
+    def size(self) -> Size:
+        """That of a prompt now. It begins an epoch, as after a compaction, so both summaries stand in its system part."""
+        self.me.new_epoch()
+        return measured(self.memories, self._prompts.build())
+
+    def _happen(self) -> None:
+        """The next memory: somebody speaks, then the agent answers."""
+        self.memories += 1
+        said = random.Random(f"{self._seed} {self.memories}").choice(self._sentences)
+        if self.memories % 2:
+            self.me.log("heard", f"{ROOM} {PERSON}: {said}")
+        else:
+            state, text = self.me.state, f"SAY {ROOM} {said}"
+            hash = self.me.blobs.stash(text, kind="response", gist=text, at=self.me.now(), parent=state.parent)
+            state.parent = hash
+            self.me.log("response", text, hash)
+        self.me.commit()
+
+    def _hear(self) -> None:
+        """What stands in the context."""
+        for sentence in self._sentences[:HEARD]:
+            self.me.add("heard", ROOM, refs.escape(f"[USER:{PERSON} {clock.second(self.me.now())}] {sentence}"))
+        self.me.commit()
+
+    def _now(self) -> datetime:
+        return _BEGAN + timedelta(minutes=self.memories)
+
+    def _report(self, text: str) -> None:
+        raise DoryError(text)
+
+
+def _from(text: str, header: str) -> str:
+    """The section below ``header`` and all that follows; empty when there is none."""
+    return "".join(text.partition(header)[1:])

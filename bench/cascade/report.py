@@ -1,0 +1,134 @@
+"""What a life came to: for a person some lines and a table, for a program one JSON object. Pure."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from statistics import mean
+from typing import Any
+
+from bench.cascade.checks import SETTLED, WINDOWS, calls, drift, late_calls, triggers
+from bench.cascade.killed import Kill
+from bench.cascade.life import Size
+from bench.cascade.spoken import Spoken
+from bench.forgetting.meter import Meter
+from dory.tables import table
+
+PARTS = {
+    "whole": "whole prompt",
+    "system": "system part",
+    "summaries": "both summaries in it",
+    "context": "context",
+    "related": "related past experiences",
+    "life": "LIFE, word for word",
+    "lines": "its lines",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """All that was measured. ``meter`` is of the life that was not killed, ``late`` the calls when the cascade came at the end of one,
+    ``spoken`` the life in the real loop.
+    """
+
+    events: int
+    seed: int
+    sizes: Sequence[Size]
+    life_tokens: int
+    meter: Meter
+    late: int
+    spoken: Spoken
+    kills: Sequence[Kill]
+    files: int
+    violations: Sequence[str]
+    seconds: float
+
+
+def figures(found: Found) -> dict[str, Any]:
+    """Every figure by its name; tokens are four characters each."""
+    runs, meter = len(triggers(found.events)), found.meter
+    return {
+        "events": found.events,
+        "seed": found.seed,
+        "prompt": _parts(found.sizes),
+        "whole_by_tenths": _tenths(found.sizes),
+        "drift": round(drift(found.sizes), 4),
+        "life_tokens": found.life_tokens,
+        "runs": runs,
+        "calls": meter.calls["cascade"],
+        "calls_computed": calls(found.events),
+        "calls_late": found.late,
+        "calls_late_computed": late_calls(found.events),
+        "per_run": {
+            "prompt": round(meter.tokens["prompt"] / runs),
+            "completion": round(meter.tokens["completion"] / runs),
+            "dollars": None if meter.spent is None else meter.spent / runs,
+        },
+        "loop": _loop(found.spoken),
+        "kills": len(found.kills),
+        "killed_at": dict(Counter(kill.point for kill in found.kills).most_common()),
+        "files": found.files,
+        "violations": list(found.violations),
+        "seconds": round(found.seconds, 1),
+    }
+
+
+def _parts(sizes: Sequence[Size]) -> dict[str, dict[str, int]]:
+    settled = [asdict(size) for size in sizes if size.memories > SETTLED]
+    parts = {name: [size[name] for size in settled] for name in PARTS}
+    return {name: {"least": min(values), "mean": round(mean(values)), "most": max(values)} for name, values in parts.items()}
+
+
+def _tenths(sizes: Sequence[Size]) -> list[int]:
+    """The mean of whole prompts in each tenth of a life."""
+    tenth = max(1, len(sizes) // 10)
+    return [round(mean(size.whole for size in sizes[at * tenth :][:tenth])) for at in range(10)]
+
+
+def _loop(spoken: Spoken) -> dict[str, Any]:
+    meter, tenths = spoken.meter, _tenths(spoken.sizes)
+    return {
+        "memories": spoken.memories,
+        "turns": len(spoken.sizes),
+        "prompt": _parts(spoken.sizes),
+        "whole_by_tenths": tenths,
+        "calls": meter.calls["cascade"],
+        "calls_computed": calls(spoken.memories),
+        "told": spoken.told,
+        "dollars": meter.spent,
+        "dollars_cascade": meter.dollars.get("cascade"),
+    }
+
+
+def _table(one: Mapping[str, Any]) -> str:
+    """The parts of prompts, and how the whole of them went on."""
+    rows: list[tuple[str, ...]] = [("tokens", "least", "mean", "most")]
+    rows += [(label, *(f"{one['prompt'][name][each]:,}" for each in ("least", "mean", "most"))) for name, label in PARTS.items()]
+    return f"{table(rows)}\nwhole prompt by tenths of the life: {' '.join(f'{size:,}' for size in one['whole_by_tenths'])}"
+
+
+def _dollars(amount: float | None) -> str:
+    return "unknown" if amount is None else f"${amount:.5f}"
+
+
+def report(found: Found) -> str:
+    """What a person reads."""
+    one = figures(found)
+    loop, run = one["loop"], one["per_run"]
+    points = "\n".join(f"  {count:>3} {point}" for point, count in one["killed_at"].items())
+    return "\n".join(
+        [
+            f"{one['events']:,} memories, {one['life_tokens']:,} tokens of LIFE; prompts from memory {SETTLED + 1} on:",
+            _table(one),
+            f"drift {one['drift']:+.1%}",
+            f"{one['runs']} runs, {one['calls']} calls of the model; computed from the triggers: {one['calls_computed']}",
+            f"switched on after the last event: {one['calls_late']} calls; computed: {one['calls_late_computed']}",
+            f"{WINDOWS.recent} events: {run['prompt']:,} tokens of prompts, {run['completion']:,} of answers, {_dollars(run['dollars'])}",
+            f"in the loop, {loop['memories']:,} memories, {loop['turns']:,} turns:",
+            _table(loop),
+            f"{loop['calls']} calls of the model for the cascade; computed: {loop['calls_computed']}; told in the context {loop['told']} times",
+            f"all calls {_dollars(loop['dollars'])}, those for the cascade {_dollars(loop['dollars_cascade'])}",
+            f"{one['kills']} kills, {one['files']} files compared\n{points}".rstrip(),
+            *(f"NOT KEPT: {violation}" for violation in one["violations"]),
+            f"{len(one['violations'])} violations, {one['seconds']:.0f} s",
+        ]
+    )

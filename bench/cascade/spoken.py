@@ -1,0 +1,76 @@
+"""A life in the real loop: somebody speaks, the agent answers, its context fades at its limit. What its prompts have as they are sent.
+
+The person's next line is in the room before the agent has answered, so turn follows turn, and nobody waits for the cascade. The lines of LIFE
+come as the loop makes them: what is heard, responses, what tools did, compactions, changed summaries.
+"""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent import Agent
+from bench.cascade.life import PERSON, ROOM, Size, measured, rest, sentences
+from bench.forgetting.meter import Meter, rates
+from dory.boot import boot
+from dory.clock import utc
+from dory.config import Config
+from dory.identity import Identity
+from dory.records import Model, Prompt, Purpose, Reply
+from dory.standin import StandIn
+from dory.stop import Stop
+
+LIMIT = 8000
+"""Tokens of context."""
+_TOLD = " notice cascade has changed"
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """The size of each turn's prompt, the ``memories`` at the end, how often new summaries were ``told`` in the context, and all calls."""
+
+    sizes: Sequence[Size]
+    memories: int
+    told: int
+    meter: Meter
+
+
+class Silent(Agent):
+    """An agent at whose terminal nobody sits."""
+
+    def say(self, text: str) -> None:
+        """Into the void."""
+
+
+class Person:
+    """A ``Model``: the one it is given, whose turns are measured and followed by the next line, until there are so many memories."""
+
+    def __init__(self, model: Model, me: Identity, events: int, seed: int, stop: Stop) -> None:
+        self.name, self.sizes = model.name, list[Size]()
+        self._model, self._me, self._events, self._stop = model, me, events, stop
+        self._sentences, self._chance = sentences(seed), random.Random(seed)
+
+    def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
+        """As the model's own."""
+        if purpose == "turn":
+            self.sizes.append(measured(self._me.life.remembered, prompt))
+            self._stop.asked = self.sizes[-1].memories >= self._events
+            self.speak()
+        return self._model.complete(prompt, purpose)
+
+    def speak(self) -> None:
+        """Say something in the room."""
+        self._me.rooms.say(ROOM, "USER", PERSON, self._chance.choice(self._sentences), self._me.now())
+
+
+def live(home: Path, events: int, seed: int) -> Spoken:
+    """Boot an agent in ``home`` and let it live until there are so many memories."""
+    me, stop = Identity(home, boot(home, "dory", ROOM, utc), utc), Stop()
+    meter = Meter(StandIn(), rates())
+    person = Person(meter, me, events, seed, stop)
+    me.begin()
+    agent = Silent(me, Config(model=person.name, context_limit=LIMIT), person, False, stop)
+    person.speak()
+    agent.run()
+    rest(agent.faculties)
+    return Spoken(person.sizes, me.life.remembered, me.life.path.read_text(encoding="utf-8").count(_TOLD), meter)
