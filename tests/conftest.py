@@ -8,7 +8,7 @@ import signal
 
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("house", derandomize=True, deadline=None, max_examples=45, stateful_step_count=40)
+settings.register_profile("house", derandomize=True, deadline=None, max_examples=30, stateful_step_count=40)
 settings.register_profile(
     "fuzz",
     deadline=None,
