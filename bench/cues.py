@@ -25,12 +25,12 @@ from dory.context import Entry
 from dory.errors import DoryError
 from dory.flags import Parser
 from dory.recollection import CUE_SHARE, CUES, Recollection, cue_line
+from dory.wire import CHARACTERS_PER_TOKEN
 
 DATA = Path("../shared/locomo")
 THRESHOLDS = tuple(share / 100 for share in range(20, 95, 5))
 MOST = 5.0
 """Per cent of the messages about nothing that ever was that may bring a cue."""
-CHARACTERS_PER_TOKEN = 4
 _MARK = "\n↳ "
 
 

@@ -44,7 +44,7 @@ class Purse:
         self._limits = {name: most for name, most in limits.items() if most}
         self._lock = threading.Lock()
         self._minute = datetime.min.replace(tzinfo=UTC)
-        self._spent = self._noted(identity.now())
+        self._spent: Counter[datetime] = Counter()  # read with the first look, and each minute again
         self._sums = dict.fromkeys(self._limits, 0.0)
         self._closed: set[str] = set()
         self._reason: tuple[str, str] | None = ("", "")
@@ -126,8 +126,7 @@ class Purse:
         with self._lock:
             if self._minute != _ended(now):
                 self._minute, self._reason = _ended(now), None
-                self._spent = self._noted(now)  # again: others may have noted calls, such as those under way when a disk failed
-                self._spent = Counter(self._within("day"))
+                self._spent = self._noted(now)  # others may have noted calls, such as those under way when a disk failed
                 self._sums = {name: sum(self._within(name).values()) for name in self._limits}
             if self._reason is None:
                 until = {name: at for name in self._limits if (at := self._until(name))}

@@ -4,6 +4,10 @@ A ``write`` is a token that is put into the cache because it was not there; wher
 """
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from dory.prices import published
+from dory.profiles import PROVIDERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +24,21 @@ class Rate:
         return (hits * self.read + misses * self.write + answered * self.answer) / 1_000_000
 
 
+_OFF_PEAK = datetime(2026, 10, 4, tzinfo=UTC)  # a Sunday: DeepSeek asks twice as much on weekdays at 01-04 and 06-10 UTC
+
+
+def _known(variable: str) -> Rate:
+    """What the product itself knows of a provider, which ``dory/prices.py`` has from its list; neither charges for writes to the cache."""
+    endpoint, model = PROVIDERS[variable]
+    price = published(endpoint, model, _OFF_PEAK)
+    if price is None:
+        raise ValueError(f"the price of {model} is not known any more")
+    return Rate(model, read=price.cached, write=price.prompt, answer=price.completion)
+
+
 RATES = {
-    # https://api-docs.deepseek.com/quick_start/pricing, October 2026, off-peak; twice that on weekdays at 01-04 and 06-10 UTC
-    "deepseek": Rate("deepseek-v4-pro", read=0.022, write=0.66, answer=1.98),
-    # https://developers.openai.com/api/docs/pricing, standard tier; no charge for writes to the cache
-    "openai": Rate("gpt-5-mini", read=0.025, write=0.25, answer=2.0),
+    "deepseek": _known("DEEPSEEK_API_KEY"),
+    "openai": _known("OPENAI_API_KEY"),
     # https://platform.claude.com/docs/en/about-claude/pricing, October 2026; writes that live for five minutes
     "anthropic": Rate("claude-sonnet-5-5", read=0.2, write=2.5, answer=10.0),
 }

@@ -82,13 +82,13 @@ class Script:
 
     def _segment(self, prompt: Prompt) -> str:
         chunks = []
-        for run in _ids(prompt).split():
+        for run in asked_ids(prompt).split():
             first, last = map(int, run.split("-"))
             chunks += [f"{at}-{min(at + CHUNK - 1, last)} what was said then" for at in range(first, last + 1, CHUNK)]
         return "\n".join(chunks)
 
     def _summarise(self, prompt: Prompt) -> str:
-        ids = _ids(prompt)
+        ids = asked_ids(prompt)
         return f"GIST: {self._words(ids, 10)}\nRELEVANCE: {random.Random(ids).randint(1, 9)}\nSUMMARY:\n{self._words(ids, SUMMARY)}"
 
     def _sum_up(self, prompt: Prompt) -> str:
@@ -100,6 +100,7 @@ class Script:
         return " ".join("".join(drawn.choices("etaoinshrdlu", k=drawn.choice((2, 3, 3, 4, 5, 6, 8)))) for _ in range(count))
 
 
-def _ids(prompt: Prompt) -> str:
+def asked_ids(prompt: Prompt) -> str:
+    """The ids of the entries that a request of a compaction is about."""
     found: list[str] = _ASKED.findall(prompt.messages[-1].content)
     return found[-1]

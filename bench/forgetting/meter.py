@@ -12,8 +12,8 @@ from dory import prices
 from dory.prefix import BLOCK, shared
 from dory.prices import Price
 from dory.records import Model, Prompt, Purpose, Reply
+from dory.wire import CHARACTERS_PER_TOKEN
 
-CHARACTERS_PER_TOKEN = 4
 KEPT = 4
 """Requests with which one is compared: what an older one has in common with it, these have, too."""
 ENDPOINT, MODEL, OFF_PEAK = "https://api.deepseek.com", "deepseek-v4-pro", datetime(2026, 10, 4, tzinfo=UTC)

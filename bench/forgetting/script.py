@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-CHARACTERS_PER_TOKEN = 4
+from dory.wire import CHARACTERS_PER_TOKEN
+
 LENGTHS = (range(2, 9), range(14, 31), range(35, 61))
 """Sentences of a message that is a remark, a letter, or something pasted."""
 OFTEN = (2, 3, 5)

@@ -1,6 +1,5 @@
 """A compaction of nine chunks with a model that takes a second for each call: how long it takes, and whether a turn waits for it."""
 
-import re
 import statistics
 import threading
 import time
@@ -9,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from bench.cache.script import asked_ids
 from bench.turn.company import PATIENCE, agent
 from bench.turn.homes import PERSON, ROOM, Home
 from dory import state
@@ -21,7 +21,6 @@ CALL, CHUNKS, TOKENS = 1.0, 9, 32_000
 """Seconds that a call takes; chunks of the compaction, and tokens of the context."""
 QUIET = 5
 """Turns before the compaction, and after it."""
-_ASKED = re.compile(r"^\[#(?:segment|summarise) (.+)\]$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +127,7 @@ def _await(condition: Callable[[], bool]) -> None:
 
 def parts(prompt: Prompt) -> str:
     """Chunks of about equal length over the longest run."""
-    runs = [tuple(map(int, run.split("-"))) for run in _ids(prompt).split()]
+    runs = [tuple(map(int, run.split("-"))) for run in asked_ids(prompt).split()]
     first, last = max(runs, key=lambda run: run[1] - run[0])
     cuts = [first + (last + 1 - first) * number // CHUNKS for number in range(CHUNKS + 1)]
     return "\n".join(f"{begin}-{end - 1} what was said then" for begin, end in pairwise(cuts))
@@ -143,9 +142,4 @@ def _recounted(prompt: Prompt) -> str:
 
 
 def _summary(prompt: Prompt) -> str:
-    return f"GIST: what was said at {_ids(prompt)}\nRELEVANCE: 5\nSUMMARY:\nThis and that was said."
-
-
-def _ids(prompt: Prompt) -> str:
-    found: list[str] = _ASKED.findall(prompt.messages[-1].content)
-    return found[-1]
+    return f"GIST: what was said at {asked_ids(prompt)}\nRELEVANCE: 5\nSUMMARY:\nThis and that was said."
