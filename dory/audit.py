@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, takewhile
 from pathlib import Path
 
-from dory import archives, chronicle, history, locks
+from dory import archives, chronicle, originals, locks
 from dory.blobs import Blobs
 from dory.chronicle import Chronicle, Mark
 from dory.context import Entry
@@ -74,7 +74,7 @@ def _life(index: Index, mark: Mark, record: State, live: Sequence[Entry], blobs:
         yield f"{NAME} has indexed entries up to #{mark.newest}, there are {newest}"
     damage: list[DoryError] = []
     due: dict[str, list[Document]] = {kind: [] for kind in chronicle.KINDS}
-    for found, _ in chronicle.read(history.originals(live, blobs, 1, damage.append), Mark(), record.name):
+    for found, _ in chronicle.read(originals.originals(live, blobs, 1, damage.append), Mark(), record.name):
         if found and found.origin <= mark.newest:
             due[found.kind].append(found)
     for kind in chronicle.KINDS:

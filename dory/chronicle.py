@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 
-from dory import hearing, history, refs
+from dory import hearing, originals, refs
 from dory.blobs import Blobs
 from dory.context import Entry
 from dory.errors import DoryError
@@ -133,7 +133,7 @@ def next_batch(live: Sequence[Entry], blobs: Blobs, mark: Mark, name: str) -> Ba
     damage: list[DoryError] = []
     size = 0
     last = mark
-    for document, last in read(history.originals(live, blobs, mark.newest + 1, damage.append), mark, name):
+    for document, last in read(originals.originals(live, blobs, mark.newest + 1, damage.append), mark, name):
         if document:
             documents.append(document)
             size += len(document.text)

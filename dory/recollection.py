@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dory import clock, history, refs
+from dory import clock, originals, refs
 from dory.blobs import Blobs
 from dory.chronicle import Chronicle
 from dory.context import Entry
@@ -69,7 +69,7 @@ class Recollection:
         self.index = Index(self.store)
         self.notes = Notes(self.store, self.index)
         self.chronicle = Chronicle(self.store, self.index)
-        self._outline = history.Outline(blobs)
+        self._outline = originals.Outline(blobs)
 
     def recall(self, query: str, live: Sequence[Entry]) -> str:
         """The best hits for any text, as text; ``live`` are the entries of the context."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal, Protocol
 
-Purpose = Literal["turn", "segment", "summarise", "cascade", "embedding"]
+Purpose = Literal["turn", "segment", "summarise", "cascade", "dream", "embedding"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dory import chronicle, hearing, history, refs
+from dory import chronicle, hearing, originals, refs
 from dory.chronicle import BATCH, Chronicle, Mark, is_secret, next_batch
 from dory.context import Entry
 from dory.inbox import Inbox
@@ -131,7 +131,7 @@ def test_read_in_batches_of_any_size_a_life_gives_the_same_as_read_at_once(momen
             house.live(moment)
         mark, found = Mark(), list[Document | None]()
         live = house.me.context.entries
-        while part := list(islice(chronicle.read(history.originals(live, house.me.blobs, mark.newest + 1, print), mark, house.me.name), step)):
+        while part := list(islice(chronicle.read(originals.originals(live, house.me.blobs, mark.newest + 1, print), mark, house.me.name), step)):
             found += [document for document, _ in part]
             mark = part[-1][1]
         assert list(filter(None, found)) == read(house) and len({one.origin for one in read(house)}) == len(read(house))

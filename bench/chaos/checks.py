@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from bench.chaos.orders import ROOM
 from bench.chaos.told import Home
-from dory import archives, check, hearing, history, refs
+from dory import archives, check, hearing, originals, refs
 from dory.context import Entry
 from dory.errors import DoryError
 from dory.records import Call, Line
@@ -82,7 +82,7 @@ def noted(home: Home) -> Iterator[str]:
     if standing != expected:
         yield f"the notes are not what was noted: {_difference(expected, standing)}"
     damage: list[DoryError] = []
-    faded = {record.hash for record in history.stretches(home.live, home.blobs, damage.append)}
+    faded = {record.hash for record in originals.stretches(home.live, home.blobs, damage.append)}
     archived = Counter(note.hash or "" for note in home.notes if note.kind == "Archive")
     marked = Counter(marker.hash for marker in archives.markers(home.log.splitlines()))
     times = Counter(hash for line in home.log.decode().splitlines() if " compacted " in line for hash, _ in refs.live(line))

@@ -7,7 +7,7 @@ compacted before this faculty was switched on: found beside the loop, and writte
 
 from collections.abc import Sequence
 
-from dory import clock, files, history, refs
+from dory import clock, files, originals, refs
 from dory.archives import EVENT, Archives, markers
 from dory.context import Entry
 from dory.errors import DoryError, ToolError
@@ -145,7 +145,7 @@ class NoteFaculty(Faculty):
         inside of others have no marker: LIFE shall not be flooded.
         """
         damage: list[DoryError] = []
-        records, outermost = list(history.stretches(live, self._identity.blobs, damage.append)), {entry.hash for entry in live}
+        records, outermost = list(originals.stretches(live, self._identity.blobs, damage.append)), {entry.hash for entry in live}
 
         def apply() -> None:
             missed = [record for record in records if not self._notes.archive_of(record.hash)]

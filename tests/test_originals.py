@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dory import check, context, history
+from dory import check, context, originals
 from dory.errors import DoryError
 from dory.inbox import Inbox
 from tests.household import Household, household, turns_of_life
@@ -29,12 +29,12 @@ def fail(error: DoryError) -> None:
 
 def read(house: Household, start: int = 1) -> list[int]:
     """The ids of all originals; damage is an error."""
-    return [entry.first for entry in history.originals(house.me.context.entries, house.me.blobs, start, fail)]
+    return [entry.first for entry in originals.originals(house.me.context.entries, house.me.blobs, start, fail)]
 
 
 def place(house: Household, id: int) -> str:
     """Where it stands: ``#4`` when live, else the gist of the blob."""
-    entry = history.Outline(house.me.blobs).place(id, house.me.context.entries)
+    entry = originals.Outline(house.me.blobs).place(id, house.me.context.entries)
     return "nowhere" if entry is None else entry.gist if entry.kind == "compacted" else f"#{entry.first}"
 
 
@@ -73,7 +73,7 @@ def test_what_an_opened_original_shows_word_for_word_is_known_by_id(house: House
     _, outer = nested(house)
     house.respond(f"UNCOMPACT {outer}\nREAD_FILE SOUL.md 1-2")
     house.respond(f"UNCOMPACT {house.hash}")
-    shown = history.Outline(house.me.blobs).opened(house.me.context.entries)
+    shown = originals.Outline(house.me.blobs).opened(house.me.context.entries)
     assert {id: entry.first for id, entry in shown.items()} == {1: 14, 5: 14, 6: 14}
 
 
@@ -81,7 +81,7 @@ def test_every_stretch_is_told_of_as_its_compaction_did_the_inner_one_first(hous
     inner, outer = nested(house)
     house.respond(f"UNCOMPACT {inner}")
     live, blobs = house.me.context.entries, house.me.blobs
-    found = list(history.stretches(live, blobs, fail))
+    found = list(originals.stretches(live, blobs, fail))
     assert [(one.first, one.last, one.hash, one.gist, one.summary) for one in found] == [
         (2, 4, inner, *["inner"] * 2),
         (1, 6, outer, *["outer"] * 2),
@@ -93,10 +93,10 @@ def test_a_damaged_blob_is_told_of_and_the_rest_is_read(house: Household) -> Non
     house.me.blobs.path(inner).write_text("gone")
     told: list[str] = []
     live, blobs = house.me.context.entries, house.me.blobs
-    found = [entry.first for entry in history.originals(live, blobs, 1, lambda error: told.append(str(error)))]
+    found = [entry.first for entry in originals.originals(live, blobs, 1, lambda error: told.append(str(error)))]
     assert found == [1, *range(5, 13)] and len(told) == 1 and inner in told[0]
     assert place(house, 3) == "inner" and place(house, 5) == "outer"
-    assert [one.gist for one in history.stretches(live, blobs, lambda error: told.append(str(error)))] == ["outer"]
+    assert [one.gist for one in originals.stretches(live, blobs, lambda error: told.append(str(error)))] == ["outer"]
     assert len(told) == 2 and told[0] == told[1]
 
 
@@ -104,7 +104,7 @@ def test_no_depth_is_too_deep(house: Household) -> None:
     tell(house, 2)
     for number in range(400):
         house.fade(house.me.context.entries[:1], f"level {number}")
-    assert len(list(history.stretches(house.me.context.entries, house.me.blobs, fail))) == 400
+    assert len(list(originals.stretches(house.me.context.entries, house.me.blobs, fail))) == 400
     assert place(house, 1) == "level 0" and list(check.problems(house.home)) == []
 
 
@@ -117,10 +117,10 @@ def test_whatever_a_life_brings_each_original_is_met_once_and_found_where_it_is_
             house.live(moment)
             live = house.me.context.entries
             texts |= {entry.first: entry.body for entry in live if entry.kind not in ("compacted", "uncompacted")}
-        met = {entry.first: entry.body for entry in history.originals(live, house.me.blobs, 1, print)}
+        met = {entry.first: entry.body for entry in originals.originals(live, house.me.blobs, 1, print)}
         assert met == texts and list(met) == sorted(met)
         for id, body in texts.items():
-            entry = history.Outline(house.me.blobs).place(id, live)
+            entry = originals.Outline(house.me.blobs).place(id, live)
             assert entry
-            inside = history.behind(entry, house.me.blobs) if entry.kind == "compacted" else [entry]
+            inside = originals.behind(entry, house.me.blobs) if entry.kind == "compacted" else [entry]
             assert body in [one.body for one in inside if one.first == id]
