@@ -122,7 +122,7 @@ def live(home: Path, hash: str, settings: Config, verbose: bool) -> None:
     def wake(why: str) -> Agent:
         me = Identity(home, hash, utc, redaction.secrets(settings, os.environ))
         me.begin(why)
-        return Agent(me, settings, models.model(settings), verbose, stop)
+        return Agent(me, settings, models.model(settings, settings.own), verbose, stop)
 
     with locks.held(home / "agents" / hash):
         stop = Stop().listening()

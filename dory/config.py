@@ -11,10 +11,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from dory import notation, prices, profiles, values
+from dory import notation, prices, profiles, rhythm, sources, values
 from dory.errors import ConfigError
 from dory.prices import Price, Prices
 from dory.profiles import PROVIDERS, STAND_IN, Cascade, Profile, Profiles
+from dory.rhythm import Dream
 
 
 def _setting(default: Any, meaning: str) -> Any:
@@ -44,8 +45,11 @@ class Config:
     profiles: Profiles = _setting(Profiles(), "models beside the agent's own, by name, see README")  # noqa: RUF009 it is frozen
     embeddings: str = _setting("", "the profile whose model makes vectors of summaries, so that alike ones are found; empty: by their words")
     layout: str = _setting("tail", "tail: each prompt ends with MEMORY and LIFE; ledger: it only grows between compactions, and costs less")
-    faculties: str = _setting("notes, recall, cascade", "the parts of the mind beside the core tools, in the order of their tools; empty: none")
+    faculties: str = _setting(
+        "notes, recall, cascade, dream", "the parts of the mind beside the core tools, in the order of their tools; empty: none"
+    )
     cascade: Cascade = _setting(Cascade(), "how a whole life is summed up: events that stand verbatim, events of a summary, and the profile")  # noqa: RUF009
+    dream: Dream = _setting(Dream(), "when and how durable knowledge is distilled from what faded, and whose model does it")  # noqa: RUF009
     cues: bool = _setting(True, "on or off: beside a person's message one line that names what of the past it clearly belongs to")
 
     @property
@@ -57,16 +61,23 @@ class Config:
         """The profile of that name; the agent's own model when there is none."""
         return self.profiles.of(name) or self.own
 
+    @property
+    def dreamer(self) -> Profile:
+        """The model that dreams: a profile, or another model at the agent's own endpoint; the agent's own when none is named."""
+        name = self.dream.model_override
+        return self.profiles.of(name) or (replace(self.own, model=name) if name else self.own)
+
     def used(self) -> Iterator[Profile]:
         """The agent's own model, and those that the settings name for something."""
         yield self.own
-        if self.cascading:
+        if self.has("cascade"):
             yield from filter(None, (self.profiles.of(name) for name in (self.cascade.profile, self.embeddings)))
+        if self.has("dream"):
+            yield self.dreamer
 
-    @property
-    def cascading(self) -> bool:
-        """Whether there is a cascade, which alone asks the models of profiles."""
-        return "cascade" in (name.strip() for name in self.faculties.split(","))
+    def has(self, faculty: str) -> bool:
+        """Whether that part of the mind is in use."""
+        return faculty in (name.strip() for name in self.faculties.split(","))
 
     @property
     def offline(self) -> bool:
@@ -91,7 +102,7 @@ class Config:
 
 LAYOUTS = ("tail", "ledger")  # of a prompt, see prompt.py
 _LEAST = {"context_limit": 1000, "timeout": 0.001, "workers": 1}  # of all other numbers: 0
-_NESTED = {"prices": prices.read, "profiles": profiles.read, "cascade": profiles.read_cascade}
+_NESTED = {"prices": prices.read, "profiles": profiles.read, "cascade": profiles.read_cascade, "dream": rhythm.read}
 """What reads the settings that are more than one text."""
 
 
@@ -99,7 +110,7 @@ def load(file: Path, environment: Mapping[str, str], flags: Mapping[str, Any]) -
     """Put the four sources together. ``flags`` holds only those that were given. Raises ``ConfigError``."""
     given: dict[str, Any] = {}
     nested: dict[str, object] = {}
-    for name, value, where in _layers(file, environment, flags):
+    for name, value, where in sources.layers([one.name for one in fields(Config)], file, environment, flags):
         try:
             if name in _NESTED:
                 nested[name] = values.merged(nested.get(name), _nested(name, value))
@@ -112,41 +123,6 @@ def load(file: Path, environment: Mapping[str, str], flags: Mapping[str, Any]) -
         return _checked(_with_profiles(_with_endpoint(replace(Config(), **given), environment), environment))
     except ValueError as error:
         raise ConfigError(str(error)) from None
-
-
-def _layers(file: Path, environment: Mapping[str, str], flags: Mapping[str, Any]) -> Iterator[tuple[str, object, str]]:
-    """Every setting that is given, its value, and where it stands; of two the later wins."""
-    for key, value in _from_file(file).items():
-        yield _known(str(key), f"{file.name}: unknown setting", str), value, file.name
-    for variable, text in environment.items():
-        if variable.startswith("DORY_") and variable != "DORY_HOME":
-            yield _known(variable, "unknown environment variable", lambda key: f"DORY_{key.upper()}"), text, variable
-    for name, value in flags.items():
-        yield name, str(value), f"--{name.replace('_', '-')}"
-
-
-def _from_file(file: Path) -> dict[str, Any]:
-    try:
-        text = file.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return {}
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file.name} cannot be read ({error}): mend it or remove it") from error
-    try:
-        content = notation.read(text)
-    except ValueError as error:
-        raise ConfigError(f"{file.name} is not YAML ({error}): mend it or remove it") from error
-    if isinstance(content, dict | None):
-        return content or {}
-    raise ConfigError(f"{file.name} must hold lines such as 'context_limit: 40000'")
-
-
-def _known(given: str, complaint: str, spelling: Any) -> str:
-    known = {spelling(one.name): one.name for one in fields(Config)}
-    if given in known:
-        return known[given]
-    nearest = values.nearest(given, known)
-    raise ConfigError(f"{complaint} {values.quoted(given)}; did you mean {nearest!r}? ('python agent.py --settings' lists all)")
 
 
 def _nested(name: str, value: object) -> object:
@@ -176,7 +152,7 @@ def _with_profiles(config: Config, environment: Mapping[str, str]) -> Config:
     """Complete the profiles, which must be those that the settings name."""
     own = {config.base_url.rstrip("/"): config.api_key} if config.base_url else {}
     made = config.profiles.completed(config.own, profiles.keys(environment) | own)
-    made.check_names(config.embeddings, config.cascade.profile)
+    made.check_names(config.embeddings, config.cascade.profile, config.dream.model_override)
     return replace(config, profiles=made)
 
 
@@ -188,9 +164,11 @@ def _checked(config: Config) -> Config:
     if config.window and config.context_limit > config.window * 3 // 4:
         most = config.window * 3 // 4
         raise ConfigError(f"a context_limit of {config.context_limit} does not fit a window of {config.window}: set it to at most {most}")
-    if config.cascading:
+    if config.has("cascade"):
         config.cascade.check_size(config.context_limit)
     config.own.check_address()
+    if config.offline and not config.dreamer.offline and not config.dreamer.base_url:
+        raise ConfigError(f"dream: model_override {config.dream.model_override[:70]!r} needs an endpoint: name a profile, or give --base-url")
     if config.base_url and not config.model:
         raise ConfigError(f"base_url {config.shown_url!r} needs a model: give --model, or model in dory.yaml")
     unknown = [one.model for one in config.used() if not config.price(datetime.now(UTC), one)]

@@ -14,9 +14,8 @@ from dory.purse import Purse
 from dory.records import Embedded, Embedder, Model, Prompt, Purpose, Reply
 
 
-def model(settings: Config, name: str = "") -> Model:
-    """The model of a profile, unpaid; the agent's own when there is none of that name. Rooms are imported only for what is used."""
-    profile = settings.profile(name)
+def model(settings: Config, profile: Profile) -> Model:
+    """The model of a profile, unpaid. Rooms are imported only for what is used."""
     if profile.offline:
         from dory.standin import StandIn
 
@@ -33,10 +32,9 @@ class Models:
         self._settings, self._purse, self._log = settings, purse, log
         self.own = self._asked(own, settings.own)
 
-    def of(self, name: str) -> Model:
-        """The model of a profile; the agent's own when there is none of that name."""
-        profile = self._settings.profiles.of(name)
-        return self._asked(model(self._settings, name), profile) if profile else self.own
+    def of(self, profile: Profile) -> Model:
+        """The model of a profile; what asks the agent's own is made once."""
+        return self.own if profile == self._settings.own else self._asked(model(self._settings, profile), profile)
 
     def embedder(self) -> Embedder | None:
         """What makes vectors; None when the settings name nothing for it."""

@@ -105,9 +105,11 @@ class Profiles:
                 raise ValueError(f"profiles: {values.quoted(name)}: {error}") from None
         return Profiles(tuple(rows))
 
-    def check_names(self, embeddings: str, cascade: str) -> None:
-        """Raise ``ValueError`` unless these settings name what there is, but for the usual name of the cascade's, and all that there is."""
-        known, named = [name for name, _ in self.rows], {embeddings, cascade} - {""}
+    def check_names(self, embeddings: str, cascade: str, dream: str) -> None:
+        """Raise ``ValueError`` unless these settings name what there is, but for the usual name of the cascade's and a Dream's, which may be
+        that of a model, and all that there is.
+        """
+        known, named = [name for name, _ in self.rows], {embeddings, cascade, dream} - {""}
         for setting, name, usual in (("embeddings", embeddings, ""), ("cascade", cascade, Cascade.profile)):
             if name not in ("", usual, *known):
                 raise ValueError(f"{setting} names the profile {values.quoted(name)}, which profiles does not have{_near(name, known)}")

@@ -166,13 +166,16 @@ def test_each_model_is_priced_by_its_own_name_and_all_are_paid_from_one_purse(tm
         others = Profiles((("summarizer", Profile("other", server.base_url)), ("vague", Profile("unknown", server.base_url))))
         settings = Config(base_url=server.base_url, model="main", prices=rows, profiles=others, spend_per_hour=0.08)
         purse = Purse(house.me, settings, print, None)
-        models = Models(settings, model(settings), purse, print)
-        used = [one.complete(prompt("hello"), "turn").usage for one in (models.own, models.of("summarizer"), models.of("vague"))]
+        models = Models(settings, model(settings, settings.own), purse, print)
+        used = [
+            one.complete(prompt("hello"), "turn").usage
+            for one in (models.own, models.of(settings.profile("summarizer")), models.of(settings.profile("vague")))
+        ]
         assert [one.model for one in used] == ["main", "other", "unknown"]
         assert [one.dollars for one in used] == [pytest.approx(0.017), pytest.approx(0.034), None]
         assert "$1000 per million tokens of prompts" in purse.status() and "price of other now: $2000" in purse.status()
-        assert models.of("summarizer").complete(prompt("hello"), "cascade").usage.dollars and not purse.open()
-        for one in (models.own, models.of("summarizer"), models.of("vague")):
+        assert models.of(settings.profile("summarizer")).complete(prompt("hello"), "cascade").usage.dollars and not purse.open()
+        for one in (models.own, models.of(settings.profile("summarizer")), models.of(settings.profile("vague"))):
             with pytest.raises(SpendingLimit):
                 one.complete(prompt("hello"), "turn")
         assert len(server.requests) == 4
@@ -182,7 +185,7 @@ def test_each_model_is_priced_by_its_own_name_and_all_are_paid_from_one_purse(tm
 
 def test_the_stand_in_may_write_for_another_model_and_costs_nothing(tmp_path: Path) -> None:
     settings = load(tmp_path, f"{MAIN}profiles: {{summarizer: {{model: {STAND_IN}}}}}\n")
-    reply = model(settings, "summarizer").complete(prompt("Summarize these memories:\n\nAda left.\n\nSUMMARY:"), "cascade")
+    reply = model(settings, settings.profile("summarizer")).complete(prompt("Summarize these memories:\n\nAda left.\n\nSUMMARY:"), "cascade")
     assert reply.text == "Ada left."
     assert settings.price(datetime.now(UTC), settings.profile("summarizer")) == prices.FREE
     assert settings.price(NOON) is None

@@ -1,0 +1,94 @@
+"""The consolidator: what a compaction removed becomes a line of the history, one bullet for each stretch.
+
+    - 2026-04-01 09:14 to 2026-04-01 10:02 (#3-9, 5d41402abc4b2a76): Ada plans her trip to Lisbon
+      Ada plans a trip to Lisbon in May; flights and a hotel were chosen.
+
+The times are those of what was said and done in the stretch, the ids those of its entries, and the hash names the original. Stretches are
+taken as the compaction tells of them and written between two turns. What a kill withheld is found at the next start: LIFE tells of every
+stretch that ever left the context, the newest line of the history names those that were written last.
+"""
+
+import re
+from collections.abc import Iterator
+
+from dory import context, files, hearing, refs
+from dory.context import Entry
+from dory.errors import DoryError
+from dory.history import History
+from dory.identity import Identity
+from dory.records import Compacted
+
+LOOKED_BACK = 4096
+"""Lines of LIFE that are searched for what a kill withheld, or for what faded while nobody wrote a history."""
+_STEP = 256
+_FADED = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d compacted ◱hash=([0-9a-f]+) gist=([^◱◲]*)◲")
+_HASH = re.compile(r"^- [\w :-]* \(#[\d-]+, ([0-9a-f]+)\): ", re.MULTILINE)
+_MINUTES = len("2026-04-01 09:14")
+
+
+class Consolidator:
+    """Writes the history of one identity, in the loop's thread."""
+
+    def __init__(self, identity: Identity, history: History) -> None:
+        self._identity, self._history = identity, history
+        self._taken: list[Compacted] = []
+        self._looked = False
+
+    def take(self, record: Compacted) -> None:
+        """A stretch has left the context, and that is on disk."""
+        self._taken.append(record)
+
+    def flush(self) -> None:
+        """Write what was taken, as one entry; first of all, once, what a kill withheld."""
+        if not self._looked:
+            known = {record.hash for record in self._taken}
+            self._taken = [*(record for record in self._withheld() if record.hash not in known), *self._taken]
+            self._looked = True
+        if self._taken:
+            content = "\n".join(self._bullet(record) for record in self._taken)
+            self._history.add(self._identity.now(), self._identity.redact(content))
+            self._taken = []
+            self._history.note()
+
+    def _withheld(self) -> list[Compacted]:
+        """The stretches that LIFE tells of behind those that stand in the newest entry, in order."""
+        newest = self._history.newest(1)
+        written = set(_HASH.findall(newest[0].content)) if newest else set[str]()
+        path, count = self._identity.life.path, _STEP
+        while True:
+            lines = files.tail(path, count)
+            told = [found for line in lines if (found := _FADED.fullmatch(line.decode("utf-8", "replace")))]
+            last = max((at for at, found in enumerate(told) if found[1] in written), default=-1)
+            if last >= 0 or len(lines) < count or count >= LOOKED_BACK:
+                return [self._record(found[1], found[2]) for found in told[last + 1 :]]
+            count *= 4
+
+    def _record(self, hash: str, gist: str) -> Compacted:
+        """What a compaction told of a stretch, as far as it is still to be had."""
+        entry = self._identity.context.find(hash, "compacted")
+        if entry:
+            return Compacted(entry.first, entry.last, hash, entry.gist, refs.unescape(entry.body), 0)
+        inside = self._inside(hash)
+        return Compacted(inside[0].first if inside else 0, inside[-1].last if inside else 0, hash, gist, "", 0)
+
+    def _bullet(self, record: Compacted) -> str:
+        times = sorted(_times(self._inside(record.hash)))
+        span = f"{times[0]} to {times[-1]}" if times else "some time"
+        gist = refs.one_line(record.gist)
+        summary = [f"  {refs.one_line(line, 2000)}" for line in record.summary.splitlines() if line.strip()]
+        return "\n".join([f"- {span} (#{record.first}-{record.last}, {record.hash}): {gist}", *summary])
+
+    def _inside(self, hash: str) -> list[Entry]:
+        """The entries of a stretch; none if it cannot be read, which the check tells."""
+        try:
+            return context.parse(self._identity.blobs.get(hash).body)
+        except DoryError:
+            return []
+
+
+def _times(entries: list[Entry]) -> Iterator[str]:
+    """When what stands in the entries was said or done, to the minute."""
+    for entry in entries:
+        at = hearing.read(entry.body).at.replace("T", " ") if entry.kind == "heard" else entry.about
+        if entry.kind in ("heard", "response", "notice") and re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d", at):
+            yield at[:_MINUTES]
