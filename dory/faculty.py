@@ -1,22 +1,17 @@
 """What a part of the mind offers to the loop: tools, commands, a section of the prompt, and work beside the loop.
 
 A faculty is one file and one line in the list that ``agent.py`` holds. ``Faculty`` has a default for everything, so each says only what it
-does. ``Faculties`` is the list in use, and the boundary: whatever a faculty raises is reported to the person and the agent, and the turn
+does. ``Faculties`` is the list in use, behind a boundary: whatever a faculty raises is reported to the person and the agent, and the turn
 goes on.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
-from dory.errors import DoryError, ToolError
+from dory.boundary import Boundary
 from dory.records import Call, Compacted, Event, Line
 from dory.state import Opened
 from dory.work import Job
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +35,8 @@ def _never(call: Call, mark: str) -> bool:
 class Tool:
     """A tool line. ``run`` raises ``ToolError`` when nothing was changed.
 
-    For the crash rule a tool with an effect leaves a ``mark`` before it runs and can tell from it afterwards whether it ``acted``.
-    ``quiet``: its result need not be seen, so no further turn follows.
+    For the crash rule a tool with an effect leaves a ``mark`` before it runs and can tell from it afterwards whether it ``acted``. No further
+    turn follows a ``quiet`` one.
     """
 
     name: str
@@ -70,7 +65,7 @@ Work = Callable[[], Apply]
 
 
 class Faculty:
-    """One part of the mind. ``live`` sections are rendered each turn and paid in full, others once per epoch."""
+    """One part of the mind. ``live`` sections are rendered each turn and paid in full, others, whose names are single words, once per epoch."""
 
     name = "faculty"
     live = False
@@ -86,6 +81,10 @@ class Faculty:
     def section(self) -> str:
         """Its part of the prompt; empty for none."""
         return ""
+
+    def heading(self) -> str:
+        """What its section's header says: its name, and perhaps some words about the section."""
+        return self.name
 
     def on_event(self, event: Event) -> None:
         """Something happened and is on disk."""
@@ -111,45 +110,46 @@ class Faculties:
 
     def __init__(self, members: Sequence[Faculty], report: Callable[[str], None]) -> None:
         self.members = list(members)
-        self._report = report
+        self._boundary = Boundary(report)
         self._jobs: dict[str, Job[Apply]] = {}
-        self._told: set[str] = set()
 
     def tools(self) -> list[Tool]:
         """All tools, in order."""
-        return [replace(tool, run=self._guarded(member, tool.name, tool.run)) for member in self.members for tool in member.tools()]
+        return [
+            replace(tool, run=self._boundary.guarded(member.name, tool.name, tool.run)) for member in self.members for tool in member.tools()
+        ]
 
     def commands(self) -> list[Command]:
         """All commands, in order."""
         offered = [(member, command) for member in self.members for command in member.commands()]
-        return [replace(command, run=self._guarded(member, f"/{command.name}", command.run)) for member, command in offered]
+        return [replace(command, run=self._boundary.guarded(member.name, f"/{command.name}", command.run)) for member, command in offered]
 
     def sections(self, live: bool) -> dict[str, str]:
-        """The sections that are (not) live, in order, by name, each under a header with that name; without empty ones."""
+        """The sections that are (not) live, in order, by name, each under its header; without empty ones."""
         found: dict[str, str] = {}
         for member in self.members:
             if member.live == live:
-                with self._boundary(member, "section"):
+                with self._boundary.around(member.name, "section"):
                     text = member.section()
-                    found |= {member.name: f"[#{member.name}]\n{text}"} if text else {}
+                    found |= {member.name: f"[#{member.heading()}]\n{text}"} if text else {}
         return found
 
     def on_event(self, event: Event) -> None:
         """Tell all."""
         for member in self.members:
-            with self._boundary(member, "event"):
+            with self._boundary.around(member.name, "event"):
                 member.on_event(event)
 
     def on_compacted(self, record: Compacted) -> None:
         """Tell all."""
         for member in self.members:
-            with self._boundary(member, "compacted stretch"):
+            with self._boundary.around(member.name, "compacted stretch"):
                 member.on_compacted(record)
 
     def cue(self, line: Line) -> str:
         """The first cue that one of them has for a message."""
         for member in self.members:
-            with self._boundary(member, "cue"):
+            with self._boundary.around(member.name, "cue"):
                 if cue := member.cue(line):
                     return cue
         return ""
@@ -157,7 +157,7 @@ class Faculties:
     def step(self) -> None:
         """Between turns: apply what has ended, start what is due."""
         for member in self.members:
-            with self._boundary(member, "background work"):
+            with self._boundary.around(member.name, "background work"):
                 job = self._jobs.get(member.name)
                 if job and job.done:
                     del self._jobs[member.name]
@@ -170,30 +170,6 @@ class Faculties:
         found: list[str] = []
         for member in self.members:
             if member.name in self._jobs:
-                with self._boundary(member, "progress"):
+                with self._boundary.around(member.name, "progress"):
                     found.append(member.progress() or member.name)
         return found
-
-    def _guarded(self, member: Faculty, where: str, run: Callable[[T], R]) -> Callable[[T], R]:
-        """``run``, whose unforeseen failure is one that whoever called it can be told of."""
-
-        def guarded(argument: T) -> R:
-            failure: Exception = ToolError(f"{where} failed inside; it is reported, go on without it")
-            with self._boundary(member, where):
-                try:
-                    return run(argument)
-                except (DoryError, OSError) as foreseen:  # whoever called knows what to do with these
-                    failure = foreseen
-            raise failure
-
-        return guarded
-
-    @contextmanager
-    def _boundary(self, member: Faculty, where: str) -> Iterator[None]:
-        try:
-            yield
-        except Exception as error:
-            told = f"the faculty {member.name} failed at its {where}: {type(error).__name__}: {error}"
-            if told not in self._told:  # once: the notice is an event itself, and a faculty may fail at every event
-                self._told.add(told)
-                self._report(told)

@@ -45,7 +45,7 @@ def test_files_and_functions_fit_a_screen_and_say_what_they_are(path: Path) -> N
 
 def test_only_the_faculty_boundary_catches_every_exception() -> None:
     catching = {path.name for path in PROGRAM for name, _ in caught(path) if name in ("Exception", "")}
-    assert catching <= {"faculty.py"}
+    assert catching <= {"boundary.py"}
 
 
 def test_what_ends_the_process_is_caught_only_to_clean_up_or_at_the_top_of_a_thread() -> None:
