@@ -6,6 +6,7 @@ DoryError
 ├── Busy                 another process holds this identity
 ├── FormatError          a file is damaged, or written by a version that is not known here
 ├── BlobError            a blob is missing, ambiguous or does not match its name
+├── VersionError         the versions of the durable texts are damaged, held by somebody, or there is no such version
 ├── ToolError            a tool call that changed nothing; its text is the call's result
 └── ModelError           a model call failed
     ├── ModelRefused     not worth repeating: key refused, unknown model, bad request
@@ -39,6 +40,10 @@ class FormatError(DoryError):
 
 class BlobError(DoryError):
     """A blob is missing, ambiguous, or does not match its name."""
+
+
+class VersionError(DoryError):
+    """The versions of the durable texts cannot be read or written, or there is no such version."""
 
 
 class ToolError(DoryError):

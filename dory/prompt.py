@@ -8,6 +8,7 @@ The two layouts differ in what follows within an epoch. ``tail`` lays the same o
 only grows at its end, and a provider serves it from its cache. ``ledger`` only appends (``ledger.py``): each prompt is a prefix of the next.
 """
 
+import re
 from dataclasses import dataclass
 
 from dory import ledger, refs, texts
@@ -18,7 +19,7 @@ from dory.faculty import Faculties
 from dory.identity import Identity
 from dory.limits import EXCHANGE_LIMIT, MEMORY_LIMIT, PIN_TURNS, TURN_LIMIT, result_limit
 from dory.records import Message, Prompt
-from dory.texts import SEGMENT, SUMMARISE
+from dory.texts import MEMORY, SEGMENT, SUMMARISE
 
 NEWS = 1 / 4
 """Of the context's limit: more than so much a ledger does not tell beside the context in one epoch."""
@@ -113,7 +114,7 @@ class PromptBuilder:
         """The settled sections as the notices in the context tell of them, by name."""
         bodies = [entry.body for entry in self._identity.context if entry.kind == "notice" and entry.body.startswith(_CHANGED)]
         sections = [refs.unquote(body.removeprefix(_CHANGED)) for body in bodies]
-        return {section.partition("]")[0].removeprefix("[#"): section for section in sections}
+        return {re.split("[ \\]]", section.removeprefix("[#"), maxsplit=1)[0]: section for section in sections}
 
     def _tell_of_change(self, name: str, section: str) -> None:
         me, (_, _, text) = self._identity, section.partition("\n")
@@ -140,6 +141,6 @@ class PromptBuilder:
     def _parts(self) -> dict[str, str]:
         """What stands in the tail until it changes, by name."""
         memory = self._identity.memory
-        shown = f"[#memory {len(memory)} of {MEMORY_LIMIT} characters]\n{refs.escape(memory)}"
+        shown = f"[#memory {len(memory)} of {MEMORY_LIMIT} characters]\n{refs.escape(texts.shown(self._identity.redact(memory), MEMORY))}"
         parts = {**self._faculties.sections(live=True), "memory": shown}
         return {name: part if part.endswith("\n") else f"{part}\n" for name, part in parts.items()}

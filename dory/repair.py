@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dory import files, refs
 from dory.identity import Identity
 from dory.rooms import is_id
-from dory.texts import MEMORY, SEGMENT, SUMMARISE
+from dory.texts import DURABLE, MEMORY, SEGMENT, SUMMARISE
 
 
 def repair(identity: Identity) -> Iterator[str]:
@@ -19,7 +19,7 @@ def repair(identity: Identity) -> Iterator[str]:
     if not (identity.folder / MEMORY).exists():
         files.replace(identity.folder / MEMORY, b"")
         yield f"{MEMORY} was gone: it begins empty"
-    for name in (MEMORY, SEGMENT, SUMMARISE):
+    for name in (*DURABLE, SEGMENT, SUMMARISE):
         path = identity.folder / name
         content = files.read_from(path, 0)
         text = content.decode("utf-8", "replace").encode()

@@ -3,9 +3,12 @@
 from pathlib import Path
 
 from dory.errors import FormatError
+from dory.limits import MEMORY_LIMIT
 
-MEMORY, SEGMENT, SUMMARISE = "MEMORY.md", "SEGMENT.md", "SUMMARISE.md"
-"""The texts of its own that an agent may edit."""
+USER, MEMORY, VOICE = DURABLE = ("USER.md", "MEMORY.md", "VOICE.md")
+"""What an agent knows for good: who the people are, what stays true, how it sounds. One that is missing is empty."""
+SEGMENT, SUMMARISE = "SEGMENT.md", "SUMMARISE.md"
+"""The texts of its own, besides those, that an agent may edit."""
 HOUSE = Path(__file__).parent.parent
 """The folder that holds the program."""
 
@@ -23,3 +26,9 @@ def template(home: Path, name: str) -> str:
 def prompt(name: str) -> str:
     """``prompts/<name>.md``, without white space at its ends."""
     return (HOUSE / "prompts" / f"{name}.md").read_text(encoding="utf-8").strip()
+
+
+def shown(text: str, name: str, more: str = "") -> str:
+    """As much of a durable text as it may have, and a line that tells of the rest; ``more`` says that there is still more than ``text``."""
+    rest = len(text) - MEMORY_LIMIT
+    return f"{text[:MEMORY_LIMIT]}\n… {more}{rest} more characters: shorten {name}\n" if rest > 0 else text

@@ -6,18 +6,20 @@ an effect leave a mark first, so that after a crash ``act.py`` can tell whether 
 
 import hashlib
 import io
+import os
 import re
 
 from dory import walls
 from dory.config import Config
+from dory.edits import checked, edited
 from dory.errors import ToolError
 from dory.faculty import Faculty, Outcome, Tool
 from dory.identity import Identity
-from dory.limits import MEMORY_LIMIT, result_limit
+from dory.limits import result_limit
 from dory.opening import open_original
 from dory.records import Call
 from dory.rooms import check_id, laid_out
-from dory.texts import MEMORY
+from dory.texts import DURABLE
 
 _SEARCHED = 256 * 2**20
 """Bytes of a file that READ_FILE looks through: it is over in about a second, whatever the file holds and however it grows meanwhile."""
@@ -70,6 +72,8 @@ class CoreTools(Faculty):
         names = walls.listing(root, parts, path)
         if names is not None:
             return Outcome(f"{path} holds: {', '.join(names) or 'nothing'}"[: self._limit])
+        if parts[0] in DURABLE and not os.path.lexists(root / parts[0]):
+            return Outcome(f"{path} is empty")
         with open(walls.opened(root, parts, path), "rb") as file:
             return Outcome(_part(file, path, first, last, self._limit))
 
@@ -82,11 +86,8 @@ class CoreTools(Faculty):
         before = self._content(path)
         after = before
         for search, replacement in call.edits:
-            after = _edited(after, search, replacement, path)
-        if path.removeprefix("./") == MEMORY and len(after) > max(MEMORY_LIMIT, len(before) - 1):  # by hand it may have grown beyond
-            raise ToolError(f"MEMORY.md would have {len(after)} characters, it may have {MEMORY_LIMIT}: nothing was changed; shorten it first")
-        if after == before:
-            raise ToolError(f"{path} would not change: it holds that already")
+            after = edited(after, search, replacement, path)
+        checked(before, after, path)
         # its own copy of SEGMENT.md or SUMMARISE.md lies in its folder, wherever the text was read from
         _, parts = walls.place(self._identity.folder, self._identity.home, path)
         walls.write(self._identity.folder, parts, path, after.encode("utf-8", "replace"))
@@ -157,18 +158,6 @@ class CoreTools(Faculty):
 def _message(call: Call) -> tuple[str, str]:
     room, _, text = call.args.partition(" ")
     return room, text.strip() if call.body is None else f"{text.strip()}\n{call.body}".strip()
-
-
-def _edited(content: str, search: str, replacement: str, path: str) -> str:
-    if not search:  # the widely known meaning of an empty search part: append, or make the file
-        gap = "\n" if content and not content.endswith("\n") else ""
-        return f"{content}{gap}{replacement}\n"
-    count = content.count(search)
-    if count != 1:
-        what = "is not in" if not count else f"stands {count} times in"
-        raise ToolError(f"the search text {search[:40]!r} {what} {path}: nothing was changed; give text that stands there exactly once")
-    after = content.replace(search, replacement)
-    return after if replacement or after.strip() else ""
 
 
 def _part(file: io.BufferedIOBase, path: str, first: int, last: int, limit: int) -> str:

@@ -17,11 +17,11 @@ from pathlib import Path
 from dory import files
 from dory.descriptors import regular
 from dory.errors import ToolError
-from dory.texts import HOUSE
+from dory.texts import DURABLE, HOUSE, SEGMENT, SUMMARISE
 
-EDITABLE = ("MEMORY.md", "SEGMENT.md", "SUMMARISE.md")
+_TEXTS = (SEGMENT, SUMMARISE)
+EDITABLE = (*DURABLE, *_TEXTS)
 _OWN = (*EDITABLE, "LIFE.md", "context.md")
-_TEXTS = ("SEGMENT.md", "SUMMARISE.md")
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 
 PATH_LIMIT, _NAME_LIMIT = 500, 255
@@ -38,9 +38,7 @@ def place(folder: Path, home: Path, path: str) -> tuple[Path, list[str]]:
     shared = parts[0] in ("chats", "blobs") and len(parts) > 1 and not any(part.startswith(".") for part in parts)
     own = len(parts) == 1 and parts[0] in _OWN
     if not shared and not own and parts[0] != "workspace":
-        raise ToolError(
-            f"{path[:70]!r} is outside your files: MEMORY.md, SEGMENT.md, SUMMARISE.md, workspace/…, LIFE.md, context.md, chats/…, blobs/…"
-        )
+        raise ToolError(f"{path[:70]!r} is outside your files: {', '.join(EDITABLE)}, workspace/…, LIFE.md, context.md, chats/…, blobs/…")
     if len(path.encode()) > PATH_LIMIT or any(len(part.encode()) > _NAME_LIMIT for part in parts):
         raise ToolError(f"{path[:70]!r}… is too long: a path may have {PATH_LIMIT} bytes, and each name in it {_NAME_LIMIT}")
     if own and parts[0] in _TEXTS and not (folder / parts[0]).exists():

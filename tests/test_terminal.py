@@ -116,6 +116,25 @@ def test_a_hostile_room_cannot_steer_the_terminal(tmp_path: Path) -> None:
     assert not re.search("\x1b\\[2J|\x1b\\]|\x9b|\u202e", screen.seen)
 
 
+def test_a_diff_in_a_notice_has_its_colours_and_other_lines_have_not(tmp_path: Path) -> None:
+    diff = "--- a/USER.md\n+++ b/USER.md\n@@ -1,2 +1,2 @@\n ```\n-4 May\n+5 May"
+    rooms = Rooms(tmp_path / "chats")
+    rooms.say("dev", "NOTICE", "dory", f"3f2a91bc by Dream\n- a reason\n```diff\n{diff}\n```\n+ below it", NOON)
+    rooms.say("dev", "USER", "eve", f"```diff\n{diff}\n```", NOON)
+    with terminal(tmp_path) as screen:
+        screen.await_prompt()
+        screen.type("\x04")
+        assert screen.await_end() == 0
+    coloured = re.findall("\x1b\\[(3[0-9])m([^\x1b]*)\x1b", screen.seen.replace("\x1b[22m", ""))
+    assert [(style, text.strip()) for style, text in coloured if style in ("31", "32", "36") and text[:1] in "+-@"] == [
+        ("31", "--- a/USER.md"),
+        ("32", "+++ b/USER.md"),
+        ("36", "@@ -1,2 +1,2 @@"),
+        ("31", "-4 May"),
+        ("32", "+5 May"),
+    ]
+
+
 def test_a_person_is_told_once_when_the_agent_is_gone(tmp_path: Path) -> None:
     with agent(tmp_path) as process, terminal(tmp_path) as screen:
         screen.await_text("dory-[0-9a-f]{8} listens")

@@ -12,7 +12,7 @@ from dory.blobs import Blobs
 from dory.config import Config
 from dory.context import compacted
 from dory.limits import MEMORY_LIMIT, PIN_TURNS
-from dory.texts import SEGMENT, SUMMARISE
+from dory.texts import DURABLE, SEGMENT, SUMMARISE
 from tests.household import Household, household, texts
 
 
@@ -92,10 +92,18 @@ def test_blocks_are_applied_in_order(house: Household) -> None:
     assert house.me.memory == "c\n"
 
 
-def test_memory_may_be_full_and_no_fuller(house: Household) -> None:
-    assert "it has 4000 characters now" in house.result(edit("MEMORY.md", ("", "x" * (MEMORY_LIMIT - 1)))).body
-    assert "would have 4002 characters" in house.result(edit("MEMORY.md", ("", "y"))).body
-    assert len(house.me.memory) == MEMORY_LIMIT
+@pytest.mark.parametrize("name", DURABLE)
+def test_a_durable_text_may_be_full_and_no_fuller(house: Household, name: str) -> None:
+    assert "it has 4000 characters now" in house.result(edit(name, ("", "x" * (MEMORY_LIMIT - 1)))).body
+    assert f"{name} would have 4002 characters" in house.result(edit(name, ("", "y"))).body
+    assert len((house.me.folder / name).read_text()) == MEMORY_LIMIT
+
+
+@pytest.mark.parametrize("name", ["USER.md", "./VOICE.md"])
+def test_a_durable_text_that_is_missing_is_empty_until_it_is_edited(house: Household, name: str) -> None:
+    assert house.result(f"READ_FILE {name}").body == f"{name} is empty"
+    assert house.result(edit(name, ("", "warm"))).body == f"{name} changed; it has 5 characters now"
+    assert house.result(f"READ_FILE {name}").body == f"{name}, lines 1-1, its end\nwarm\n"
 
 
 @pytest.mark.parametrize("name", [SEGMENT, SUMMARISE])

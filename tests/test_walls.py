@@ -40,6 +40,9 @@ OUTSIDE = [
     "~/x",
     "workspace\\..\\secret\n",
     "MEMORY.md\x00",
+    ".git/HEAD",
+    ".git",
+    "user.md",
 ]
 READ_ONLY = ["SOUL.md", "LIFE.md", "context.md", "chats/dev.md", "blobs/aa/x.md", "workspace", "workspace2/x", "MEMORY.md/"]
 
@@ -78,7 +81,7 @@ def test_nothing_outside_can_be_read_or_edited(house: Household, path: str) -> N
 @pytest.mark.parametrize("path", READ_ONLY)
 def test_what_may_be_read_only_cannot_be_edited(house: Household, path: str) -> None:
     before = snapshot(house.home)
-    assert "may not be edited: only MEMORY.md, SEGMENT.md, SUMMARISE.md and files under workspace/" in edit(house, path)
+    assert "may not be edited: only USER.md, MEMORY.md, VOICE.md, SEGMENT.md, SUMMARISE.md and files under workspace/" in edit(house, path)
     assert snapshot(house.home) == before
 
 
@@ -93,7 +96,7 @@ def test_no_path_leads_out_of_its_root(path: str) -> None:
     assert root == Path("/agents/me") or parts[0] in ("chats", "blobs", "SEGMENT.md", "SUMMARISE.md")
 
 
-@pytest.mark.parametrize("where", ["workspace", "workspace/inner", "workspace/inner/file", "MEMORY.md", "SEGMENT.md"])
+@pytest.mark.parametrize("where", ["workspace", "workspace/inner", "workspace/inner/file", "MEMORY.md", "VOICE.md", "SEGMENT.md"])
 def test_a_symlink_at_any_level_is_not_followed(house: Household, where: str) -> None:
     outside, link = house.home / "outside", house.me.folder / where
     outside.mkdir()

@@ -6,6 +6,7 @@
     company  an agent that is started for the visit and stopped after it
     commands what a line begins with that the harness answers
     pipe     the visit of a script: a line in, the answer out
+    colours  what a notice looks like, and a diff in it
     editor   the line that a person types: keys, history, completion
     screen   the visit of a person: messages above the line, colours, a sign that somebody is thinking
 

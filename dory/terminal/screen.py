@@ -27,6 +27,7 @@ from rich.text import Text
 from dory.errors import DoryError
 from dory.records import Line
 from dory.roster import Resident
+from dory.terminal.colours import coloured
 from dory.terminal.editor import editor
 from dory.terminal.plain import visible
 from dory.terminal.signals import Signals
@@ -139,7 +140,7 @@ class Screen:
         quiet = line.kind == "NOTICE"
         name = Text(visible(line.name), style="dim" if quiet else f"bold {_COLOURS[crc32(line.name.encode()) % len(_COLOURS)]}")
         head = name.append(f" {_when(line.at)}", style="not bold dim default")
-        body = _markdown(text) if line.kind == "AGENT" else Text(text, style="dim" if quiet else "")
+        body = _markdown(text) if line.kind == "AGENT" else coloured(text) if quiet else Text(text)
         self._print(Group(head, Padding(body, (0, 0, 0, 2), expand=False)))  # in one piece, or the prompt may come in between
 
     def _tell(self, text: str) -> None:

@@ -1,0 +1,88 @@
+"""Whose a change of the durable texts is: it shows by when it is found.
+
+What differs when a response is about to act is a person's, and so is what differs between turns; what differs right after an EDIT_FILE of the
+agent's is the agent's. After a kill what differs is the agent's if edits of its last response make it of the newest version. Else it is taken
+for a person's; its reason says that it was found at a start, for nobody knows what was done while no versions were kept.
+"""
+
+from collections.abc import Sequence
+
+from dory import refs, toolline
+from dory.edits import checked, edited
+from dory.errors import BlobError, ToolError
+from dory.identity import Identity
+from dory.records import Call
+from dory.texts import DURABLE
+from dory.versions import Versions, agent
+
+_THOUGHT = 300
+"""Characters of what the agent thought before an edit that are its reason."""
+_TAGS = ("<think>", "</think>", "<reasoning>", "</reasoning>")
+
+
+class Attribution:
+    """What changes in one identity's texts, each by whose it is."""
+
+    def __init__(self, identity: Identity, versions: Versions) -> None:
+        self._identity, self._versions = identity, versions
+        self._author = agent(identity.name, identity.hash)
+        self._last = identity.state.parent  # the response that a kill may have kept from its commits
+        self._own: dict[str, str] = {}  # files that the agent has edited, and why
+
+    def edited(self, path: str) -> None:
+        """The agent has just edited a file, if that was one of the three."""
+        name = path.removeprefix("./").partition(" ")[0]
+        if name in DURABLE:
+            self._own[name] = self._reason(self._identity.state.parent)
+
+    def begin(self) -> None:
+        """Take in what differs at the start of a process. Raises ``VersionError``."""
+        now, held = self._versions.raw(), self._versions.raw(self._versions.head())
+        for name in self._versions.changed():
+            if any(_made(held[name], now[name], calls) for calls in self._runs(name)):
+                self._own[name] = self._reason(self._last)
+        self.take_in("Found changed at the start.")
+
+    def take_in(self, reason: str = "Edited by hand.") -> None:
+        """Take in what differs now; what is a person's has this ``reason``. Raises ``VersionError``."""
+        for name, why in list(self._own.items()):
+            self._versions.see(self._author, why, name)
+            del self._own[name]
+        self._versions.take_in(reason)
+
+    def _runs(self, name: str) -> list[list[Call]]:
+        """The edits of a file that the last response wanted, from each of them on."""
+        try:
+            body = self._identity.blobs.get(self._last).body if self._last else ""
+        except BlobError:  # the check tells; whose the change was is not known then
+            return []
+        calls = [call for call in toolline.parse(body, ["EDIT_FILE"]) if call.args.removeprefix("./") == name and call.edits]
+        return [calls[first:] for first in range(len(calls))]
+
+    def _reason(self, response: str | None) -> str:
+        """Where the edit was made, and what the agent thought before it."""
+        body = self._identity.blobs.get(response).body if response else ""
+        thought = body.partition("EDIT_FILE ")[0]
+        for tag in _TAGS:
+            thought = thought.replace(tag, " ")
+        thought = refs.one_line(thought, _THOUGHT)
+        return f"Turn {self._identity.state.turn}, response {response}{': ' if thought else ''}{thought}"
+
+
+def _made(before: bytes, after: bytes, calls: Sequence[Call]) -> bool:
+    """Whether ``calls``, one after the other up to some of them, make one text of the other. A call that fails changes nothing."""
+    try:
+        text, wanted = before.decode(), after.decode()
+    except UnicodeDecodeError:  # what is no text the agent cannot edit
+        return False
+    for call in calls:
+        try:
+            changed = text
+            for search, replacement in call.edits:
+                changed = edited(changed, search, replacement, call.args)
+            text = checked(text, changed, call.args)
+        except ToolError:
+            continue
+        if text == wanted:
+            return True
+    return False
