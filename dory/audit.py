@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, takewhile
 from pathlib import Path
 
-from dory import archives, chronicle, originals, locks
+from dory import archives, chronicle, locks, originals
 from dory.blobs import Blobs
 from dory.chronicle import Chronicle, Mark
 from dory.context import Entry

@@ -14,8 +14,8 @@
 ``hash`` is the first 16 hex digits of the SHA-256 of the whole file, so ``sha256sum`` verifies a blob; should two contents ever share them,
 the newer gets a longer name, nothing is overwritten. ``<xx>`` are its first two digits: a look-up by prefix lists one small folder.
 
-Kinds say how the body is to be read: ``soul`` and ``text`` are files, ``response`` and ``result`` what a model or a tool gave, all raw;
-``context`` is a stretch of context as it stood there, and only its references are live.
+Kinds say how the body is to be read: ``soul`` and ``text`` are files, ``response`` and ``result`` what a model or a tool gave, ``dream`` is the
+record of a Dream, all raw; ``context`` is a stretch of context as it stood there, and only its references are live.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ from dory import clock, files, refs
 from dory.errors import BlobError, FormatError
 from dory.records import Blob
 
-KINDS = ("soul", "text", "response", "result", "context")
+KINDS = ("soul", "text", "response", "result", "context", "dream")
 _HEX = re.compile(r"[0-9a-f]{6,64}")
 _VERSION = "dory: blob 1"
 _FRONT = re.compile(rb"---\n(.*?\n)---\n", re.DOTALL)

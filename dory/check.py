@@ -2,7 +2,7 @@
 
 For every blob: its name, its front matter, its parent, its live references. For every identity: state, context, LIFE, MEMORY, rooms, every
 reference; and the promise itself: from the live context every entry there ever was is reached through references, none missing, none twice. Its
-notes and its index are looked at by ``audit``, its summaries by ``coverage``.
+notes and its index are looked at by ``audit``, its summaries by ``coverage``, its history and its versions by ``provenance``.
 """
 
 import hashlib
@@ -10,14 +10,14 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from dory import audit, context, coverage, files, life, locks, refs, roster, state
+from dory import audit, context, coverage, files, life, locks, provenance, refs, roster, state
 from dory.blobs import KINDS, Blobs
 from dory.context import Entry
 from dory.errors import BlobError, DoryError, FormatError
 from dory.limits import MEMORY_LIMIT
 from dory.records import Blob
 from dory.rooms import Rooms, is_id
-from dory.texts import MEMORY, SEGMENT, SUMMARISE
+from dory.texts import DURABLE, SEGMENT, SUMMARISE
 
 
 def problems(home: Path) -> Iterator[str]:
@@ -81,16 +81,17 @@ def _identity(home: Path, folder: Path, blobs: Blobs) -> Iterator[str]:
     yield from _coverage(entries, record.next_id - 1, blobs)
     yield from audit.problems(folder, record, entries, blobs)
     yield from coverage.problems(folder)
+    yield from provenance.problems(folder, blobs)
 
 
 def _texts(folder: Path) -> Iterator[str]:
-    for name in (MEMORY, SEGMENT, SUMMARISE):
+    for name in (*DURABLE, SEGMENT, SUMMARISE):
         try:
             text = files.read_from(folder / name, 0).decode("utf-8")
         except UnicodeDecodeError as error:
             yield f"{name} is no text ({error})"
             continue
-        if name == MEMORY and len(text) > MEMORY_LIMIT:
+        if name in DURABLE and len(text) > MEMORY_LIMIT:
             yield f"{name} has {len(text)} characters, it may have {MEMORY_LIMIT}"
 
 

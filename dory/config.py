@@ -126,11 +126,12 @@ def load(file: Path, environment: Mapping[str, str], flags: Mapping[str, Any]) -
 
 
 def _nested(name: str, value: object) -> object:
-    """What a text of YAML holds, if it is one; None: nothing, which takes away what other layers hold."""
+    """What a text of YAML holds, if it is one, its names as they are merged; None: nothing, which takes away what other layers hold."""
     try:
-        return notation.read(value) if isinstance(value, str) else value
+        found = notation.read(value) if isinstance(value, str) else value
     except ValueError as error:
         raise ValueError(f"{name} is not YAML ({error})") from None
+    return rhythm.respelled(found) if name == "dream" else found
 
 
 def _with_endpoint(config: Config, environment: Mapping[str, str]) -> Config:

@@ -5,11 +5,12 @@
 
 The times are those of what was said and done in the stretch, the ids those of its entries, and the hash names the original. Stretches are
 taken as the compaction tells of them and written between two turns. What a kill withheld is found at the next start: LIFE tells of every
-stretch that ever left the context, the newest line of the history names those that were written last.
+stretch that ever left the context, the newest lines of the history name those that were written last. What stood in a line that cannot be read
+any more is written again, what stands in one that can is not.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from dory import context, files, hearing, refs
 from dory.context import Entry
@@ -20,6 +21,8 @@ from dory.records import Compacted
 
 LOOKED_BACK = 4096
 """Lines of LIFE that are searched for what a kill withheld, or for what faded while nobody wrote a history."""
+_NEWEST = 50
+"""Lines of the history that are searched for what is written already: some may be damaged."""
 _STEP = 256
 _FADED = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d compacted ◱hash=([0-9a-f]+) gist=([^◱◲]*)◲")
 _HASH = re.compile(r"^- [\w :-]* \(#[\d-]+, ([0-9a-f]+)\): ", re.MULTILINE)
@@ -27,10 +30,10 @@ _MINUTES = len("2026-04-01 09:14")
 
 
 class Consolidator:
-    """Writes the history of one identity, in the loop's thread."""
+    """Writes the history of one identity, in the loop's thread; ``log`` is told what it could not look at."""
 
-    def __init__(self, identity: Identity, history: History) -> None:
-        self._identity, self._history = identity, history
+    def __init__(self, identity: Identity, history: History, log: Callable[[str], None]) -> None:
+        self._identity, self._history, self._log = identity, history, log
         self._taken: list[Compacted] = []
         self._looked = False
 
@@ -51,17 +54,19 @@ class Consolidator:
             self._history.note()
 
     def _withheld(self) -> list[Compacted]:
-        """The stretches that LIFE tells of behind those that stand in the newest entry, in order."""
-        newest = self._history.newest(1)
-        written = set(_HASH.findall(newest[0].content)) if newest else set[str]()
+        """The stretches that LIFE tells of behind the last one that is written, in order."""
+        written = {hash for item in self._history.newest(_NEWEST) for hash in _HASH.findall(item.content)}
         path, count = self._identity.life.path, _STEP
         while True:
             lines = files.tail(path, count)
             told = [found for line in lines if (found := _FADED.fullmatch(line.decode("utf-8", "replace")))]
             last = max((at for at, found in enumerate(told) if found[1] in written), default=-1)
             if last >= 0 or len(lines) < count or count >= LOOKED_BACK:
-                return [self._record(found[1], found[2]) for found in told[last + 1 :]]
+                break
             count *= 4
+        if last < 0 and len(lines) == LOOKED_BACK:
+            self._log(f"what faded before the last {LOOKED_BACK} lines of LIFE is passed over: it enters no history")
+        return [self._record(found[1], found[2]) for found in told[last + 1 :]]
 
     def _record(self, hash: str, gist: str) -> Compacted:
         """What a compaction told of a stretch, as far as it is still to be had."""
@@ -72,11 +77,21 @@ class Consolidator:
         return Compacted(inside[0].first if inside else 0, inside[-1].last if inside else 0, hash, gist, "", 0)
 
     def _bullet(self, record: Compacted) -> str:
-        times = sorted(_times(self._inside(record.hash)))
+        times = sorted(self._times(record.hash))
         span = f"{times[0]} to {times[-1]}" if times else "some time"
         gist = refs.one_line(record.gist)
         summary = [f"  {refs.one_line(line, 2000)}" for line in record.summary.splitlines() if line.strip()]
         return "\n".join([f"- {span} (#{record.first}-{record.last}, {record.hash}): {gist}", *summary])
+
+    def _times(self, hash: str) -> Iterator[str]:
+        """When what stands in a stretch was said or done, its beginning and its end down to the originals."""
+        entries = self._inside(hash)
+        yield from _times(entries)
+        for edge in (0, -1):
+            inside = entries
+            while inside and inside[edge].kind == "compacted":
+                inside = self._inside(inside[edge].hash or "")
+                yield from _times(inside)
 
     def _inside(self, hash: str) -> list[Entry]:
         """The entries of a stretch; none if it cannot be read, which the check tells."""

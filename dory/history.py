@@ -90,8 +90,8 @@ class History:
         files.replace(self._cursor, _line(self.last))
 
     def advance(self, cursor: int) -> None:
-        """Everything up to ``cursor`` was dreamed of. It never goes back."""
-        if cursor > self.dreamed:
+        """Everything up to ``cursor`` was dreamed of, whatever ``.cursor`` says. It never goes back."""
+        if cursor > read_cursor(self._reader):
             files.replace(self._reader, _line(cursor))
 
     def after(self, cursor: int, count: int) -> list[Item]:

@@ -118,7 +118,8 @@ class Line:
 @dataclass(frozen=True, slots=True)
 class Event:
     """Something that happened in a life. ``kind`` is ``heard``, ``response``, ``notice``, ``compacted``, ``folded``, ``restored``,
-    ``opened``, or the name of a tool that ran, with `` failed`` behind it if it did; ``ref`` is the blob that holds the whole of it.
+    ``opened``, ``dreamed``, or the name of a tool that ran, with `` failed`` behind it if it did; ``ref`` is the blob that holds the whole
+    of it.
     """
 
     at: datetime

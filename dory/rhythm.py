@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from dory import values
 
-LEAST_INTERVAL = 0.01
+LEAST_INTERVAL, LONGEST_INTERVAL = 0.01, 366 * 24
 """Hours."""
 _SYNONYMS = {"model": "model_override"}
 _CAPITAL = re.compile(r"(?<=[a-z])([A-Z])")
@@ -40,9 +40,10 @@ class Dream:
 
 def read(given: object) -> Dream:
     """The settings from a mapping of texts. Raises ``ValueError`` with one line that says what is wrong."""
+    respelt = respelled(given)
     try:
-        made = Dream(**values.filled(_respelled(given), fields(Dream)))
-        values.bounded("interval_h", made.interval_h, LEAST_INTERVAL)
+        made = Dream(**values.filled(respelt, fields(Dream)))
+        values.bounded("interval_h", made.interval_h, LEAST_INTERVAL, LONGEST_INTERVAL)
         values.bounded("max_batch_size", made.max_batch_size, 1)
         values.bounded("max_iterations", made.max_iterations, 1)
         if made.cron and _next(made.cron, datetime(2000, 1, 1)) is None:
@@ -59,8 +60,10 @@ def due(dream: Dream, since: datetime, tried: datetime | None = None) -> datetim
     return (_next(dream.cron, after) or by_interval) if dream.cron else by_interval
 
 
-def _respelled(given: object) -> object:
-    """A mapping whose names are the settings' own. Of two spellings of one name neither would be passed over in silence."""
+def respelled(given: object) -> object:
+    """A mapping whose names are the settings' own, as one layer of them gives it. Of two spellings of one name neither would be passed over in
+    silence. Raises ``ValueError``.
+    """
     if not isinstance(given, Mapping):
         return given
     found: dict[str, object] = {}
@@ -68,15 +71,17 @@ def _respelled(given: object) -> object:
         plain = _CAPITAL.sub(r"_\1", str(key)).lower()
         name = _SYNONYMS.get(plain, plain)
         if name in found:
-            raise ValueError(f"{values.quoted(str(key))} gives {name} a second time")
+            raise ValueError(f"dream: {values.quoted(str(key))} gives {name} a second time")
         found[name] = "" if value in (None, "null", "~") else value
     return found
 
 
 def _next(cron: str, after: datetime) -> datetime | None:
-    """The first time of a cron expression behind ``after``; None when it is no expression, or never comes true."""
+    """The first time of a cron expression behind ``after``; None when it is no expression of five fields, or never comes true."""
     from cronsim import CronSim, CronSimError
 
+    if len(cron.split()) != 5:  # a sixth would be seconds
+        return None
     try:
         return next(CronSim(cron, after), None)
     except CronSimError:

@@ -68,10 +68,10 @@ def nearest(given: str, known: Collection[str]) -> str:
     return difflib.get_close_matches(given, known, n=1, cutoff=0.0)[0]
 
 
-def bounded(name: str, number: float, least: float = 0) -> None:
+def bounded(name: str, number: float, least: float = 0, most: float = MOST) -> None:
     """Refuse a number that is too small or too large."""
-    if not least <= number <= MOST:
-        bound = f"at least {least}" if number < least else f"at most {MOST}"
+    if not least <= number <= most:
+        bound = f"at least {least}" if number < least else f"at most {most}"
         raise ValueError(f"{name} must be {bound}, not {number}")
 
 

@@ -163,9 +163,9 @@ def damage_an_entry(house: Household) -> str:
     return "context.md is not the one that state.json describes"
 
 
-def overfill_memory(house: Household) -> str:
-    (house.me.folder / "MEMORY.md").write_text("x" * (MEMORY_LIMIT + 1))
-    return f"MEMORY.md has {MEMORY_LIMIT + 1} characters, it may have {MEMORY_LIMIT}"
+def overfill_user(house: Household) -> str:
+    (house.me.folder / "USER.md").write_text("x" * (MEMORY_LIMIT + 1))
+    return f"USER.md has {MEMORY_LIMIT + 1} characters, it may have {MEMORY_LIMIT}"
 
 
 def spoil_memory(house: Household) -> str:
@@ -209,8 +209,8 @@ def foreign_blob(house: Household) -> str:
 
 
 def unknown_kind_of_blob(house: Household) -> str:
-    planted(house, b'---\ndory: blob 1\nkind: dream\nat: x\ngist: ""\nparent: null\n---\n')
-    return ".md: unknown kind 'dream'"
+    planted(house, b'---\ndory: blob 1\nkind: poem\nat: x\ngist: ""\nparent: null\n---\n')
+    return ".md: unknown kind 'poem'"
 
 
 def reference_to_nothing_in_a_blob(house: Household) -> str:
@@ -247,7 +247,7 @@ DAMAGES: list[Callable[[Household], str]] = [
     lose_the_newest_entry,
     lose_an_entry_inside_an_original,
     damage_an_entry,
-    overfill_memory,
+    overfill_user,
     spoil_memory,
     foreign_state,
     foreign_life,

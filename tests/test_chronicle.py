@@ -131,7 +131,9 @@ def test_read_in_batches_of_any_size_a_life_gives_the_same_as_read_at_once(momen
             house.live(moment)
         mark, found = Mark(), list[Document | None]()
         live = house.me.context.entries
-        while part := list(islice(chronicle.read(originals.originals(live, house.me.blobs, mark.newest + 1, print), mark, house.me.name), step)):
+        while part := list(
+            islice(chronicle.read(originals.originals(live, house.me.blobs, mark.newest + 1, print), mark, house.me.name), step)
+        ):
             found += [document for document, _ in part]
             mark = part[-1][1]
         assert list(filter(None, found)) == read(house) and len({one.origin for one in read(house)}) == len(read(house))

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from dory.consolidation import Consolidator
+from dory.consolidation import LOOKED_BACK, Consolidator
 from dory.history import History
 from dory.records import Compacted
 from tests.household import Household, Killed, mishap
@@ -25,7 +25,7 @@ def contents(house: Household) -> list[str]:
 
 
 def consolidator(house: Household) -> Consolidator:
-    return Consolidator(house.me, History(house.me.folder))
+    return Consolidator(house.me, History(house.me.folder), print)
 
 
 def test_all_stretches_of_one_compaction_are_bullets_of_one_entry_with_their_times_and_originals(tmp_path: Path) -> None:
@@ -84,6 +84,23 @@ def test_a_kill_at_any_write_neither_loses_a_stretch_nor_writes_it_twice(tmp_pat
     assert at > 4
 
 
+def test_the_time_of_a_stretch_reaches_from_its_first_original_to_its_last_however_deep_they_lie(tmp_path: Path) -> None:
+    house = Household(tmp_path)
+    writer = consolidator(house)
+    writer.flush()
+    for hour in (3, 7, 11):
+        house.clock.at = house.clock.at.replace(hour=12 + hour)
+        talked(house, "a", "b")
+    first, middle, last = (faded(house, gist) for gist in ("first", "middle", "last"))
+    inside = [entry for entry in house.me.context if entry.kind == "compacted"]
+    assert [entry.hash for entry in inside] == [first.hash, middle.hash, last.hash]
+    outer = house.fade(inside, "all of it")
+    deepest = house.fade([entry for entry in house.me.context if entry.hash == outer], "all of it, again")
+    writer.take(Compacted(first.first, last.last, deepest, "all", "", 5))
+    writer.flush()
+    assert contents(house)[0].startswith("- 2026-03-02 15:00 to 2026-03-02 23:00 (#")
+
+
 def test_what_could_not_be_written_is_written_later_and_not_twice(tmp_path: Path) -> None:
     house = Household(tmp_path)
     talked(house, *"abcd")
@@ -124,3 +141,33 @@ def test_a_gist_or_a_summary_cannot_pass_for_a_bullet(tmp_path: Path) -> None:
     house.restart()
     consolidator(house).flush()
     assert later.hash in contents(house)[-1] and record.hash not in contents(house)[-1]
+
+
+def test_when_the_newest_line_is_damaged_its_stretches_are_written_again_and_no_others(tmp_path: Path) -> None:
+    house = Household(tmp_path)
+    talked(house, *"abcdefgh")
+    writer = consolidator(house)
+    writer.flush()
+    hashes = []
+    for gist in ("first", "second", "third"):
+        record = faded(house, gist)
+        hashes.append(record.hash)
+        writer.take(record)
+        writer.flush()
+    path = house.me.folder / "history.jsonl"
+    path.write_bytes(b"".join([*path.read_bytes().splitlines(keepends=True)[:2], b'{"cursor": 3, "timest\xff\n']))
+    for _ in range(2):
+        house.restart()
+        consolidator(house).flush()
+    assert ["".join(contents(house)).count(f"{hash})") for hash in hashes] == [1, 1, 1] and hashes[2] in contents(house)[3]
+
+
+def test_what_faded_too_long_ago_to_be_found_is_told(tmp_path: Path) -> None:
+    house, told = Household(tmp_path), list[str]()
+    Consolidator(house.me, History(house.me.folder), told.append).flush()
+    assert told == []
+    for number in range(LOOKED_BACK):
+        house.me.log("slept", str(number))
+    house.me.commit()
+    Consolidator(house.me, History(house.me.folder), told.append).flush()
+    assert told == ["what faded before the last 4096 lines of LIFE is passed over: it enters no history"]

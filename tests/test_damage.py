@@ -103,7 +103,7 @@ def test_a_damaged_original_is_named_when_it_is_opened(house: Household, damage:
     assert any(hash in problem for problem in check.problems(house.home))
 
 
-@pytest.mark.parametrize("name", ["MEMORY.md", "SEGMENT.md"])
+@pytest.mark.parametrize("name", ["USER.md", "MEMORY.md", "VOICE.md", "SEGMENT.md"])
 def test_a_text_that_is_no_text_any_more_is_kept_beside_a_readable_one(house: Household, name: str) -> None:
     (house.me.folder / name).write_text("Ada likes tea")
     house.me.commit()
@@ -120,6 +120,9 @@ def test_a_memory_that_is_gone_begins_empty_and_the_agent_is_told(house: Househo
     (house.me.folder / "MEMORY.md").unlink()
     assert wake(house) == ["MEMORY.md was gone: it begins empty"]
     assert house.me.memory == ""
+    assert not (house.me.folder / "USER.md").exists() and not (house.me.folder / "VOICE.md").exists(), (
+        "these begin when there is something in them"
+    )
 
 
 @pytest.mark.parametrize("damage", [cut, empty])

@@ -18,6 +18,8 @@ from dory.standin import StandIn
 from tests.household import Household
 from tests.processes import HOUSE, PATIENCE
 
+DREAM = ["dream", "versions", "user", "voice"]
+
 
 def names(house: Household, faculties: str) -> list[str]:
     return [one.name for one in made(house, faculties)]
@@ -30,7 +32,7 @@ def made(house: Household, faculties: str) -> list[Faculty]:
 
 def test_those_that_are_named_are_in_use_in_their_order(tmp_path: Path) -> None:
     house = Household(tmp_path)
-    assert names(house, Config().faculties)[1:] == ["notes", "recall", "cascade", "related past experiences"]
+    assert names(house, Config().faculties)[1:] == ["notes", "recall", "cascade", "related past experiences", *DREAM]
     assert names(house, " recall,notes ,")[1:] == ["recall", "notes"]
     assert names(house, "notes")[1:] == ["notes"]
 

@@ -147,3 +147,11 @@ def test_a_history_of_a_million_lines_is_read_in_a_few_places_only(tmp_path: Pat
 def _read_so_far() -> int:
     """Bytes that this process has read, by the system's own account."""
     return int(Path("/proc/self/io").read_text().split()[1])
+
+
+def test_how_far_it_was_dreamed_of_moves_on_also_while_the_other_cursor_cannot_be_read(tmp_path: Path) -> None:
+    written(tmp_path, 3)
+    (tmp_path / CURSOR).write_text("three")
+    History(tmp_path).advance(2)
+    History(tmp_path).advance(1)
+    assert (tmp_path / DREAM_CURSOR).read_text() == "2\n"

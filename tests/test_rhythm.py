@@ -38,6 +38,12 @@ def test_both_spellings_of_the_keys_are_read_and_model_as_well(tmp_path: Path, t
     assert found.dream == Dream(0.5, 3, 4, "other", "0 3 * * *")
 
 
+def test_of_two_layers_the_later_wins_name_by_name_however_each_is_spelt(tmp_path: Path) -> None:
+    (tmp_path / "dory.yaml").write_text("model: stand-in\ndream: {interval_h: 2, maxIterations: 7, model: stand-in}\n")
+    found = load(tmp_path / "dory.yaml", {"DORY_DREAM": "{intervalH: 3, modelOverride: null}"}, {"dream": "{max_iterations: 8}"})
+    assert found.dream == Dream(interval_h=3, max_iterations=8)
+
+
 def test_null_is_the_agents_own_model(tmp_path: Path) -> None:
     assert settings(tmp_path, "model: stand-in\ndream: {model_override: null, cron: ~}\n").dream == Dream()
 
@@ -72,6 +78,8 @@ def test_limits_of_spending_want_the_price_of_the_model_that_dreams(tmp_path: Pa
         ("{interval_h: 0}", "interval_h must be at least"),
         ("{max_batch_size: 0}", "max_batch_size must be at least 1"),
         ("{maxIterations: many}", "max_iterations must be a whole number"),
+        ("{interval_h: 8785}", "interval_h must be at most 8784"),
+        ("{cron: '0 0 3 * * *'}", "cron must be an expression of five fields"),
         ("{cron: hourly}", "cron must be an expression of five fields"),
         ("{cron: '0 0 31 11 *'}", "cron must be an expression of five fields"),
         ("{model: a, modelOverride: b}", "gives model_override a second time"),

@@ -6,19 +6,28 @@ from collections.abc import Callable, Sequence
 from dory.config import Config
 from dory.errors import ConfigError
 from dory.faculties.cascade import CascadeFaculty
+from dory.faculties.dream import DreamFaculty
 from dory.faculties.notes import NoteFaculty
 from dory.faculties.recall import RecallFaculty
 from dory.faculties.related import RelatedFaculty
+from dory.faculties.texts import TextFaculty
+from dory.faculties.versions import VersionFaculty
 from dory.faculty import Faculty
+from dory.history import History
 from dory.identity import Identity
 from dory.limits import result_limit
 from dory.models import Models
 from dory.recollection import Recollection
 from dory.related import Related
+from dory.texts import USER, VOICE
 from dory.tools import CoreTools
+from dory.versions import Versions
 from dory.windows import Windows
 
-NAMES = (NoteFaculty.name, RecallFaculty.name, CascadeFaculty.name)
+NAMES = (NoteFaculty.name, RecallFaculty.name, CascadeFaculty.name, DreamFaculty.name)
+
+HISTORY_SHARE = 2
+"""Characters of history before a Dream for each token of the context's limit: about half of a usual window."""
 
 
 def ordered(me: Identity, settings: Config, models: Models, log: Callable[[str], None]) -> list[Faculty]:
@@ -28,6 +37,7 @@ def ordered(me: Identity, settings: Config, models: Models, log: Callable[[str],
         NoteFaculty.name: lambda: [NoteFaculty(me, past.store, past.notes, result_limit(settings.context_limit))],
         RecallFaculty.name: lambda: [RecallFaculty(me, past, settings.cues)],
         CascadeFaculty.name: lambda: _cascade(me, settings, models, past, log),
+        DreamFaculty.name: lambda: _dream(me, settings, models, log),
     }
     return [CoreTools(me, settings), *(one for name in _wanted(settings) for one in made[name]())]
 
@@ -49,8 +59,16 @@ def checked(settings: Config) -> Config:
 def _cascade(me: Identity, settings: Config, models: Models, past: Recollection, log: Callable[[str], None]) -> Sequence[Faculty]:
     """The summaries, and what of them is like the present."""
     chosen, related = settings.cascade, Related(past.store, models.embedder())
-    cascade = CascadeFaculty(me, Windows(chosen.immediate_window, chosen.recent_window), models.of(chosen.profile), related, log)
+    model, windows = models.of(settings.profile(chosen.profile)), Windows(chosen.immediate_window, chosen.recent_window)
+    cascade = CascadeFaculty(me, windows, model, related, log)
     return [cascade, RelatedFaculty(me, past.store, related, cascade.newest)]
+
+
+def _dream(me: Identity, settings: Config, models: Models, log: Callable[[str], None]) -> Sequence[Faculty]:
+    """The Dreams, the versions of what they and others write, and those texts in the prompt."""
+    versions, history, room = Versions(me.folder, me.now, me.redact), History(me.folder), settings.context_limit * HISTORY_SHARE
+    dreams = DreamFaculty(me, settings.dream, models.of(settings.dreamer), versions, history, room, log)
+    return [dreams, VersionFaculty(me, versions, log), TextFaculty(me, USER), TextFaculty(me, VOICE)]
 
 
 def _wanted(settings: Config) -> list[str]:
