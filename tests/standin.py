@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dory import chunks, context, hearing, refs, toolline
 from dory.context import Context, Entry
 from dory.distil import Distilled, Request, distil
+from dory.edits import edited
 from dory.records import Call, Line, Message, Prompt
 from dory.standin import StandIn
 from dory.standin.reading import TOOLS
@@ -15,11 +16,12 @@ TOOLS_OF_OLD = ("SAY", "READ_FILE", "EDIT_FILE", "UNCOMPACT", "JOIN", "LEAVE", "
 AT = "2026-11-21T07:38:02Z"
 
 
-def prompt(*entries: Entry, memory: str = "", tools: Sequence[str] = TOOLS_OF_OLD) -> Prompt:
+def prompt(*entries: Entry, memory: str = "", user: str = "", tools: Sequence[str] = TOOLS_OF_OLD) -> Prompt:
     """A prompt as ``prompt.py`` lays it out."""
     offered = "\n".join(f"{tool} <argument>" for tool in tools)
     tail = f"[#memory {len(memory)} of 4000 characters]\n{refs.escape(memory)}\n[#life]\n2026-11-21 07:38 heard\n[#turn]\nRespond.\n"
-    return Prompt((Message("system", f"{SYSTEM}\n\nTool lines:\n{offered}\n\nLimits"), Message("user", context.render(entries) + tail)))
+    known = f"\n\n[#user {len(user)} of 4000 characters]\n{refs.escape(user)}" if user else ""
+    return Prompt((Message("system", f"{SYSTEM}\n\nTool lines:\n{offered}\n\nLimits{known}"), Message("user", context.render(entries) + tail)))
 
 
 class Life:
@@ -28,9 +30,10 @@ class Life:
     ``results`` are what RECALL and the tools for notes give, by their title; with any the life has these tools, otherwise it does not.
     """
 
-    def __init__(self, memory: str = "", files: dict[str, str] | None = None, results: dict[str, str] | None = None) -> None:
+    def __init__(self, memory: str = "", files: dict[str, str] | None = None, results: dict[str, str] | None = None, user: str = "") -> None:
         self.context = Context()
         self.memory = memory
+        self.user = user
         self.files = files or {}
         self.results = results or {}
         self.tools = TOOLS if results else TOOLS_OF_OLD
@@ -61,7 +64,7 @@ class Life:
     def turn(self) -> bool:
         """One turn; whether another must follow."""
         self.turns += 1
-        reply = StandIn().complete(prompt(*self.context, memory=self.memory, tools=self.tools), "turn")
+        reply = StandIn().complete(prompt(*self.context, memory=self.memory, user=self.user, tools=self.tools), "turn")
         self.add("response", "2026-11-21 07:38", toolline.as_thought(reply.reasoning) + refs.escape(reply.text))
         made = toolline.parse(reply.text, TOOLS)
         assert made
@@ -89,11 +92,12 @@ class Life:
             self.opened.append(call.args)
             self.add("uncompacted", refs.reference(call.args, gist), refs.quote(body.removesuffix("\n")))
         elif call.tool == "EDIT_FILE":
+            text = self.user if call.args == "USER.md" else self.memory
             for search, replacement in call.edits:
-                assert not search or self.memory.count(search) == 1
-                self.memory = self.memory.replace(search, replacement) if search else f"{self.memory}{replacement}\n"
-            assert len(self.memory) <= 4000
-            self.add("result", title, "MEMORY.md changed")
+                text = edited(text, search, replacement, call.args)
+            assert len(text) <= 4000
+            self.user, self.memory = (text, self.memory) if call.args == "USER.md" else (self.user, text)
+            self.add("result", title, f"{call.args} changed")
 
     def put_away(self, first: int, last: int, gist: str, summary: str) -> str:
         """Compact the entries of some ids by hand; returns the hash."""

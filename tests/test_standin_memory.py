@@ -1,6 +1,9 @@
 """The stand-in remembers, corrects and forgets by editing MEMORY."""
 
+from dory import refs
 from tests.standin import Life
+
+CHANGED = "A part of what stands above has changed and reads now:\n"
 
 
 def test_a_fact_goes_into_memory_and_is_quoted_back() -> None:
@@ -52,3 +55,23 @@ def test_a_line_that_looks_like_a_mark_of_an_edit_does_not_spoil_one() -> None:
     life = Life("=======\nthe vault is blue\n>>>>>>> REPLACE\nthe vault is blue\n")
     life.ask("remember that the vault is green")
     assert "the vault is green (Ada)" in life.memory
+
+
+def test_a_fact_whose_subject_stands_in_user_is_changed_there_and_others_go_into_memory() -> None:
+    life = Life(user="Ada's cat is called Miso\nAda's dog is called Tom\n")
+    assert "Before, I had: “Ada's cat is called Miso”" in life.ask("my cat is called Rex")
+    life.ask("my horse is called Max")
+    assert (life.user, life.memory) == ("Ada's cat is called Rex\nAda's dog is called Tom\n", "Ada's horse is called Max\n")
+
+
+def test_what_is_to_be_forgotten_leaves_user_as_well() -> None:
+    life = Life("the vault is blue (Bob)\n", user="Ada's cat is called Miso\nAda's dog is called Tom\n")
+    assert "Forgotten" in life.ask("forget about my cat")
+    assert (life.user, life.memory) == ("Ada's dog is called Tom\n", "the vault is blue (Bob)\n")
+
+
+def test_user_answers_questions_and_a_notice_of_its_change_counts_for_more_than_what_stands_above() -> None:
+    life = Life(user="Ada's cat is called Miso\n")
+    assert "Miso" in life.ask("what is my cat called?")
+    life.add("notice", "2026-11-21 07:38", f"{CHANGED}{refs.quote('[#user 24 of 4000 characters]')}\nAda's cat is called Rex\n")
+    assert "Rex" in life.ask("what is my cat called?")

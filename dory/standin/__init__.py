@@ -1,8 +1,8 @@
 """The offline stand-in: a deterministic, rule-based model that needs no key, no download and no network.
 
 It does a model's job in small, in English, from nothing but its prompt: ``reading.py`` says what stands there, ``turn.py`` holds the rules of
-a turn, ``segmenting.py`` and ``summarising.py`` do the two jobs of a compaction, ``recounting.py`` sums a life up, and ``embedding.py`` makes
-vectors. It keeps no state, so any number of threads may call it.
+a turn, ``segmenting.py`` and ``summarising.py`` do the two jobs of a compaction, ``recounting.py`` sums a life up, ``dreaming.py`` does both
+phases of a Dream, and ``embedding.py`` makes vectors. It keeps no state, so any number of threads may call it.
 """
 
 import math
@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 
 from dory.records import Embedded, Prompt, Purpose, Reply, Usage
+from dory.standin.dreaming import dream
 from dory.standin.embedding import vector
 from dory.standin.reading import read
 from dory.standin.recounting import memories, recount
@@ -49,6 +50,8 @@ def _answer(prompt: Prompt) -> tuple[str, str]:
         return segment(reading), ""
     if "summarise" in reading.sections:
         return summarise(reading), ""
+    if "study" in reading.sections:
+        return dream(reading), ""
     return respond(reading)
 
 

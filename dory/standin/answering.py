@@ -1,8 +1,8 @@
 """A question, answered from what stands in the prompt: by lexical match, with a quotation, or by looking up what may tell more.
 
 Evidence is cut into passages: the sentences that people and agents said, live, in an opened original or in a hit of RECALL, the lines of
-MEMORY and of files and notes that were read, and, as a last resort, summaries. A passage is worth the share of the question's stems that it
-holds, each stem weighed by its rarity (``Weights``); what else the same message holds counts a third. Questions are no evidence.
+USER, MEMORY and of files and notes that were read, and, as a last resort, summaries. A passage is worth the share of the question's stems that
+it holds, each stem weighed by its rarity (``Weights``); what else the same message holds counts a third. Questions are no evidence.
 
 A passage that holds nearly all of the question is the answer. Otherwise something is looked up first, up to ``HOPS`` times for one question:
 what the cue below it names; RECALL, once, unless a reference promises nearly all; then the reference whose gist and summary, or the hit whose
@@ -64,7 +64,11 @@ class Evidence:
         self._tools = reading.tools
         self._references: dict[Call, tuple[frozenset[str], int]] = {}
         self._opened: set[Call] = set()
-        self._statements = [*self._from_entries(reading.entries), *_from_lines("MEMORY says", reading.memory)]
+        self._statements = [
+            *self._from_entries(reading.entries),
+            *_from_lines("USER says", reading.user),
+            *_from_lines("MEMORY says", reading.memory),
+        ]
         self._weights = Weights(statement.stems for statement in self._statements)
 
     def answer(self, question: Heard, wording: str, tried: Collection[Call]) -> Finding:

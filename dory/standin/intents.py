@@ -3,7 +3,7 @@
 introduce   who are you? help
 remember    remember that …, note: …, my X is Y, I am called …, call me …, we use …
 note        make a note: …, note down …
-forget      forget (about) …
+forget      forget (about) …, … is no longer true
 read        read notes/plan.md, show me the file todo.txt
 ask         ends with a question mark, begins as a question does, tell me …
 greet       hello
@@ -42,7 +42,10 @@ _REMEMBER = _pattern(
     r"(?P<that>:|,? that\b)?\s*(?!(?:what|when|where|which|who|whose|why|how|if)\b)(?P<fact>\w.*)"
 )
 _NOTE = _pattern(r"(?:(?:make|take|write|add) a note|note down)(?: of| about)?(?: that\b|:)?\s+(\w.*)")
-_FORGET = _pattern(r"forget(?: about| that)?\b:?\s*(.+)")
+_FORGET = _pattern(
+    r"forget(?: about| that)?\b:?\s*(.+)|(?:it is|it['’]s) no longer (?:true|so) that (.+)"
+    r"|(?:that )?(.+) (?:is|are) no longer (?:true|so|the case)\W*"
+)
 _READ = _pattern(r"(?:read|open|show|print)(?: me| us)?(?: the)?(?: (?P<file>file))? [`\"'“]?(?P<path>[\w./-]*\w)\b.{0,20}")
 _FACT = _pattern(
     r"my [\w'’-]+(?: (?!that\b|says?\b|said\b)[\w'’-]+){0,3}? (?:is|are) \S.*"
@@ -67,7 +70,7 @@ def intent(text: str) -> Intent:
     if (wish := _REMEMBER.fullmatch(bare)) and (wish["that"] or not asked):
         return Intent("remember", (as_fact(wish["fact"]),))
     if (wish := _FORGET.fullmatch(bare)) and not asked:
-        return Intent("forget", (wish[1],))
+        return Intent("forget", (wish[1] or wish[2] or wish[3],))
     if (wish := _READ.fullmatch(bare)) and (wish["file"] or re.search(r"\w[./]\w", wish["path"])):
         return Intent("read", (wish["path"],))
     if asked:

@@ -17,6 +17,7 @@ BLOCK = 64
 """Tokens; DeepSeek's unit of caching."""
 
 _PURPOSE = re.compile(r"^\[#(segment|summarise)\b", re.MULTILINE)
+_STUDY = re.compile(r"^\[#study\]$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,9 @@ class Cache:
 
 
 def purpose(prompt: Prompt) -> Purpose:
-    """What a prompt is for, as its last message says."""
+    """What a prompt is for, as its last message says, or, of a Dream, which is a conversation, its second."""
+    if any(_STUDY.search(message.content) for message in prompt.messages[1:2]):
+        return "dream"
     named: list[Purpose] = _PURPOSE.findall(prompt.messages[-1].content)
     return "cascade" if memories(prompt) is not None else named[-1] if named else "turn"
 

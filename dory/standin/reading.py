@@ -25,6 +25,8 @@ _QUOTATION = re.compile(r"(\S+): “(.*)”")
 _NAME = re.compile(r"^You are (\S+); your identity is", re.MULTILINE)
 _LIMIT = re.compile(r" of (\d{1,9}) ")
 _OFFERED = re.compile(r"^Tool lines:\n((?:[A-Z].*\n)*)", re.MULTILINE)
+_CHANGED = "A part of what stands above has changed and reads now:\n"
+"""How a notice begins that tells anew what a section of the system message says."""
 _CUED = re.compile(r"◱hash=([0-9a-f]+) gist=[^◱◲]*◲|\bnote (\S+)(?= · |$)")
 
 
@@ -58,14 +60,23 @@ class Reading:
     sections: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     @property
+    def user(self) -> list[str]:
+        """The lines of USER.md, unescaped."""
+        return self.lines("user")
+
+    @property
     def memory(self) -> list[str]:
         """The lines of MEMORY.md, unescaped."""
-        text = plain(self.sections.get("memory", ("", ""))[1])
+        return self.lines("memory")
+
+    def lines(self, section: str) -> list[str]:
+        """The lines of a section, unescaped; none when it is empty or missing."""
+        text = plain(self.sections.get(section, ("", ""))[1])
         return text.split("\n") if text.strip() else []
 
     @property
     def memory_limit(self) -> int:
-        """Characters that MEMORY.md may have, as its header says."""
+        """Characters that MEMORY.md may have, as its header says, and USER.md as well."""
         found = _LIMIT.search(self.sections.get("memory", ("", ""))[0])
         return int(found[1]) if found else 4000
 
@@ -80,12 +91,16 @@ def read(prompt: Prompt) -> Reading:
     system = "\n".join(message.content for message in prompt.messages if message.role == "system")
     name, offered = _NAME.search(system), _OFFERED.search(system)
     reading = Reading(name[1] if name else "", frozenset(line.split()[0] for line in offered[1].splitlines()) if offered else frozenset())
+    _read_sections(system[max((found.start() for found in _NAME.finditer(system)), default=0) :], reading)  # behind SOUL, which people wrote
     for message in prompt.messages:
         if message.role == "assistant":
             following = reading.entries[-1].last + 1 if reading.entries else 1
             reading.entries.append(Entry(following, following, "response", "", message.content))
         elif message.role != "system":
             _read_blocks(message.content, reading)
+    for entry in reading.entries:
+        if entry.kind == "notice" and entry.body.startswith(_CHANGED):
+            _read_sections(refs.unquote(entry.body.removeprefix(_CHANGED)), reading)
     return reading
 
 
@@ -142,9 +157,22 @@ def _opening(hash: str, note: str) -> Call:
     return Call("UNCOMPACT", hash) if hash else Call("NOTE_READ", note)
 
 
-def _read_blocks(text: str, reading: Reading) -> None:
+def _blocks(text: str) -> Iterator[tuple[str, str]]:
+    """Every header, and what stands below it."""
     for block in f"\n{text}".split("\n[#")[1:]:
         header, _, body = block.partition("\n")
+        yield header, body
+
+
+def _read_sections(text: str, reading: Reading) -> None:
+    """Of text that holds no entries: what looks like one is somebody's."""
+    for header, body in _blocks(text):
+        if section := _SECTION.fullmatch(header):
+            reading.sections[section[1]] = (section[2] or "", body.strip("\n"))
+
+
+def _read_blocks(text: str, reading: Reading) -> None:
+    for header, body in _blocks(text):
         if entry := _ENTRY.fullmatch(header):
             first = int(entry[1])
             last = max(first, int(entry[2] or first))

@@ -120,10 +120,10 @@ def _sentences(stretch: Stretch) -> Iterator[str]:
 
 
 def _relevance(stretch: Stretch, reading: Reading) -> int:
-    """1 to 10: what it shares with MEMORY and with the newest messages counts most, then promises, being recent, and having faded already."""
+    """1 to 10: what it shares with USER, MEMORY and the newest messages counts most, then promises, being recent, and having faded already."""
     top = dict(list(stretch.salience.items())[:_TOP])
     newest = " ".join(text for entry in reading.entries[-_NEWEST:] for _, text in said(entry))
-    shared = math.fsum(top[found] for text in ("\n".join(reading.memory), newest) for found in set(stems(text)) & top.keys())
+    shared = math.fsum(top[found] for text in ("\n".join([*reading.user, *reading.memory]), newest) for found in set(stems(text)) & top.keys())
     promises = sum(bool(_PROMISE.search(text)) for _, text in stretch.told)
     recent = stretch.entries[-1].last / max(1, reading.entries[-1].last) if stretch.entries else 0.0
     faded = any(entry.kind == "compacted" for entry in stretch.entries)  # it loses most when it fades again

@@ -2,9 +2,9 @@
 
 1. A turn answers what is open (see ``pending.py``), every message once and in its own room. In a room where one message needs something opened
    first, nothing is said and nothing noted this turn, so all that was heard there stays open until the result is in view.
-2. A person's greeting or "who are you" is answered with an introduction; a fact goes into MEMORY and is quoted back; a file is read, then
-   shown; what is to be noted becomes a note; a question goes to ``Evidence``, which finds an answer or names what to look up first; the rest
-   is acknowledged in a few words.
+2. A person's greeting or "who are you" is answered with an introduction; a fact goes into MEMORY, or into USER when that has
+   a line on its subject, and is quoted back; a file is read, then shown; what is to be noted becomes a note; a question goes to ``Evidence``,
+   which finds an answer or names what to look up first; the rest is acknowledged in a few words.
 3. An agent gets an answer to a question, and an acknowledgement when it names this agent. Neither names it, so two stand-ins fall silent.
 4. A tool line that failed is told once. Nothing is tried twice.
 5. When nothing is left to do: WAIT.
@@ -21,6 +21,7 @@ from dory.standin.answering import Evidence
 from dory.standin.intents import as_fact, intent
 from dory.standin.reading import Heard, Reading
 from dory.standin.words import spelled, stem
+from dory.texts import MEMORY, USER
 
 _INTRODUCTION = "I am the offline stand-in for a language model: I note facts, read files, and answer questions by quoting what was said."
 _NOTED = ("I see, {}.", "All right, {}.", "Got it, {}.")
@@ -46,18 +47,20 @@ def respond(reading: Reading) -> tuple[str, str]:
     for message in messages:
         if message.room not in busy and (words := turn.answer(message)):
             said.append(_say(message.room, words))
-    change = memory.edit(reading.memory, turn.memory)
-    made = [*dict.fromkeys(call for _, call in opening), *turn.notes, *([change] if change else []), *said]
+    changes = [memory.edit(name, lines, turn.files[name]) for name, lines in _files(reading).items()]
+    made = [*dict.fromkeys(call for _, call in opening), *turn.notes, *filter(None, changes), *said]
     return toolline.render(made or [Call("WAIT")]), "; ".join(turn.thoughts)
 
 
 class _Turn:
-    """The rules, over one prompt. ``memory`` is what MEMORY.md shall hold after the turn, ``notes`` are the tool lines that make new ones."""
+    """The rules, over one prompt. ``files`` are the lines that USER.md and MEMORY.md shall hold after the turn, ``notes`` are the tool lines
+    that make new ones.
+    """
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
         self._found: dict[Heard, Deed] = {}
-        self.memory = reading.memory
+        self.files = _files(reading)
         self.notes: list[Call] = []
         self.thoughts: list[str] = []
 
@@ -111,18 +114,24 @@ class _Turn:
         return f"Noted as {name}, {speaker}."
 
     def _remember(self, fact: str, speaker: str) -> str:
-        before = self.memory
-        self.memory, old = memory.noted(before, memory.as_line(fact, speaker), self._reading.memory_limit)
-        if self.memory == before:
+        line = memory.as_line(fact, speaker)
+        name = memory.place(self.files, line)
+        before = self.files[name]
+        self.files[name], old = memory.noted(before, line, self._reading.memory_limit)
+        if self.files[name] == before:
             return f"I have noted that already, {speaker}: “{fact}”."
         return f"Noted, {speaker}: “{fact}”." + (f" Before, I had: “{old}”." if old else "")
 
     def _forget(self, subject: str, speaker: str) -> str:
-        line = memory.matching(self.memory, subject, speaker)
+        line = memory.matching([line for lines in self.files.values() for line in lines], subject, speaker)
         if not line:
             return f"MEMORY holds nothing about that, {speaker}."
-        self.memory = [kept for kept in self.memory if kept != line]
+        self.files = {name: [kept for kept in lines if kept != line] for name, lines in self.files.items()}
         return f"Forgotten, {speaker}: “{line}”."
+
+
+def _files(reading: Reading) -> dict[str, list[str]]:
+    return {USER: reading.user, MEMORY: reading.memory}
 
 
 def _say(room: str, text: str) -> Call:
