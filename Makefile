@@ -15,7 +15,7 @@ test: .venv/.test  ## set up; lint, types, all tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 demo: .venv/.run  ## a life in under a minute: told, forgotten, brought back, killed, resumed
 	@$(BIN)/python -m bench.demo
@@ -35,7 +35,7 @@ bench-related: .venv/.bench  ## what it costs to find the summaries that are lik
 bench-store: .venv/.run  ## what a memory costs that grows to a million entries; some minutes
 	$(BIN)/python -m bench.store
 
-bench-cache: .venv/.run  ## what providers' caches can serve of a life of 500 turns, and what it costs; two minutes
+bench-cache: .venv/.run  ## what providers' caches can serve of a life of 500 turns, and what it costs; three minutes
 	$(BIN)/python -m bench.cache
 
 bench-cascade: .venv/.run  ## a life of 10,000 events in constant space: sizes of prompts, calls of the model, kills; three minutes
