@@ -33,6 +33,7 @@ class Scripted:
             "segment": segment or in_parts(3),
             "summarise": summarise or (lambda prompt: summary(f"about {asked_ids(prompt)}", 5)),
             "cascade": cascade or (lambda prompt: StandIn().complete(prompt, "cascade").text),
+            "dream": lambda prompt: "NOTHING",
         }
         self.asked: list[tuple[Purpose, Prompt]] = []
         self.most_at_once: dict[str, int] = {}

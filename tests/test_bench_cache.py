@@ -8,13 +8,14 @@ from itertools import pairwise
 import pytest
 
 from bench.cache import __main__ as program
-from bench.cache import arrangements, cascade, report
+from bench.cache import arrangements, cascade, dream, report
 from bench.cache.caches import RULES, blocks, breakpoints, units
 from bench.cache.life import Lived, live, ticking
 from bench.cache.rates import RATES, Rate
 from bench.cache.report import Figures, Paid
 from bench.cache.script import Asked
 from dory.records import Message, Prompt
+from dory.rhythm import Dream
 from dory.wire import tokens
 
 LONG = "x" * 4096
@@ -120,7 +121,7 @@ def test_a_life_with_the_cascade_asks_for_its_summaries_and_shows_them_and_keeps
 def test_the_cascade_costs_what_a_turn_has_more_of_and_the_calls_of_its_runs() -> None:
     def figures(prompt: int, hits: int, calls: Paid, events: int) -> Figures:
         turns, compactions = Paid(10, prompt, hits, 500), Paid(2, 700, 600, 50)
-        return Figures({"blocks": turns}, {"blocks": compactions}, {"blocks": calls}, 400.0, events)
+        return Figures({"blocks": turns}, {"blocks": compactions}, {"blocks": calls}, {"blocks": Paid(0, 0, 0, 0)}, 400.0, events)
 
     found = cascade.costs(figures(21_000, 12_000, Paid(3, 1_800, 0, 240), 256), figures(20_000, 13_000, Paid(0, 0, 0, 0), 240))
     assert (found["runs"], found["calls.prompt"], found["calls.answered"]) == (2, 900, 120)
@@ -128,6 +129,46 @@ def test_the_cascade_costs_what_a_turn_has_more_of_and_the_calls_of_its_runs() -
     calls, turns = RATES["deepseek"].price(0, 1_800, 240), RATES["deepseek"].price(-1_000, 2_000, 0)
     assert found["calls.deepseek"] == pytest.approx(calls / 2, abs=1e-6)
     assert found["in_all.deepseek"] == pytest.approx((calls + turns) / 4, abs=1e-6)
+
+
+def test_a_dream_costs_its_own_calls_and_what_turns_lose_of_the_cache() -> None:
+    def figures(hits: int, calls: Paid) -> Figures:
+        return Figures(
+            {"blocks": Paid(10, 20_000, hits, 500)},
+            {"blocks": Paid(2, 700, 600, 50)},
+            {"blocks": Paid(0, 0, 0, 0)},
+            {"blocks": calls},
+            400.0,
+            240,
+        )
+
+    conversation = (
+        "[#history]\n\n[#study]\nGo.",
+        "1. USER.md: …",
+        "[#revise]\nGo.",
+        "EDIT_FILE USER.md",
+        "[#changed EDIT_FILE USER.md]\nIt is.",
+    )
+    calls = [replace(asked("system", *conversation[:count]), purpose="dream") for count in (1, 3, 5)]
+    found = dream.costs(Lived(calls * 2, 400.0, 240), figures(17_900, Paid(6, 3_000, 1_000, 240)), figures(18_000, Paid(0, 0, 0, 0)))
+    assert (found["dreams"], found["calls"], found["prompt"], found["paid"], found["answered"]) == (2, 3, 1_500, 1_000, 120)
+    assert (found["turns.lost"], found["compactions.lost"]) == (0.5, 0)
+    assert found["calls.deepseek"] == pytest.approx(RATES["deepseek"].price(500, 1_000, 120), abs=1e-6)
+
+
+def test_more_than_a_point_that_dreams_take_from_the_cache_is_told() -> None:
+    reached = {name: least + 2 for name, least in report.TARGETS.items()}
+    awake = {f"{name}_{report.AWAKE}": share + 1 for name, share in reached.items()}
+    assert report.missed(reached | awake) == []
+    assert report.missed(reached | awake | {"hit.ledger": 96.5}) == ["hit.ledger falls by 1.50 points with Dreams, more than 1"]
+
+
+def test_a_life_with_dreams_edits_user_and_voice_and_keeps_them_out_of_other_orders() -> None:
+    lived = live(40, 4000, "tail", "dream", Dream(interval_h=0.05))
+    dreams = [one for one in lived.asked if one.purpose == "dream"]
+    assert len(dreams) >= 6 and all(one in arrangements.arranged(lived.asked, arrangements.memory_first) for one in dreams)
+    assert any("EDIT_FILE VOICE.md" in one.answer for one in dreams)
+    assert any("[#user " in one.messages[0].content for one in lived.asked if one.purpose == "turn")
 
 
 @pytest.mark.parametrize("wrong", ["--turns=0", "--turns=-3", "--limit=0", "--turns=many"])
@@ -148,6 +189,14 @@ def test_the_figures_come_as_json_on_the_last_line(capsys: pytest.CaptureFixture
     printed = capsys.readouterr().out
     found = json.loads(printed.splitlines()[-1])
     assert {"hit.tail", "hit.ledger", "hit.compaction", "hit.memory_first", "hit.clock_first", "price.ledger.units.deepseek"} <= set(found)
-    assert {"hit.tail_without_cascade", "cascade.ledger.turn.paid", "cascade.tail.calls.openai", "shown.tail.life"} <= set(found)
+    assert {
+        "hit.compaction_without_dream",
+        "dream.tail.turns.lost",
+        "dream.ledger.calls.deepseek",
+        "hit.tail_without_cascade",
+        "cascade.ledger.turn.paid",
+        "cascade.tail.calls.openai",
+        "shown.tail.life",
+    } <= set(found)
     assert found["hit.clock_first"] == 0 < found["hit.memory_first"]
     assert code == 1 and "hit.tail is" in printed

@@ -28,7 +28,10 @@ from dory.faculty import Command
 from dory.inbox import Inbox
 from dory.rooms import Rooms
 from dory.texts import HOUSE
+from dory.versions import DREAM, Versions, agent
 from tests.household import Household, Killed, mishap
+
+VERSIONS, GIT = "USER and MEMORY are what the edits made, each a version", "git finds nothing wrong"
 
 
 def test_agents_that_are_killed_between_two_writes_lose_and_repeat_nothing() -> None:
@@ -65,7 +68,7 @@ def test_the_functions_that_points_are_named_by_exist() -> None:
 
 
 def test_consecutive_seeds_aim_at_every_point_and_at_random_instants() -> None:
-    aimed = [point.name for seed in range(500, 600) for point in plan(seed).points]
+    aimed = [point.name for seed in range(500, 900) for point in plan(seed).points]
     assert {*POINTS, RANDOM} == set(aimed)
     assert plan(507) == plan(507) != plan(508)
 
@@ -77,7 +80,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Ledger]:
     talk = Talk(home, 7, Ledger(), ordering=False)
     with Process(home, ["--model", "stand-in"]) as agent:
         assert agent.settled()
-        for what in ("talk", "remember", "status", "uncompact", "ask", "remember"):
+        for what in ("talk", "remember", "status", "uncompact", "ask", "tell", "edit", "compact", "dream", "remember"):
             talk.do(what, identity(home))
             assert agent.settled()
         agent.stop()
@@ -120,6 +123,28 @@ def forget_a_fact(home: Path, folder: Path, ledger: Ledger) -> None:
     (folder / "MEMORY.md").write_text("", encoding="utf-8")
 
 
+def write_what_nobody_did(home: Path, folder: Path, ledger: Ledger) -> None:
+    (folder / "MEMORY.md").write_text("the moon is made of cheese\n", encoding="utf-8")
+    versions = Versions(folder, utc, str)
+    versions.commit(agent(f"dory-{folder.name[:8]}", folder.name), "why not")
+
+
+def dream_again(home: Path, folder: Path, ledger: Ledger) -> None:
+    versions = Versions(folder, utc, str)
+    for text in ("once", "twice"):
+        (folder / "VOICE.md").write_text(f"{text}\n", encoding="utf-8")
+        versions.commit(DREAM, "It is better so.\n\nDream: 5d41402abc4b2a76 1/1")
+
+
+def lose_what_faded(home: Path, folder: Path, ledger: Ledger) -> None:
+    history = folder / "history.jsonl"
+    history.write_bytes(history.read_bytes().partition(b"\n")[2])
+
+
+def lose_what_a_person_wrote(home: Path, folder: Path, ledger: Ledger) -> None:
+    ledger.edits.append("nobody ever saw this")
+
+
 def enter_a_room(home: Path, folder: Path, ledger: Ledger) -> None:
     (folder / "subs" / "lab.md").symlink_to("../../../chats/lab.md")
 
@@ -140,7 +165,11 @@ def spoil_a_blob(home: Path, folder: Path, ledger: Ledger) -> None:
         (answer_again, {"every command had its effect and its answer once"}),
         (lose_a_line, {"every acknowledged line stands in its room", "every acknowledged line was delivered exactly once"}),
         (lose_what_was_heard, {"every acknowledged line was delivered exactly once"}),
-        (forget_a_fact, {"MEMORY and workspace are what the edits made"}),
+        (forget_a_fact, {VERSIONS, GIT}),
+        (write_what_nobody_did, {VERSIONS}),
+        (dream_again, {"no Dream twice, its cursor never goes back"}),
+        (lose_what_faded, {"the history tells of all that faded, once", "clean.py --check is clean"}),
+        (lose_what_a_person_wrote, {"no edit of a person is lost"}),
         (enter_a_room, {"the rooms it is in"}),
         (log_twice, {"LIFE tells everything once and only grows"}),
         (spoil_a_blob, {"clean.py --check is clean"}),

@@ -184,9 +184,9 @@ def contents(home: Path) -> dict[Path, tuple[bytes, int]]:
 
 
 def indexed(folder: Path) -> bool:
-    """Whether the index knows all of the life, so that the agent in ``folder`` writes nothing more by itself."""
+    """Whether the index knows all of the life and its texts have their first version: the agent in ``folder`` writes nothing more by itself."""
     record, past = state.load(folder / "state.json"), Recollection(folder, Blobs(folder.parents[1] / "blobs"), readonly=True)
-    return past.chronicle.mark.newest == record.next_id - 1
+    return past.chronicle.mark.newest == record.next_id - 1 and (folder / ".git" / "index").exists()
 
 
 def test_a_second_process_on_the_same_identity_is_refused_with_the_pid_that_holds_it_and_writes_nothing(left: Path) -> None:

@@ -1,6 +1,7 @@
 """Measure what providers' caches can serve of a life: ``python -m bench.cache [--turns 500] [--limit 32000] [--json]``.
 
-The same life is lived in both layouts, with the cascade and without it, and counted as well in orders that others use, by each rule of caching.
+The same life is lived in both layouts, as it is shipped, without the cascade and without Dreams, and counted as well in orders that others use,
+by each rule of caching.
 Exit code 0 if the targets are reached, 1 if one is not, 130 after Ctrl-C.
 """
 
@@ -11,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bench.cache import cascade, report
+from bench.cache import cascade, dream, report
 from bench.cache.arrangements import Arrangement, arranged, clock_first, memory_before_context, memory_first
 from bench.cache.life import live, ticking
-from bench.cache.report import Figures
+from bench.cache.report import AWAKE, Figures
 from bench.life import positive_number
 from dory.config import LAYOUTS
 from dory.errors import DoryError
@@ -33,29 +34,32 @@ ALONE = "without_cascade"
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """By name: what lives came to, what the cascade costs in each layout, and what of it a turn shows."""
+    """By name: what lives came to, what the cascade and Dreams cost in each layout, and what of the cascade a turn shows."""
 
     lives: dict[str, Figures]
     costs: dict[str, dict[str, float]]
+    dreams: dict[str, dict[str, float]]
     shown: dict[str, dict[str, float]]
 
     @property
     def flat(self) -> dict[str, Any]:
         """Every figure under one name; those of the lives as in ``report.flat``."""
-        more = {"cascade": self.costs, "shown": self.shown}
+        more = {"cascade": self.costs, "dream": self.dreams, "shown": self.shown}
         return report.flat(self.lives) | {
             f"{about}.{name}.{what}": one for about, found in more.items() for name, each in found.items() for what, one in each.items()
         }
 
 
 def measure(turns: int, context_limit: int) -> Measured:
-    """Live the life in both layouts as they are and without the cascade, and count the first in every order."""
+    """Live the life in both layouts as they are, without the cascade and without Dreams, and count the first in every order."""
     lived = {layout: live(turns, context_limit, layout) for layout in LAYOUTS}
-    lived |= {f"{layout}_{ALONE}": live(turns, context_limit, layout, cascade.WITHOUT) for layout in LAYOUTS}
+    for without, faculties in ((ALONE, cascade.WITHOUT), (AWAKE, dream.WITHOUT)):
+        lived |= {f"{layout}_{without}": live(turns, context_limit, layout, faculties) for layout in LAYOUTS}
     lives = {name: report.figures(one) for name, one in lived.items()}
     lives |= {name: report.figures(replace(lived["tail"], asked=arranged(lived["tail"].asked, order))) for name, order in ORDERS.items()}
     costs = {layout: cascade.costs(lives[layout], lives[f"{layout}_{ALONE}"]) for layout in LAYOUTS}
-    return Measured(lives, costs, {name: cascade.shown(lived[name]) for name in ("tail", f"tail_{ALONE}")})
+    dreams = {layout: dream.costs(lived[layout], lives[layout], lives[f"{layout}_{AWAKE}"]) for layout in LAYOUTS}
+    return Measured(lives, costs, dreams, {name: cascade.shown(lived[name]) for name in ("tail", f"tail_{ALONE}")})
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -74,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     found = measured.flat
     print(f"{given.turns} turns of {found['growth.tail']} new tokens, limit {given.limit:,}; a token is four characters")
-    print(f"{report.table(measured.lives)}\n{cascade.table(measured.costs, measured.shown)}")
+    print(f"{report.table(measured.lives)}\n{cascade.table(measured.costs, measured.shown)}\n{dream.table(measured.dreams)}")
     for line in report.missed(found):
         print(line)
     if given.json:

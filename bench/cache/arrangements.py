@@ -36,10 +36,10 @@ Arrangement = Callable[[Prompt, int], Prompt]
 
 
 def arranged(asked: Sequence[Asked], arrangement: Arrangement) -> list[Asked]:
-    """The requests of a life in another order of their parts; those of the cascade are plain texts and have none."""
+    """The requests of a life in another order of their parts; those of the cascade are plain texts and have none, nor have Dreams."""
     turns = accumulate(int(one.purpose == "turn") for one in asked)
     return [
-        one if one.purpose == "cascade" else replace(one, messages=arrangement(Prompt(one.messages), turn).messages)
+        one if one.purpose in ("cascade", "dream") else replace(one, messages=arrangement(Prompt(one.messages), turn).messages)
         for one, turn in zip(asked, turns, strict=True)
     ]
 

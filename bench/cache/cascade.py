@@ -16,7 +16,7 @@ from dory.faculties.cascade import CascadeFaculty
 from dory.profiles import Cascade
 from dory.records import Prompt
 
-WITHOUT = "notes, recall"
+WITHOUT = "notes, recall, dream"
 """The faculties of a life without it."""
 _SUMMARIES = f"[#{CascadeFaculty.name}]\n"
 
@@ -24,7 +24,7 @@ _SUMMARIES = f"[#{CascadeFaculty.name}]\n"
 def shown(lived: Lived) -> dict[str, float]:
     """Mean tokens, in the prompts of the turns of a life in the layout ``tail``, of the parts that the cascade makes or changes."""
     read = [parts(Prompt(one.messages)) for one in lived.asked if one.purpose == "turn"]
-    summaries = [each.system.partition(_SUMMARIES)[2] for each in read]  # the last of the settled sections
+    summaries = [each.system.partition(_SUMMARIES)[2].partition("\n\n[#")[0] for each in read]
     texts = {"summaries": summaries, "related": [each.related for each in read], "life": [each.life for each in read]}
     return {name: round(statistics.mean(map(wire.tokens, each)), 1) for name, each in texts.items()}
 

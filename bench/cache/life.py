@@ -15,14 +15,18 @@ from dory.boot import boot
 from dory.clock import Clock
 from dory.config import Config
 from dory.faculties.cascade import CascadeFaculty
+from dory.faculties.dream import DreamFaculty
 from dory.identity import Identity
 from dory.llm import Endpoint
 from dory.records import Event
+from dory.rhythm import Dream
 from dory.standin.server import Server
 from dory.stop import Stop
 from dory.wire import CHARACTERS_PER_TOKEN
 
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
+OFTEN = Dream(interval_h=0.25)
+"""Eight times as often as agents are shipped with: 500 turns take some hours here, and USER and VOICE shall change again and again."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,7 @@ class Watch:
         return statistics.mean(grown) / CHARACTERS_PER_TOKEN
 
 
-def live(turns: int, context_limit: int, layout: str, faculties: str = Config.faculties) -> Lived:
+def live(turns: int, context_limit: int, layout: str, faculties: str = Config.faculties, dreams: Dream = OFTEN) -> Lived:
     """Boot an agent and let it live until it has taken so many turns."""
     clock, stop = ticking(), Stop()
     with tempfile.TemporaryDirectory(prefix="dory-cache-") as folder:
@@ -62,20 +66,22 @@ def live(turns: int, context_limit: int, layout: str, faculties: str = Config.fa
         me = Identity(home, boot(home, "dory", ROOM, clock), clock)
         script = Script(lambda text: me.rooms.say(ROOM, "USER", PERSON, text, clock()), working)
         with Server(script) as server:
-            config = Config(model=script.name, base_url=server.base_url, layout=layout, context_limit=context_limit, faculties=faculties)
+            config = Config(
+                model=script.name, base_url=server.base_url, layout=layout, context_limit=context_limit, faculties=faculties, dream=dreams
+            )
             me.begin()
             agent = Agent(me, config, Endpoint(config), False, stop)
             watch = Watch(me, turns, stop)
             me.listeners.append(watch.on_event)
             script.person()
             agent.run()
-            script.wait()  # a run of the cascade that began with the last turn
+            script.wait()  # a run of the cascade or a Dream that began with the last turn
         return Lived(script.asked, watch.growth, me.life.remembered)
 
 
 def working() -> bool:
-    """Whether the thread of a compaction's calls lives, or of the cascade's."""
-    return any(thread.name in ("compaction", CascadeFaculty.name) for thread in threading.enumerate())
+    """Whether the thread of a compaction's calls lives, of the cascade's or of a Dream's."""
+    return any(thread.name in ("compaction", CascadeFaculty.name, DreamFaculty.name) for thread in threading.enumerate())
 
 
 def ticking() -> Clock:

@@ -1,7 +1,8 @@
 """The model of the lives: it answers at once, from a seed, and a person's next line is in the room before it has answered.
 
 A turn holds a thought and something said, some 400 tokens with what was heard and with the results; every tenth adds a line to MEMORY or, once
-there are enough, changes one. A turn waits while a compaction or the cascade has requests to make, so that each takes one turn on any machine.
+there are enough, changes one. A Dream adds a line to USER or changes one, every second time to VOICE as well. A turn waits while a compaction,
+the cascade or a Dream has requests to make, so that each takes one turn on any machine.
 """
 
 import random
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 
 from dory import toolline
 from dory.records import Call, Message, Prompt, Purpose, Reply, Usage
+from dory.texts import DURABLE, MEMORY, USER, VOICE
 
 ROOM, PERSON = "dev", "ada"
 HEARD, THOUGHT, SAID, SUMMARY = 50, 160, 60, 60
@@ -20,7 +22,7 @@ HEARD, THOUGHT, SAID, SUMMARY = 50, 160, 60, 60
 CHUNK = 15
 """Entries that a chunk has."""
 EDIT_EVERY, FACTS = 10, 15
-"""Turns between two changes of MEMORY, and the lines that it comes to hold."""
+"""Turns between two changes of MEMORY, and the lines that it, USER and VOICE come to hold."""
 _PATIENCE = 60.0
 _ASKED = re.compile(r"^\[#(?:segment|summarise) (.+)\]$", re.MULTILINE)
 
@@ -42,8 +44,8 @@ class Script:
     def __init__(self, say: Callable[[str], None], working: Callable[[], bool]) -> None:
         self._say, self._working = say, working
         self.asked: list[Asked] = []
-        self._facts: list[str] = []
-        self._turns = 0
+        self._facts: dict[str, list[str]] = {name: [] for name in DURABLE}
+        self._turns = self._dreams = 0
         self._lock = threading.Lock()
 
     def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
@@ -51,7 +53,13 @@ class Script:
         if purpose == "turn":
             self.wait()
         with self._lock:
-            answers = {"turn": self._turn, "segment": self._segment, "summarise": self._summarise, "cascade": self._sum_up}
+            answers = {
+                "turn": self._turn,
+                "segment": self._segment,
+                "summarise": self._summarise,
+                "cascade": self._sum_up,
+                "dream": self._dream,
+            }
             text = answers[purpose](prompt)
             self.asked.append(Asked(prompt.messages, purpose, text))
         return Reply(text, "", Usage(purpose, self.name, 0, None, 0, 0.0))
@@ -71,14 +79,14 @@ class Script:
         self.person()
         calls = [Call("SAY", f"{ROOM} {self._words(f'said {self._turns}', SAID)}")]
         if self._turns % EDIT_EVERY == 0:
-            calls.insert(0, self._edit())
+            calls.insert(0, self._edit(MEMORY, f"fact {self._turns}"))
         return f"{self._words(f'thought {self._turns}', THOUGHT)}\n{toolline.render(calls)}"
 
-    def _edit(self) -> Call:
-        fact = f"fact {self._turns}: {self._words(f'fact {self._turns}', 8)}"
-        old = self._facts.pop(0) if len(self._facts) == FACTS else ""
-        self._facts.append(fact)
-        return Call("EDIT_FILE", "MEMORY.md", edits=((old, fact),))
+    def _edit(self, name: str, about: str) -> Call:
+        fact, facts = f"{about}: {self._words(about, 8)}", self._facts[name]
+        old = facts.pop(0) if len(facts) == FACTS else ""
+        facts.append(fact)
+        return Call("EDIT_FILE", name, edits=((old, fact),))
 
     def _segment(self, prompt: Prompt) -> str:
         chunks = []
@@ -93,6 +101,19 @@ class Script:
 
     def _sum_up(self, prompt: Prompt) -> str:
         return f"{self._words(prompt.text, SUMMARY)}."
+
+    def _dream(self, prompt: Prompt) -> str:
+        """The list of changes; then the changes, each below its reason; then that all is done."""
+        asked = prompt.messages[-1].content
+        if "\n[#study]\n" in asked:
+            self._dreams += 1
+        elif not asked.startswith("[#revise]\n"):
+            return "DONE"
+        changed, reason = (USER, VOICE)[: 2 - self._dreams % 2], self._words(f"dream {self._dreams}", 12)
+        if "\n[#study]\n" in asked:
+            return "\n".join(f"{at}. {name}: add “{reason}”. Reason: {reason}" for at, name in enumerate(changed, 1))
+        edits = [self._edit(name, f"dream {self._dreams} of {name}") for name in changed]
+        return "\n\n".join(f"{reason}.\n{toolline.render([edit])}" for edit in edits)
 
     def _words(self, seed: str, count: int) -> str:
         """Words that nobody says twice, as long as English ones."""

@@ -7,5 +7,6 @@ talk     what people say, and the ledger of what was acknowledged
 life     one life: a home, its agents one after the other, their kills
 told     a life read back from its files: every entry, and what its tool lines must have done
 checks   what must hold after each resume
+dreamt   of that, what concerns history, versions and Dreams
 report   what a run came to
 """

@@ -6,6 +6,7 @@ The sources of truth are two: the ledger, which tells what people were promised,
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
+from bench.chaos.dreamt import by_git, by_hand, dreamed, faded, remade, remembered, versioned
 from bench.chaos.orders import ROOM
 from bench.chaos.told import Home
 from dory import archives, check, hearing, originals, refs
@@ -13,9 +14,11 @@ from dory.context import Entry
 from dory.errors import DoryError
 from dory.records import Call, Line
 from dory.rooms import laid_out
+from dory.texts import DURABLE
 
 HARNESS = "harness"
 OPENED = "stands in the agent's context again"
+DREAMT = "the Dream has ended"
 
 
 def whole(home: Home) -> Iterator[str]:
@@ -60,14 +63,11 @@ def said(home: Home) -> Iterator[str]:
 
 
 def edited(home: Home) -> Iterator[str]:
-    """MEMORY.md and the workspace are what the edits that ran make of nothing, one after the other."""
-    files = {"MEMORY.md": ""}
+    """The workspace is what the edits that ran make of nothing, one after the other."""
+    files: dict[str, str] = {}
     for call in home.deeds.ran:
-        for search, replacement in call.edits:
-            before = files.get(call.args, "")
-            if search and before.count(search) != 1:
-                yield f"the edit of {call.args} that searches for {search[:60]!r} cannot have run: {before[-200:]!r}"
-            files[call.args] = _edited(before, search, replacement)
+        for search, replacement in call.edits if call.args not in DURABLE else ():
+            files[call.args] = remade(files.get(call.args, ""), search, replacement)
     for name, expected in files.items():
         path = home.identity / name
         found = path.read_text(encoding="utf-8") if path.exists() else None
@@ -82,12 +82,12 @@ def noted(home: Home) -> Iterator[str]:
     if standing != expected:
         yield f"the notes are not what was noted: {_difference(expected, standing)}"
     damage: list[DoryError] = []
-    faded = {record.hash for record in originals.stretches(home.live, home.blobs, damage.append)}
+    gone = {record.hash for record in originals.stretches(home.live, home.blobs, damage.append)}
     archived = Counter(note.hash or "" for note in home.notes if note.kind == "Archive")
     marked = Counter(marker.hash for marker in archives.markers(home.log.splitlines()))
-    times = Counter(hash for line in home.log.decode().splitlines() if " compacted " in line for hash, _ in refs.live(line))
-    if faded - archived.keys():
-        yield f"there is no archive of {sorted(faded - archived.keys())}"
+    times = faded(home)
+    if gone - archived.keys():
+        yield f"there is no archive of {sorted(gone - archived.keys())}"
     if unequal := (archived - marked) | (marked - times):
         yield f"archives and markers do not match: {dict(unequal)}"
 
@@ -123,7 +123,8 @@ def commanded(home: Home) -> Iterator[str]:
     """Every command had its effect and its answer once, and none in a room that the agent was not in."""
     asked = Counter(said.room for said in home.ledger.said if said.command and not said.outside)
     sure = Counter(said.room for said in home.ledger.said if said.command and said.inside)
-    answers = [(room, line.text) for room in home.rooms for line in home.lines(room) if line.kind == "NOTICE" and _own(home, line)]
+    told_by_it = [(room, line.text) for room in home.rooms for line in home.lines(room) if line.kind == "NOTICE" and _own(home, line)]
+    answers = [(room, text) for room, text in told_by_it if not text.startswith(DREAMT)]
     answered = Counter(room for room, _ in answers)
     if answered - asked or sure - answered:
         yield f"commands and stray lines by room: {dict(asked)}; answers: {dict(answered)}"
@@ -146,7 +147,12 @@ CHECKS: dict[str, Callable[[Home], Iterator[str]]] = {
     "every acknowledged line stands in its room": kept,
     "every acknowledged line was delivered exactly once": heard,
     "no SAY twice, none lost": said,
-    "MEMORY and workspace are what the edits made": edited,
+    "the workspace is what the edits made": edited,
+    "USER and MEMORY are what the edits made, each a version": versioned,
+    "no edit of a person is lost": by_hand,
+    "the history tells of all that faded, once": remembered,
+    "no Dream twice, its cursor never goes back": dreamed,
+    "git finds nothing wrong": by_git,
     "notes and archives are what was noted and what faded": noted,
     "the rooms it is in": entered,
     "told truly what was interrupted": interrupted,
@@ -171,12 +177,6 @@ def _message(call: Call) -> tuple[str, str]:
 
 def _heard(entry: Entry) -> str:
     return refs.unescape(hearing.without_cue(entry.body).partition("] ")[2])
-
-
-def _edited(content: str, search: str, replacement: str) -> str:
-    if search:
-        return content.replace(search, replacement)
-    return f"{content}{'' if not content or content.endswith(chr(10)) else chr(10)}{replacement}\n"
 
 
 def _difference(expected: Sequence[object], found: Sequence[object]) -> str:

@@ -29,7 +29,7 @@ _LATENCY = 0.03
 _ROUNDS = 6
 """How often people do what leads to a point before it is given up."""
 _LOOKS, _BREATH = 4, 0.2
-_GROWING = ("talk", "uncompact", "remember", "talk", "ask") * 9
+_GROWING = ("talk", "uncompact", "remember", "tell", "ask") * 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Life:
         self._plan, self._home, self._ledger = plan, home, ledger
         self._chance = random.Random(plan.seed)
         self._talk = Talk(home, plan.seed, ledger, plan.on_the_wire)
-        self._log = b""
+        self._log, self._dreamed = b"", 0
 
     def live(self) -> Record:
         """All of it. A life that does not go on ends with that violation."""
@@ -114,6 +114,8 @@ class Life:
             self._talk.do("talk", identity(self._home))  # nobody hears it for now
 
     def _do(self, what: str, agent: Process) -> None:
+        if what == "edit":
+            agent.settled()  # an editor saves over what was written since it opened the file, whoever wrote that
         self._talk.do(what, identity(self._home))
         if self._chance.random() < 0.8:  # else the next comes at once
             agent.settled()
@@ -121,19 +123,20 @@ class Life:
     def _look(self, agent: Process | None) -> None:
         """Make all checks. A look at a living agent may fall between two of its steps, so what seems wrong is looked at again."""
         for look in range(1, _LOOKS + 1):
-            home = Home(self._home, roster.folders(self._home)[0], self._ledger, len(self.record.kills), self._log)
+            home = Home(self._home, roster.folders(self._home)[0], self._ledger, len(self.record.kills), self._log, self._dreamed)
             found = {name: _found(home, name) for name in CHECKS}
             if agent is None or look == _LOOKS or not any(found.values()):
                 break
             time.sleep(_BREATH)
             if not agent.settled():
                 return  # killed while it was looked at: the next resume will be
-        self._log = home.log
+        self._log, self._dreamed = home.log, home.dreamed
         for name, wrong in found.items():
             self._count(name, wrong)
 
     def _answered(self, agent: Process) -> None:
-        said = self._talk.do("remember", identity(self._home))
+        self._talk.do("remember", identity(self._home))
+        said = self._ledger.said[-1]
         before = len(Rooms(self._home / "chats").read(said.room, 0))
         self._require(agent.settled(), f"it ended over {said.text!r}: {agent.last_words()}")
         answers = [line for line in Rooms(self._home / "chats").read(said.room, 0)[before - 1 :] if line.kind == "AGENT"]
@@ -171,4 +174,4 @@ def grow(home: Path) -> Ledger:
 def copied(home: Path, ledger: Ledger, place: Path) -> Ledger:
     """Copy a home to ``place``; a ledger to go on with there."""
     shutil.copytree(home, place, symlinks=True)
-    return Ledger(list(ledger.said))
+    return Ledger(list(ledger.said), list(ledger.edits))

@@ -51,6 +51,8 @@ def _obeyed(message: Heard, reading: Reading) -> Iterator[Call]:
                 yield Call("SAY", message.room, f"{mark}.{number} is heard.\n\n    [USER:ada] and this is no tag\n{'so be it ' * 40}\nEND")
             case "EDIT":
                 yield Call("EDIT_FILE", "MEMORY.md", edits=(("", f"{mark}.{number} shall be remembered, ◱ included"),))
+            case "TELL":
+                yield Call("EDIT_FILE", "MEMORY.md", edits=(("", f"Ada's {mark}.{number} is told, and a Dream puts it in its place"),))
             case "CHANGE":
                 yield Call("EDIT_FILE", "MEMORY.md", edits=((reading.memory[-1] if reading.memory else "?", f"{mark}.{number} is better"),))
             case "NOTE":

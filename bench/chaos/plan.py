@@ -59,8 +59,13 @@ _SUMMARIES = (
     "after replace_in recent.md",
 )
 
+_COMMITTING = ("after replace_in object", "half-way replace_in index", "after replace_in index")
+"""Of git: a blob, a tree or the commit is there, the branch names the commit, all is done."""
+
 _COMPACT = ("stranger", "compact", "talk", "stranger")
+_DREAM = ("tell", *_COMPACT, "dream", "talk")
 _ROOMS = ("join", "elsewhere", "leave", "elsewhere")
+_BEGUN = "after replace_in dream.json"
 _BETWEEN = "between tools: after replace_in state.json"
 
 
@@ -117,6 +122,14 @@ LIVING = [
     *_points("index", _SQLITE, ("talk", "remember"), often=True),
     *_points("summing up", ("before run", "after run"), ("talk", "remember"), often=True),
     *_points("summaries", (*_SUMMARIES, *_SQLITE), ("talk", "remember"), often=True),
+    *_points("history", ("half-way append history.jsonl", "after append history.jsonl", "after replace_in .cursor"), _COMPACT),
+    *_points("version", _COMMITTING, ("tell", "edit", "talk"), often=True),
+    *_points("dreaming", ("before dream", "after dream"), _DREAM),
+    *_points("dream", (*_RESULT, "half-way replace_in dream.json", _BEGUN, *_COMMITTING, "after replace_in .dream_cursor"), _DREAM),
+    *_points("dream", ("before replace_in USER.md", "after replace_in USER.md", "after replace_in MEMORY.md"), _DREAM),
+    *_points("dream", ("after replace_in state.json", "after write_at LIFE.md", "before sync_folder identity"), _DREAM),
+    *_points("mending", ("before replace_in USER.md", *_COMMITTING, "before sync_folder identity"), (), after=f"dream: {_BEGUN}"),
+    *_points("restore", ("after replace_in USER.md", "after replace_in object"), (*_DREAM, "restore")),
     *_points("fold", _EPOCH, _COMPACT),
     *_points("undo", _EPOCH, (*_COMPACT, "undo")),
     *_points("hard limit", (*_RESULT, *_EPOCH), ("flood",)),

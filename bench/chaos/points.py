@@ -20,7 +20,7 @@ from functools import partial
 from types import FrameType
 from typing import Any
 
-from dory import compact, files, thought, waterfall
+from dory import compact, dreaming, files, thought, waterfall
 from dory.texts import HOUSE
 
 DOING = {
@@ -28,6 +28,12 @@ DOING = {
     "Identity.__init__": "opening",
     "Identity.begin": "resume",
     "Hands.report_interruption": "interruption",
+    "Revision.apply": "dream",
+    "DreamFaculty._mend": "mending",
+    "DreamFaculty._work": "dreaming",
+    "Consolidator.flush": "history",
+    "VersionFaculty._restored": "restore",
+    "Versions.commit": "version",
     "CascadeFaculty._apply": "summaries",
     "CascadeFaculty._run": "summing up",
     "NoteFaculty.on_compacted": "archive",
@@ -49,6 +55,7 @@ DOING = {
 
 _FOLDERS = ("agents", "subs", "blobs")
 _BLOB = re.compile(r"[0-9a-f]{16,64}\.md")
+_OBJECT = re.compile(r"[0-9a-f]{38}")
 _COPY = re.compile(r"recent-\d{8}-\d{6}\.md")
 
 
@@ -60,13 +67,14 @@ class Trap:
         self._writing = ""
 
     def lay(self) -> None:
-        """Wrap every function that writes, and the three that think."""
+        """Wrap every function that writes, and the four that think."""
         for name in ("replace_in", "write_at", "append", "sync_folder"):
             self._wrap(files, name, self._announced)
         self._wrap(files, "_write_all", self._halved)
         self._wrap(thought.Thought, "ask", self._announced)
         self._wrap(compact, "distil", self._announced)
         self._wrap(waterfall, "run", self._announced)
+        self._wrap(dreaming, "dream", self._announced)
         self._wrap(sqlite3, "connect", self._watched)
 
     def _wrap(self, place: object, name: str, wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
@@ -122,7 +130,7 @@ def _target(function: str, given: tuple[Any, ...]) -> str:
         return name if name in _FOLDERS else "identity"
     if function == "append" and given[0].parent.name == "chats":
         return "room"
-    return "blob" if _BLOB.fullmatch(name) else "copy" if _COPY.fullmatch(name) else name
+    return "blob" if _BLOB.fullmatch(name) else "object" if _OBJECT.fullmatch(name) else "copy" if _COPY.fullmatch(name) else name
 
 
 def _doing() -> str:

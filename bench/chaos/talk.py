@@ -6,17 +6,20 @@ people name, which come from LIFE.
 
 import random
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from bench.chaos.orders import ORDERS, ROOM, SECOND_ROOM
 from dory import clock, files, refs
 from dory.rooms import Rooms
+from dory.texts import USER
+from dory.versions import Versions
 
 _THINGS = ("kettle", "ladder", "compass", "lantern", "violin", "anvil", "teapot", "globe", "mirror", "hammock", "barometer", "accordion")
 _PLACES = ("attic", "cellar", "pantry", "workshop", "greenhouse", "hallway", "stable", "boathouse", "library", "garage")
 _COLOURS = ("green", "scarlet", "ochre", "violet", "turquoise", "ivory")
-_TELLING = ("talk", "talk", "talk", "remember", "remember", "ask", "ask", "elsewhere", "stranger", "stray", "flood")
-_COMMANDING = ("status", "uncompact", "compact", "undo")
+_TELLING = ("talk", "talk", "talk", "remember", "remember", "tell", "edit", "ask", "ask", "elsewhere", "stranger", "stray", "flood")
+_COMMANDING = ("status", "uncompact", "compact", "undo", "dream", "restore")
 _ORDERED = ("SAY", "SAY", "SAY_LONG", "EDIT", "CHANGE", "NOTE", "KEEP", "RECALL", "UNCOMPACT", "READ", "WRONG")
 _FLOOD, _LONG = 10, 950
 """Messages, and characters of each, that put the context above its hard limit at once. A longer message would be cut."""
@@ -43,9 +46,10 @@ class Said:
 
 @dataclass(slots=True)
 class Ledger:
-    """All that was acknowledged in a home, in order."""
+    """All that was acknowledged in a home, in order; ``edits`` are the lines that people wrote into USER.md with an editor."""
 
     said: list[Said] = field(default_factory=list)
+    edits: list[str] = field(default_factory=list)
 
 
 class Talk:
@@ -57,40 +61,53 @@ class Talk:
         self.chance = random.Random(seed)
         self._count = 0
 
-    def do(self, what: str, folder: Path | None) -> Said:
+    def do(self, what: str, folder: Path | None) -> None:
         """One thing that people do; ``folder`` is the identity's, if there is one yet."""
         what = self.chance.choice(_TELLING + _COMMANDING) if what == "any" else what
         match what:
             case "talk":
-                return self._say(self._statement() + self._orders(self.chance.choices(_ORDERED, k=self.chance.randint(0, 4))), folder)
+                self._say(self._statement() + self._orders(self.chance.choices(_ORDERED, k=self.chance.randint(0, 4))), folder)
             case "remember":
                 fact = f"remember that the {self.chance.choice(_THINGS)} has number {self._mark()}"
-                return self._say(f"{self._mark()} {fact}{self._orders(['EDIT', 'SAY', 'CHANGE', 'SAY'])}" if self._ordering else fact, folder)
+                self._say(f"{self._mark()} {fact}{self._orders(['EDIT', 'SAY', 'CHANGE', 'SAY'])}" if self._ordering else fact, folder)
+            case "tell":
+                fact = f"my {self.chance.choice(_THINGS)} is now number {self._mark()}"
+                self._say(f"{self._mark()} {fact}{self._orders(['TELL', 'SAY', 'TELL'])}" if self._ordering else fact, folder)
             case "ask":
                 question = f"where does the {self.chance.choice(_THINGS)} stand?"
-                return self._say(f"{self._mark()} {question}{self._orders(['UNCOMPACT', 'SAY'])}" if self._ordering else question, folder)
+                self._say(f"{self._mark()} {question}{self._orders(['UNCOMPACT', 'SAY'])}" if self._ordering else question, folder)
             case "note":
-                return self._say(f"{self._mark()} take a note{self._orders(['NOTE', 'SAY', 'NOTE'])}", folder)
+                self._say(f"{self._mark()} take a note{self._orders(['NOTE', 'SAY', 'NOTE'])}", folder)
             case "keep":
-                return self._say(f"{self._mark()} please keep this{self._orders(['KEEP', 'SAY', 'KEEP', 'RECALL'])}", folder)
+                self._say(f"{self._mark()} please keep this{self._orders(['KEEP', 'SAY', 'KEEP', 'RECALL'])}", folder)
             case "join" | "leave":
-                return self._say(f"{self._mark()} please {what}{self._orders(['SAY', what.upper(), 'SAY'])}", folder)
+                self._say(f"{self._mark()} please {what}{self._orders(['SAY', what.upper(), 'SAY'])}", folder)
             case "elsewhere":
                 order = self._orders([self.chance.choice(("SAY", "NOTE"))])
                 text = self.chance.choice((f"{self._statement()}{order}", "/status"))
-                return self._say(text, folder, room=SECOND_ROOM if self._ordering else ROOM)
+                self._say(text, folder, room=SECOND_ROOM if self._ordering else ROOM)
             case "flood":
-                return [self._say(f"{self._statement()} and so on".ljust(_LONG, "."), folder) for _ in range(_FLOOD)][-1]
+                for _ in range(_FLOOD):
+                    self._say(f"{self._statement()} and so on".ljust(_LONG, "."), folder)
             case "stranger":
-                return self._say(self._statement(), folder, kind="AGENT", name="eve-1")
+                self._say(self._statement(), folder, kind="AGENT", name="eve-1")
             case "stray":
-                return self._stray(f"{self._mark()} was echoed into the file by a shell script")
-            case "uncompact":
-                return self._say(f"/uncompact {self._reference(folder)}", folder)
-            case "undo":
-                return self._say("/undo-compaction", folder)
+                self._stray(f"{self._mark()} was echoed into the file by a shell script")
+            case "edit":
+                self._edit(folder)
             case _:
-                return self._say(f"/{what}", folder)
+                self._command(what, folder)
+
+    def _command(self, what: str, folder: Path | None) -> None:
+        match what:
+            case "uncompact":
+                self._say(f"/uncompact {self._reference(folder)}", folder)
+            case "undo":
+                self._say("/undo-compaction", folder)
+            case "restore":
+                self._say(f"/dream-restore {self._version(folder)} anyway", folder)
+            case _:
+                self._say(f"/{what}", folder)
 
     def _mark(self) -> str:
         self._count += 1
@@ -104,19 +121,30 @@ class Talk:
     def _orders(self, orders: list[str]) -> str:
         return f" {ORDERS}{' '.join(orders)}" if self._ordering and orders else ""
 
-    def _say(self, text: str, folder: Path | None, room: str = ROOM, kind: str = "USER", name: str = "ada") -> Said:
+    def _say(self, text: str, folder: Path | None, room: str = ROOM, kind: str = "USER", name: str = "ada") -> None:
         before = _inside(folder, room)
         self._rooms.say(room, kind, name, text, clock.utc())
         after = _inside(folder, room)
         self.ledger.said.append(Said(room, kind, name, text, inside=before and after, outside=not before and not after))
-        return self.ledger.said[-1]
 
-    def _stray(self, text: str) -> Said:
+    def _stray(self, text: str) -> None:
         """A line without a tag: the agent does not hear it, and tells so once."""
         self._rooms.open(ROOM, clock.utc())
         files.append(self._rooms.path(ROOM), f"{text}\n".encode())
         self.ledger.said.append(Said(ROOM, "STRAY", "", text, inside=True, outside=False))
-        return self.ledger.said[-1]
+
+    def _edit(self, folder: Path | None) -> None:
+        """Somebody opens USER.md, writes a line and saves."""
+        if folder:
+            line = f"{self._mark()} was written by hand"
+            with open(folder / USER, "a", encoding="utf-8") as file:
+                file.write(f"{line}\n")
+            self.ledger.edits.append(line)
+
+    def _version(self, folder: Path | None) -> str:
+        """One of the newest versions, if there are any yet."""
+        known = [one.sha for one in islice(Versions(folder, clock.utc, str).log(), 3)] if folder and (folder / ".git").exists() else []
+        return self.chance.choice(known)[:8] if known else "123456"
 
     def _reference(self, folder: Path | None) -> str:
         """One of the newest small results: little to put back, so that many fit."""

@@ -12,16 +12,19 @@ from pathlib import Path
 
 from bench.chaos.orders import INTERRUPTED
 from bench.chaos.talk import Ledger
-from dory import context, refs, state, toolline
+from dory import clock, context, refs, state, toolline
 from dory.act import ABOUT_LIMIT
 from dory.blobs import Blobs
+from dory.commits import Commit
 from dory.context import Entry
+from dory.history import History
 from dory.index import Index
 from dory.notes import Note, Notes
 from dory.records import Call, Line
 from dory.rooms import Rooms
 from dory.standin.reading import TOOLS
 from dory.store import NAME, Store
+from dory.versions import Versions
 
 _LASTING = ("SAY", "EDIT_FILE", "NOTE_ADD", "JOIN", "LEAVE")
 """The tools with an effect outside of the context, which a kill may leave without an outcome in it."""
@@ -37,13 +40,16 @@ class Deeds:
 
 @dataclass
 class Home:
-    """A home at rest, with one identity and ``kills`` behind it. ``life_before`` is LIFE.md as it stood at an earlier look."""
+    """A home at rest, with one identity and ``kills`` behind it. ``life_before`` is LIFE.md as it stood at an earlier look,
+    ``dreamed_before`` how much of the history had been dreamed of.
+    """
 
     folder: Path
     identity: Path
     ledger: Ledger
     kills: int
     life_before: bytes = b""
+    dreamed_before: int = 0
 
     @cached_property
     def record(self) -> state.State:
@@ -83,6 +89,17 @@ class Home:
     def log(self) -> bytes:
         """LIFE.md."""
         return (self.identity / "LIFE.md").read_bytes()
+
+    @cached_property
+    def dreamed(self) -> int:
+        """The entries of the history that were dreamed of."""
+        return History(self.identity).dreamed
+
+    @cached_property
+    def versions(self) -> list[tuple[Commit, dict[str, str]]]:
+        """Every version of the durable texts with these, the oldest first."""
+        kept = Versions(self.identity, clock.utc, str)
+        return [(version, kept.contents(version.sha)) for version in kept.log()][::-1]
 
     def lines(self, room: str) -> list[Line]:
         """What stands in a room."""

@@ -33,7 +33,7 @@ class Talkative:
 
     def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
         """Answer at once. Raises nothing."""
-        text = {"turn": self._turn, "segment": _segment, "summarise": _summarise, "cascade": _sum_up}[purpose](prompt)
+        text = {"turn": self._turn, "segment": _segment, "summarise": _summarise, "cascade": _sum_up, "dream": _dream}[purpose](prompt)
         return Reply(text, "", Usage(purpose, self.name, 0, None, 0, 0.0))
 
     def left(self, agents: int) -> int:
@@ -64,6 +64,10 @@ def _summarise(prompt: Prompt) -> str:
 
 def _sum_up(prompt: Prompt) -> str:
     return f"Many spoke, and said {len(prompt.text)} characters. All of it was heard."
+
+
+def _dream(prompt: Prompt) -> str:
+    return "NOTHING"
 
 
 def _asked(prompt: Prompt) -> str:

@@ -46,7 +46,7 @@ class Slow:
         """Answer after a second."""
         came = time.monotonic()
         time.sleep(CALL)
-        text = {"turn": _wait, "segment": parts, "summarise": _summary, "cascade": _recounted}[purpose](prompt)
+        text = {"turn": _wait, "segment": parts, "summarise": _summary, "cascade": _recounted, "dream": _nothing}[purpose](prompt)
         if purpose == "turn" and self.talking:
             self.say(f"and what of turn {len(self.asked)}?")
         with self._lock:
@@ -135,6 +135,10 @@ def parts(prompt: Prompt) -> str:
 
 def _wait(prompt: Prompt) -> str:
     return "WAIT"
+
+
+def _nothing(prompt: Prompt) -> str:
+    return "NOTHING"
 
 
 def _recounted(prompt: Prompt) -> str:

@@ -1,0 +1,96 @@
+"""A life of two days with the stand-in, and what its Dreams make of it: ``python -m bench.dream [--json]``.
+
+It prints what was said, the versions that came of it, the latest one as ``/dream-log`` shows it, the record of a Dream, and what the Dreams
+cost. The clock is the life's own, so all of it but the names of the identity and of the versions is the same at every run.
+"""
+
+import argparse
+import json
+import signal
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.days import Days
+from dory import clock, usage
+from dory.versions import Versions
+
+SAID = (
+    ("ada", "My cat is called Miso."),
+    ("ada", "My birthday is on 4 May."),
+    ("ada", "Remember that the release is on Friday."),
+    ("", "25"),
+    ("", "night"),
+    ("ada", "My birthday is on 5 May."),
+    ("ada", "Forget about my cat."),
+    ("ada", "My dog is called Rex. Shall we walk him?"),
+    ("", "25"),
+    ("", "night"),
+)
+"""Who says what; nobody: so much other talk, or a night."""
+
+
+def live(days: Days) -> None:
+    """Let it all be said."""
+    for name, text in SAID:
+        if name:
+            print(f"{clock.minute(days.at)} {name}: {text}")
+            days.say(text, name)
+        elif text == "night":
+            days.night()
+        else:
+            days.talk(int(text))
+
+
+def told(days: Days) -> str:
+    """What came of it, for a person."""
+    versions = list(Versions(days.me.folder, days.now, str).log())[::-1]
+    commands = {command.name: command.run for command in days.agent.faculties.commands()}
+    log = (days.me.folder / "LIFE.md").read_text(encoding="utf-8").splitlines()
+    records = [line.partition("hash=")[2].split()[0] for line in log if " dreamed " in line]
+    busiest = max(records, key=lambda hash: len(days.me.blobs.get(hash).body))
+    parts = {
+        "The versions": "\n".join(f"{one.sha[:8]} {clock.minute(one.at)} {one.author.name}: {one.subject}" for one in versions),
+        "/dream-log": commands["dream-log"](""),
+        "The record of a Dream": days.me.blobs.get(busiest).body,
+        **{name: (days.me.folder / name).read_text(encoding="utf-8") for name in ("USER.md", "MEMORY.md")},
+    }
+    return "\n".join(f"\n{heading}\n\n{text.strip()}" for heading, text in parts.items())
+
+
+def figures(days: Days) -> dict[str, float]:
+    """Dreams, their calls and their tokens, beside all that turns had."""
+    calls = [one.usage for one in usage.read(days.me.folder / usage.NAME) if isinstance(one, usage.Call)]
+    own, turns = ([call for call in calls if call.purpose == purpose] for purpose in ("dream", "turn"))
+    log = (days.me.folder / "LIFE.md").read_text(encoding="utf-8")
+    dreams = log.count(" dreamed ")
+    return {
+        "dreams": dreams,
+        "calls": len(own),
+        "tokens.asked": sum(call.prompt for call in own),
+        "tokens.answered": sum(call.completion for call in own),
+        "turns": len(turns),
+        "turns.tokens.asked": sum(call.prompt for call in turns),
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Do what the command line says and print what came of it."""
+    options = argparse.ArgumentParser(prog="python -m bench.dream", description="Show what Dreams make of two days, and what they cost.")
+    options.add_argument("--json", action="store_true", help="print the figures as one JSON object on the last line")
+    given = options.parse_args(arguments)
+    with tempfile.TemporaryDirectory(prefix="dory-dream-") as home:
+        days = Days(Path(home))
+        live(days)
+        found = figures(days)
+        print(told(days))
+    print("\n" + ", ".join(f"{name} {value:,}" for name, value in found.items()))
+    if given.json:
+        print(json.dumps(found))
+    return 0
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # leave in the same good order as after Ctrl-C
+    sys.exit(main())
