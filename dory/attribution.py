@@ -1,11 +1,12 @@
 """Whose a change of the durable texts is: it shows by when it is found.
 
 What differs when a response is about to act is a person's, and so is what differs between turns; what differs right after an EDIT_FILE of the
-agent's is the agent's. After a kill what differs is the agent's if edits of its last response make it of the newest version. Else it is taken
-for a person's; its reason says that it was found at a start, for nobody knows what was done while no versions were kept.
+agent's is the agent's. After a kill what differs is the agent's if edits of one of its newest responses make it of the newest version: not of
+the last alone, for a process may be killed before it has looked at what the one before it left. Else it is taken for a person's; its reason
+says that it was found at a start, for nobody knows what was done while no versions were kept.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from dory import refs, toolline
 from dory.edits import checked, edited
@@ -15,6 +16,8 @@ from dory.records import Call
 from dory.texts import DURABLE
 from dory.versions import Versions, agent
 
+_LOOKED_BACK = 8
+"""Responses."""
 _THOUGHT = 300
 """Characters of what the agent thought before an edit that are its reason."""
 _TAGS = ("<think>", "</think>", "<reasoning>", "</reasoning>")
@@ -26,7 +29,7 @@ class Attribution:
     def __init__(self, identity: Identity, versions: Versions) -> None:
         self._identity, self._versions = identity, versions
         self._author = agent(identity.name, identity.hash)
-        self._last = identity.state.parent  # the response that a kill may have kept from its commits
+        self._last = identity.state.parent  # the newest response that a kill may have kept from its commits
         self._own: dict[str, str] = {}  # files that the agent has edited, and why
 
     def edited(self, path: str) -> None:
@@ -39,8 +42,10 @@ class Attribution:
         """Take in what differs at the start of a process. Raises ``VersionError``."""
         now, held = self._versions.raw(), self._versions.raw(self._versions.head())
         for name in self._versions.changed():
-            if any(_made(held[name], now[name], calls) for calls in self._runs(name)):
-                self._own[name] = self._reason(self._last)
+            for response, body in self._lately():
+                if any(_made(held[name], now[name], calls) for calls in _runs(body, name)):
+                    self._own[name] = self._reason(response)
+                    break
         self.take_in("Found changed at the start.")
 
     def take_in(self, reason: str = "Edited by hand.") -> None:
@@ -50,14 +55,18 @@ class Attribution:
             del self._own[name]
         self._versions.take_in(reason)
 
-    def _runs(self, name: str) -> list[list[Call]]:
-        """The edits of a file that the last response wanted, from each of them on."""
-        try:
-            body = self._identity.blobs.get(self._last).body if self._last else ""
-        except BlobError:  # the check tells; whose the change was is not known then
-            return []
-        calls = [call for call in toolline.parse(body, ["EDIT_FILE"]) if call.args.removeprefix("./") == name and call.edits]
-        return [calls[first:] for first in range(len(calls))]
+    def _lately(self) -> Iterator[tuple[str, str]]:
+        """The newest responses and what stands in them, the last first."""
+        response = self._last
+        for _ in range(_LOOKED_BACK):
+            if not response:
+                return
+            try:
+                blob = self._identity.blobs.get(response)
+            except BlobError:  # the check tells; whose the change was is not known then
+                return
+            yield response, blob.body
+            response = blob.parent
 
     def _reason(self, response: str | None) -> str:
         """Where the edit was made, and what the agent thought before it."""
@@ -67,6 +76,12 @@ class Attribution:
             thought = thought.replace(tag, " ")
         thought = refs.one_line(thought, _THOUGHT)
         return f"Turn {self._identity.state.turn}, response {response}{': ' if thought else ''}{thought}"
+
+
+def _runs(body: str, name: str) -> list[list[Call]]:
+    """The edits of a file that a response wanted, from each of them on."""
+    calls = [call for call in toolline.parse(body, ["EDIT_FILE"]) if call.args.removeprefix("./") == name and call.edits]
+    return [calls[first:] for first in range(len(calls))]
 
 
 def _made(before: bytes, after: bytes, calls: Sequence[Call]) -> bool:

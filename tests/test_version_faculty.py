@@ -59,6 +59,16 @@ def test_an_edit_that_a_kill_kept_from_its_commit_is_the_agents_after_all_and_an
     assert house.wake().log() == house.log() and len(house.log()) == 2
 
 
+def test_an_edit_is_the_agents_also_when_the_next_process_is_killed_before_it_looks(house: Versioned) -> None:
+    house.me.listeners.clear()
+    house.respond(edit("USER.md", "", FOUR))
+    edited = house.me.state.parent
+    house.restart()
+    house.respond("SAY dev I have noted that")  # nobody listens: it is killed with the first commit of its response
+    house.wake()
+    assert house.log() == [(house.me.name, f"USER.md: + {FOUR}")] and f"response {edited}" in next(house.versions.log()).reason
+
+
 def test_a_kill_at_any_write_of_an_edit_leaves_one_version_of_it_by_the_agent(house: Versioned) -> None:
     for at in range(1, 200, 5):
         with mishap(at, Killed()) as met:

@@ -59,8 +59,8 @@ _SUMMARIES = (
     "after replace_in recent.md",
 )
 
-_COMMITTING = ("after replace_in object", "half-way replace_in index", "after replace_in index")
-"""Of git: a blob, a tree or the commit is there, the branch names the commit, all is done."""
+_COMMITTING = ("after replace_in object", "half-way replace_in dory-new", "after replace_in dory-new")
+"""Of git: a blob, a tree or the commit is there; what the branch or the index will hold is being written, and is there, without its lock."""
 
 _COMPACT = ("stranger", "compact", "talk", "stranger")
 _DREAM = ("tell", *_COMPACT, "dream", "talk")

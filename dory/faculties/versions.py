@@ -47,8 +47,8 @@ class VersionFaculty(Faculty):
         ]
 
     def on_event(self, event: Event) -> None:
-        """What differs before a response acts is somebody else's, what differs right after its EDIT_FILE is its own."""
-        if event.kind == "response":
+        """What differs before a response acts, or at a process's first event, is not its doing; what differs right after its EDIT_FILE is."""
+        if event.kind == "response" or not self._opened:
             self._take_in()
         elif event.kind == "EDIT_FILE":
             self._attribution.edited(event.text)
