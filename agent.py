@@ -79,7 +79,7 @@ class Agent:
 
     def stash(self, reply: Reply) -> str:
         """The response as a blob and as an entry; it counts as soon as ``act`` or the end of the turn commits it."""
-        state, now = self.me.state, self.me.now()
+        state, now, reply = self.me.state, self.me.now(), self.hands.discreet(reply)
         body = toolline.as_thought(reply.reasoning) + reply.text
         gist = refs.one_line(reply.text) or "(an empty response)"
         state.parent = self.me.blobs.stash(body, kind="response", gist=gist, at=now, parent=state.parent)

@@ -3,18 +3,22 @@
 ``state.json`` is committed before the first tool runs and between any two: it names the response, how many of its calls have an outcome in the
 context, and the mark from which one can tell whether the next one acted. So after a crash at most one call is in doubt, and its mark
 settles the doubt. What did not run is not run later: the agent is told and decides.
+
+What hidden tools are given enters neither the context nor the blob of the response (``discretion.py``). Until they have run, it stands in
+``state.json`` alone; so after a crash it is made up for, or, if its tool is switched off by then, waits there as a draft.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 from dory import refs
+from dory.discretion import discreet, given
 from dory.errors import DoryError, ToolError
 from dory.faculty import Outcome, Tool
 from dory.identity import Identity
 from dory.limits import CALL_LIMIT, result_limit
 from dory.opening import add_opened
-from dory.records import Call
+from dory.records import Call, Reply
 from dory.state import Running
 from dory.toolline import parse
 
@@ -28,6 +32,8 @@ class Hands:
     def __init__(self, identity: Identity, tools: Sequence[Tool], context_limit: int) -> None:
         self._identity = identity
         self._tools = {tool.name: tool for tool in tools}
+        self._hidden = {tool.name for tool in tools if tool.hidden}
+        self._veiled = self._hidden | {tool.name for tool in tools if tool.veiled}
         self._limit = result_limit(context_limit)
 
     def parse(self, text: str, cut: bool = False) -> list[Call]:
@@ -42,9 +48,15 @@ class Hands:
             calls.append(replace(last, error=last.error or told))
         return calls
 
+    def discreet(self, reply: Reply) -> Reply:
+        """The reply as it is kept: without what it gives to hidden tools."""
+        text, reasoning = discreet(reply.text, reply.reasoning, self._tools, self._veiled, self._identity.private)
+        return replace(reply, text=text, reasoning=reasoning)
+
     def act(self, response: str, calls: Sequence[Call]) -> bool:
         """Run ``calls`` of the stashed ``response``; returns whether another turn must follow because a result has to be seen."""
-        running = self._identity.state.running = Running(response)
+        hidden = ["" if call.error else self._identity.redact(given(call)) for call in calls if call.tool in self._hidden]
+        running = self._identity.state.running = Running(response, hidden=hidden)
         follow = False
         for call in calls:
             running.mark = self._mark(call)
@@ -59,10 +71,14 @@ class Hands:
         running = self._identity.state.running
         if not running:
             return
-        calls = self.parse(self._identity.blobs.get(running.response).body)
-        ran, rest = [*calls[: running.done]], [*calls[running.done :]]
-        if rest and self._acted(rest[0], running.mark):
-            ran.append(rest.pop(0))
+        hidden = iter(running.hidden)
+        kept = self.parse(self._identity.blobs.get(running.response).body)
+        calls = [(call, replace(call, args=next(hidden, ""), body=None) if call.tool in self._hidden else call) for call in kept]
+        self._identity.state.drafts += filter(None, hidden)
+        ran, rest = [shown for shown, _ in calls[: running.done]], list[Call]()
+        for number, (shown, call) in enumerate(calls[running.done :]):
+            done = (number == 0 and self._acted(call, running.mark)) or self._made_up(call)
+            (ran if done else rest).append(shown)
         told = "You were stopped while the tool lines of your last response ran."
         self._identity.notice(f"{told} Ran: {_titles(ran)}. Did not run, and had no effect: {_titles(rest)}. Repeat what is still wanted.")
         self._identity.state.running = None
@@ -76,6 +92,14 @@ class Hands:
     def _acted(self, call: Call, mark: str) -> bool:
         tool = self._tools.get(call.tool)
         return bool(tool and not call.error and tool.acted(call, mark))
+
+    def _made_up(self, call: Call) -> bool:
+        """Whether what was given to a hidden tool, which nothing else holds, has its effect now."""
+        tool = self._tools.get(call.tool)
+        try:
+            return bool(tool and tool.hidden and not call.error and tool.run(call))
+        except DoryError:
+            return False
 
     def _run(self, call: Call, response: str) -> bool:
         tool = self._tools.get(call.tool)
@@ -94,7 +118,8 @@ class Hands:
 
     def _add(self, kind: str, call: Call, outcome: Outcome, response: str) -> None:
         # tool and first argument: the rest stands in the response just above, and headers are paid for like all else
-        title = refs.one_line(f"{call.tool} {call.args.partition(' ')[0]}", ABOUT_LIMIT)
+        first = "" if call.tool in self._veiled else call.args.partition(" ")[0]
+        title = refs.one_line(f"{call.tool} {first}", ABOUT_LIMIT)
         if outcome.opened:
             entry = add_opened(self._identity, outcome)
             self._identity.log(call.tool, entry.gist, outcome.hash)

@@ -12,6 +12,7 @@ from typing import TypeVar
 from dory import chunks
 from dory.chunks import Draft
 from dory.context import Entry
+from dory.discretion import hushed
 from dory.errors import ModelError
 from dory.records import Model, Prompt, Purpose, Reply
 from dory.work import in_parallel
@@ -29,13 +30,16 @@ class Distilled:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A snapshot: the prompt as it was sent, the runs of entries that may be compacted, and the two instructions."""
+    """A snapshot: the prompt as it was sent, the runs of entries that may be compacted, and the two instructions. ``private`` are texts of the
+    prompt that no summary may repeat, though a model may.
+    """
 
     prompt: Prompt
     runs: Sequence[Sequence[Entry]]
     segment: str
     summarise: str
     workers: int
+    private: frozenset[str] = frozenset()
 
 
 def distil(model: Model, request: Request, result: Distilled) -> None:
@@ -44,9 +48,12 @@ def distil(model: Model, request: Request, result: Distilled) -> None:
     """
 
     def summarised(entries: tuple[Entry, ...]) -> Draft | None:
+        def read(answer: str) -> Draft:
+            return chunks.read_summary(hushed(answer, request.private), entries)
+
         instruction = f"[#summarise {chunks.listed([entries])}]\n{request.summarise}"
         try:
-            return _ask(model, request.prompt, "summarise", instruction, lambda answer: chunks.read_summary(answer, entries))
+            return _ask(model, request.prompt, "summarise", instruction, read)
         except ValueError:  # that chunk stays as it is; the others may still come
             return None
         except ModelError as error:

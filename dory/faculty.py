@@ -35,8 +35,10 @@ def _never(call: Call, mark: str) -> bool:
 class Tool:
     """A tool line. ``run`` raises ``ToolError`` when nothing was changed.
 
-    For the crash rule a tool with an effect leaves a ``mark`` before it runs and can tell from it afterwards whether it ``acted``. No further
-    turn follows a ``quiet`` one.
+    For the crash rule a tool with an effect leaves a ``mark`` before it runs and can tell from it afterwards whether it ``acted``.
+    ``quiet``: its result need not be seen, so no further turn follows. ``hidden``: it keeps what it is given in a place of its own, and nothing
+    else shall hold it; run again with the same, it changes nothing more. What it could not keep waits in the state's ``drafts``. ``veiled``:
+    what it is given may quote that, so it stands in nothing that is kept either, an id aside.
     """
 
     name: str
@@ -45,6 +47,8 @@ class Tool:
     mark: Callable[[Call], str] = _no_mark
     acted: Callable[[Call, str], bool] = _never
     quiet: bool = False
+    hidden: bool = False
+    veiled: bool = False
 
 
 @dataclass(frozen=True, slots=True)

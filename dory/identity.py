@@ -44,8 +44,8 @@ class Identity:
         """What somebody else has done to its files, for ``repair`` to tell."""
         self.uncommitted: list[Entry] = []
         """Entries that were added and are not on disk yet."""
-        self._events, self._untold = list[Event](), list[Event]()
-        self._settled = False
+        self.private = frozenset[str]()  # texts in its prompts that nothing may repeat which is made of them; see ``discretion``
+        self._events, self._untold, self._settled = list[Event](), list[Event](), False
         files.sweep(self.folder)
         files.sweep(home / "blobs", LIVE_DRAFT)
         self._settle()
@@ -74,10 +74,10 @@ class Identity:
             return sorted(name for link in links if link.is_symlink() and is_id(name := link.name.removesuffix(".md")) and name != link.name)
 
     def join(self, room: str) -> None:
-        """Subscribe, beginning with what nobody has answered yet. The room is made if it is new."""
+        """Subscribe, beginning with what nobody has answered yet. The room is made if it is new, and new if its file was exchanged."""
         self.rooms.open(room, self.now())
-        known = self.state.rooms.get(room, state.RoomState())
-        self.state.rooms[room] = state.RoomState(max(known.read, self.rooms.unanswered(room)), self.rooms.end(room), known.exchanges)
+        known = self.state.rooms.get(room, state.RoomState()).of(self.rooms.size(room))
+        self.state.rooms[room] = known.entered(self.rooms.unanswered(room), self.rooms.end(room))
         self.commit()  # before the link: after a kill in between, a room left earlier would go on from there, with its old commands
         link = self.folder / "subs" / f"{room}.md"
         if not link.is_symlink():

@@ -24,6 +24,8 @@ _REQUEST = "\n[#turn]\n"
 """What the last message ends with in the layout that has a tail; in the other one nothing that was sent is ever sent in another form."""
 _TAIL = re.compile(r"\n\[#[a-z]")
 """Where the tail begins: the first header that is not an entry's. Entries have numbers, and no text within one can look so."""
+_SECTION = re.compile(r"^\[#[a-z]+\b", re.MULTILINE)
+"""The header of a section of the system message."""
 
 
 class Watch:
@@ -44,14 +46,14 @@ class Watch:
         same = shared(before, text)
         if its_epoch == epoch and same < stable:
             told = "the prompt's beginning was changed although no epoch began, which is a fault of the harness"
-            self._warn("broken", f"{told}: {_place(text, same)}")
+            self._warn("broken", f"{told}: {_place(prompt, same)}")
         expected = round(same * usage.prompt / max(len(text), 1)) // BLOCK * BLOCK
         least = same * usage.prompt / max(same + DENSER * (len(text) - same), 1)
         missed = usage.cached is not None and usage.cached < least * (1 - SLACK) - BLOCK
         ago = now - usage.seconds - sent
         if missed and expected >= LEAST and ago < RECENT:
             served = f"only {usage.cached:,} of some {expected:,} tokens that could be were served from the provider's cache"
-            self._warn("missed", f"{served}; {_place(text, same)}, sent {ago:.0f} s earlier")
+            self._warn("missed", f"{served}; {_place(prompt, same)}, sent {ago:.0f} s earlier")
 
     def _warn(self, kind: str, text: str) -> None:
         now = self._now()
@@ -76,5 +78,9 @@ def shared(one: str, other: str) -> int:
     return low
 
 
-def _place(text: str, same: int) -> str:
-    return f"it differs from the one before from byte {len(text[:same].encode('utf-8', 'replace')):,} on: {text[same : same + 40]!r}"
+def _place(prompt: Prompt, same: int) -> str:
+    """Where two prompts part. What the system message holds may stand nowhere else, the soul above all, so only its section is named."""
+    text, system = prompt.text, prompt.messages[0].content
+    header = "".join(_SECTION.findall(system[:same])[-1:]) or "SOUL"
+    quoted = f"in the system message, at {header}" if same < len(system) else repr(text[same : same + 40])
+    return f"it differs from the one before from byte {len(text[:same].encode('utf-8', 'replace')):,} on: {quoted}"

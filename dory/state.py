@@ -1,14 +1,14 @@
 """state.json: the commit record of one identity, replaced atomically. What it does not name has not happened.
 
 Everything an event changes is written first (blobs, the end of ``context.md``), then this record, which names how far ``context.md`` counts and
-which LIFE lines follow at which byte. A crash before the replacement leaves the state before the event, a crash after it is completed on
-resume from what stands here.
+which LIFE lines follow. A crash before the replacement leaves the state before the event, one after it is completed on resume from here.
 """
 
 import json
 import math
 import zlib
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
@@ -17,6 +17,7 @@ from dory import files
 from dory.errors import FormatError
 
 VERSION = 1
+HOME = "home"  # the place at which a life begins
 
 
 @dataclass(slots=True)
@@ -27,6 +28,26 @@ class RoomState:
     commands: int = 0
     exchanges: int = 0
     """Messages between agents since a person last spoke there."""
+    unheard: list[list[int]] = field(default_factory=list)
+    """What was passed over, said before it came or while it was away: each the first byte, and the one behind the last."""
+    replaced: int = 0
+    """How often the file was replaced by a shorter one."""
+
+    def entered(self, at: int, end: int) -> "RoomState":
+        """As it is for one who comes in, and hears what stands from byte ``at`` on; the commands up to ``end`` are not run."""
+        passed_over = [[self.read, at]] if at > self.read else []
+        return replace(self, read=max(self.read, at), commands=end, unheard=[*self.unheard, *passed_over])
+
+    def of(self, size: int) -> "RoomState":
+        """Itself; for a file of fewer bytes than were taken in, which must be another one, a beginning."""
+        return self if size >= max(self.read, self.commands) else RoomState(replaced=self.replaced + 1)
+
+    def heard(self, start: int) -> Iterator[tuple[int, int]]:
+        """What was heard of the file from byte ``start`` on: the first byte of each part, and the one behind its last."""
+        for first, last in [*self.unheard, [self.read, self.read]]:
+            if start < min(first, self.read):
+                yield start, min(first, self.read)
+            start = max(start, last)
 
 
 @dataclass(slots=True)
@@ -36,6 +57,8 @@ class Running:
     response: str
     done: int = 0
     mark: str = ""
+    hidden: list[str] = field(default_factory=list)
+    """What its hidden tools were given, in order: it stands nowhere else until they have run."""
 
 
 @dataclass(slots=True)
@@ -102,6 +125,11 @@ class State:
     """Compactions in a row that achieved nothing."""
     paused_until: int = 0
     """No compaction starts by itself up to and including this turn."""
+    drafts: list[str] = field(default_factory=list)
+    """What hidden tools were given and could not keep: it stands nowhere else."""
+    mood: str = ""
+    place: str = HOME
+    """How the agent feels, empty when it has not said, and where it is, in its own words."""
 
     def names(self, content: bytes) -> bool:
         """Whether ``content`` is, byte for byte, the context that this record commits; its epoch stands in it."""
@@ -147,11 +175,10 @@ def _typed(content: dict[str, Any]) -> State:
     content["opened"] = {entry: Opened(**value) for entry, value in content.get("opened", {}).items()}
     content["running"] = Running(**content["running"]) if content.get("running") else None
     content["owed"] = Owed(**content["owed"]) if content.get("owed") else None
-    state, kinds = State(**content), get_type_hints(State)
-    for known in fields(State):
-        value = getattr(state, known.name)
-        if not _fits(value, kinds[known.name]):
-            raise ValueError(f"{known.name} is {str(value)[:70]!r}")
+    state = State(**content)
+    for name, kind in get_type_hints(State).items():
+        if not _fits(value := getattr(state, name), kind):
+            raise ValueError(f"{name} is {str(value)[:70]!r}")
     if not 0 < state.characters_per_token < math.inf:
         raise ValueError(f"characters_per_token is {state.characters_per_token!r}")
     return state

@@ -15,7 +15,7 @@ A call begins at the first column with a tool's name. Lines of code fences are p
 
 import difflib
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from functools import cached_property
 
 from dory.records import Call
@@ -31,18 +31,22 @@ _SEARCH, _DIVIDER, _REPLACE = "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE"
 
 def parse(text: str, tools: Collection[str]) -> list[Call]:
     """The calls in ``text``, in order. ``tools`` are the names that exist."""
+    return [call for _, _, call in placed(text, tools)] or _misplaced(text, tools)
+
+
+def placed(text: str, tools: Collection[str]) -> Iterator[tuple[int, int, Call]]:
+    """The same, each with its first line and the line behind its last, counted from 0; what is misplaced is not among them."""
     lines = _Lines(text.split("\n"))
-    calls: list[Call] = []
     while lines.left:
-        line = lines.take()
+        first, line = lines.at, lines.take()
         name, _, rest = line.rstrip("\r").partition(" ")
         if name in tools:
-            calls.append(_call(name, rest.strip(), lines))
+            call = _call(name, rest.strip(), lines)
+            yield first, lines.at, call
         elif (thought := _THOUGHT.search(line)) and (not line[: thought.start()].strip() or lines.closes(thought[1])):
             lines.skip_thought(line[thought.end() :], thought[1])
         elif hint := _misspelt(line, tools):
-            calls.append(hint)
-    return calls or _misplaced(text, tools)
+            yield first, lines.at, hint
 
 
 def render(calls: list[Call]) -> str:
@@ -63,15 +67,15 @@ class _Lines:
 
     def __init__(self, lines: list[str]) -> None:
         self._lines = lines
-        self._at = 0
+        self.at = 0
 
     @property
     def left(self) -> bool:
-        return self._at < len(self._lines)
+        return self.at < len(self._lines)
 
     def closes(self, tag: str) -> bool:
         """Whether the closing ``tag`` stands in a line not yet taken, or in the one taken last, in either case."""
-        return self._closings[tag.lower()] >= self._at - 1
+        return self._closings[tag.lower()] >= self.at - 1
 
     @cached_property
     def _closings(self) -> dict[str, int]:
@@ -80,24 +84,24 @@ class _Lines:
         return {tag: max((at for at, line in lowered if f"</{tag}>" in line), default=-1) for tag in ("think", "reasoning")}
 
     def take(self) -> str:
-        self._at += 1
-        return self._lines[self._at - 1]
+        self.at += 1
+        return self._lines[self.at - 1]
 
     def until(self, *ends: str) -> list[str] | None:
         """Take the lines before the next line that is one of ``ends``, and that line; None, and everything taken, when there is none."""
-        for at in range(self._at, len(self._lines)):
+        for at in range(self.at, len(self._lines)):
             if self._lines[at].rstrip() in ends:
-                found = self._lines[self._at : at]
-                self._at = at + 1
+                found = self._lines[self.at : at]
+                self.at = at + 1
                 return found
-        self._at = len(self._lines)
+        self.at = len(self._lines)
         return None
 
     def at_block(self) -> bool:
         """Whether an edit block comes next, behind nothing but empty lines and fences; if so, move behind its first line."""
-        for at in range(self._at, len(self._lines)):
+        for at in range(self.at, len(self._lines)):
             if self._lines[at].rstrip() == _SEARCH:
-                self._at = at + 1
+                self.at = at + 1
                 return True
             if self._lines[at].strip() and not _FENCE.fullmatch(self._lines[at]):
                 return False
@@ -128,22 +132,33 @@ def _call(name: str, rest: str, lines: _Lines) -> Call:
     return Call(name, rest, edits=tuple(edits))
 
 
+def nearest(word: str, tools: Collection[str]) -> str | None:
+    """The tool that somebody means who writes ``word`` where its name should stand."""
+    near = [tool for tool in tools if tool.startswith(f"{word}_")] or difflib.get_close_matches(word, tools, n=1, cutoff=0.75)
+    return near[0] if near else None
+
+
 def _misspelt(line: str, tools: Collection[str]) -> Call | None:
     word = _WORD.match(line)
     if not word or (len(word[0]) == len(line.strip()) and "_" not in word[0]):
         return None
-    near = [tool for tool in tools if tool.startswith(f"{word[0]}_")] or difflib.get_close_matches(word[0], tools, n=1, cutoff=0.75)
-    if not near:
+    near = nearest(word[0], tools)
+    if near is None:
         return None
-    return Call(word[0], error=f"nothing was done: did you mean the tool {near[0]}? A tool line begins with its exact name and a space")
+    return Call(word[0], error=f"nothing was done: did you mean the tool {near}? A tool line begins with its exact name and a space")
+
+
+def prefixed(line: str, tools: Collection[str]) -> str | None:
+    """The tool that a line would call but for what may stand before its name: an indent, a bullet, bold type."""
+    found = _DECORATED.match(line)
+    return found[1] if found and found[1] in tools else None
 
 
 def _misplaced(text: str, tools: Collection[str]) -> list[Call]:
-    """In a response without any call, the first line that would be one but for what stands before it: an indent, a bullet, bold type."""
+    """In a response without any call, the first line that would be one but for what stands before it."""
     for line in text.split("\n"):
-        found = _DECORATED.match(line)
-        if found and found[1] in tools:
-            return [Call(found[1], error=f"nothing was done: a tool line begins at the very start of its line, with {found[1]} and a space")]
+        if name := prefixed(line, tools):
+            return [Call(name, error=f"nothing was done: a tool line begins at the very start of its line, with {name} and a space")]
     return []
 
 

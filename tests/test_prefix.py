@@ -96,7 +96,15 @@ def test_a_beginning_that_changed_within_an_epoch_is_told_as_the_fault_that_it_i
     told.watch.look(laid_out(STORY, system="You are a cat."), 2, usage)
     assert told.lines == [], "a new epoch may begin with anything"
     told.watch.look(laid_out(STORY, system="You are a dog."), 2, usage)
-    assert len(told.lines) == 1 and "a fault of the harness" in told.lines[0] and "from byte 10 on: 'dog.\\n\\n[#1 heard dev]" in told.lines[0]
+    assert (
+        len(told.lines) == 1
+        and "a fault of the harness" in told.lines[0]
+        and told.lines[0].endswith("from byte 10 on: in the system message, at SOUL")
+    )
+    told.seconds += 3600
+    for how in ("kind", "mild"):
+        told.watch.look(laid_out(STORY, system=f"You are a dog.\n\n[#soul]\nIt stands in every prompt.\n1. I am {how}."), 3, usage)
+    assert told.lines[1].endswith(" on: in the system message, at [#soul"), "what stands there alone is not quoted"
 
 
 def test_in_the_layout_with_a_tail_all_before_it_is_settled_and_in_the_other_one_all() -> None:
