@@ -1,11 +1,11 @@
 """The frozen shapes that rooms hand to each other. No behaviour beyond what the shape itself implies."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal, Protocol
 
-Purpose = Literal["turn", "segment", "summarise", "cascade", "dream", "embedding"]
+Purpose = Literal["turn", "segment", "summarise", "cascade", "dream", "care", "embedding"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +138,18 @@ class Compacted:
     gist: str
     summary: str
     relevance: int
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some of what self-care turns into one narrative. ``lines`` are what the model reads, ``keep`` puts the narrative in their place, in one
+    transaction, or nothing if they have changed meanwhile. ``skip`` leaves them as they are, so that others come next; without it nothing does.
+    """
+
+    name: str
+    lines: tuple[str, ...]
+    keep: Callable[[str, datetime], None]
+    skip: Callable[[], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ _ESCAPED = re.compile(rf"(?:(?<=[{_BREAKS}])|\A)\\(?=\\*{_MARKS})|(?<!\\)\\(?=\\
 _HEADER = re.compile(r"^\\*(?=\[#)", re.MULTILINE)
 _QUOTED_HEADER = re.compile(r"^\\(?=\\*\[#)", re.MULTILINE)
 _LIVE = re.compile(r"(?<!\\)◱hash=([0-9a-f]{16,64}) gist=([^\n◱◲]*)◲")
+_SENTENCE_ENDS = re.compile(r"[.!?…。！？][\"'”’)\]]*(?= |\Z)")
 _NAMED = re.compile(r"(?:◱?hash=)?([0-9a-f]{1,64})(?: gist=.*)?◲?")
 
 GIST_LIMIT = 120
@@ -87,6 +88,17 @@ def one_line(text: str, limit: int = GIST_LIMIT) -> str:
     while len(flat := _flattened(text[:size])) <= limit and size < len(text):
         size *= 4  # of megabytes only as much is looked at as fills the line
     return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
+
+
+def bounded(text: str, limit: int, cut: bool = False) -> str:
+    """``text`` on one line, at most ``limit`` characters. A longer one, or one that was ``cut`` off, ends with its last whole sentence, or in
+    the middle if it has none.
+    """
+    flat = one_line(text, 4 * limit)
+    if len(flat) <= limit and not cut:
+        return flat
+    ends = [found.end() for found in _SENTENCE_ENDS.finditer(flat, 0, limit)]
+    return flat[: ends[-1]] if ends else one_line(flat, limit)
 
 
 def redact(text: str, secrets: Iterable[str]) -> str:

@@ -12,7 +12,6 @@ What a model says is bounded: one line without marks or control characters, so i
 a sentence when it is too long or broke off. The prompt has the same size whatever the model does.
 """
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -29,7 +28,6 @@ PIECE = 32_000
 """Characters of memories in one request, whatever the windows are."""
 BATCH = 32
 """Pieces that are read before what they come to is kept."""
-_SENTENCE_ENDS = re.compile(r"[.!?…。！？][\"'”’)\]]*(?= |\Z)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,21 +75,10 @@ def run(model: Model, memories: Memories, task: Task, redact: Callable[[str], st
     return Outcome(longterm, text, place)
 
 
-def bounded(text: str, limit: int = LIMIT, cut: bool = False) -> str:
-    """``text`` on one line, at most ``limit`` characters. A longer one, or one that was ``cut`` off, ends with its last whole sentence, or in
-    the middle if it has none.
-    """
-    flat = refs.one_line(text, 4 * limit)
-    if len(flat) <= limit and not cut:
-        return flat
-    ends = [found.end() for found in _SENTENCE_ENDS.finditer(flat, 0, limit)]
-    return flat[: ends[-1]] if ends else refs.one_line(flat, limit)
-
-
 def _ask(model: Model, memories: Iterable[str], redact: Callable[[str], str]) -> str:
     asked = texts.prompt("memories").format(memories=redact("\n".join(memories)))
     reply = model.complete(Prompt((Message("user", asked),)), "cascade")
-    text = bounded(redact(reply.text), cut=reply.cut)
+    text = refs.bounded(redact(reply.text), LIMIT, reply.cut)
     if not text:
         raise ModelAway(f"{model.name} had no summary to give")
     return text

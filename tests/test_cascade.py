@@ -13,8 +13,9 @@ from dory.errors import FormatError, ModelAway, WindowExceeded
 from dory.life import HEADING
 from dory.memories import BEGINNING, Memories
 from dory.records import Prompt
+from dory.refs import bounded
 from dory.summaries import Summary
-from dory.waterfall import BATCH, LIMIT, PIECE, Task, bounded
+from dory.waterfall import BATCH, LIMIT, PIECE, Task
 from dory.windows import Windows
 from tests.compacting import Scripted
 from tests.household import NOON, texts
@@ -179,14 +180,14 @@ def test_a_life_that_was_changed_behind_its_summaries_is_counted_anew(tmp_path: 
 
 def test_what_is_too_long_is_cut_at_the_end_of_a_sentence() -> None:
     sentence = "She said: “It is 3.14, I think.” "
-    cut = bounded(sentence * 100)
+    cut = bounded(sentence * 100, LIMIT)
     assert LIMIT - len(sentence) <= len(cut) <= LIMIT and cut.endswith("I think.”")
-    assert bounded("She left. He st", cut=True) == "She left." and bounded("He st", cut=True) == "He st"
-    assert len(bounded("word " * 1000)) <= LIMIT and bounded("One.\n\nTwo.") == "One. Two."
+    assert bounded("She left. He st", LIMIT, cut=True) == "She left." and bounded("He st", LIMIT, cut=True) == "He st"
+    assert len(bounded("word " * 1000, LIMIT)) <= LIMIT and bounded("One.\n\nTwo.", LIMIT) == "One. Two."
 
 
 @given(texts.map(lambda text: text * 20) | texts)
 def test_whatever_a_model_says_is_one_bounded_line_that_forges_nothing(text: str) -> None:
-    said = bounded(text)
+    said = bounded(text, LIMIT)
     assert len(said) <= LIMIT and said == " ".join(said.split()) and not refs.live(said) and "◱" not in said
     assert all(one != two or one != " " for one, two in pairwise(said))

@@ -18,7 +18,6 @@ from dory.identity import Identity
 from dory.related import Related
 from dory.store import Store
 from dory.summaries import FOLDER, Summary, copies, read
-from dory.waterfall import bounded
 
 SHOWN = 2
 LIMIT = 300
@@ -43,7 +42,7 @@ class RelatedFaculty(Faculty):
         heard = [hearing.read(entry.body).text[:SITUATION] for entry in newest]
         found = [one for one in self._related.similar("\n".join(reversed(heard)), SHOWN + 1) if one.last != self._newest()]
         return "\n".join(
-            f"Memories {one.first} to {one.last}, until {clock.minute(one.at)}: {refs.escape(bounded(one.text, LIMIT))}"
+            f"Memories {one.first} to {one.last}, until {clock.minute(one.at)}: {refs.escape(refs.bounded(one.text, LIMIT))}"
             for one in found[:SHOWN]
         )
 
