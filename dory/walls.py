@@ -22,6 +22,7 @@ from dory.texts import DURABLE, HOUSE, SEGMENT, SUMMARISE
 _TEXTS = (SEGMENT, SUMMARISE)
 EDITABLE = (*DURABLE, *_TEXTS)
 _OWN = (*EDITABLE, "LIFE.md", "context.md")
+_FOLDERS, _SHARED = ("workspace", "diary"), ("chats", "blobs")
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 
 PATH_LIMIT, _NAME_LIMIT = 500, 255
@@ -35,10 +36,10 @@ def place(folder: Path, home: Path, path: str) -> tuple[Path, list[str]]:
     parts = path.removeprefix("./").rstrip("/").split("/")
     if not path.isprintable() or any(part in ("", ".", "..") for part in parts):
         raise ToolError(f"{path[:70]!r} is no path: write it relative, without '..', such as MEMORY.md or workspace/notes.md")
-    shared = parts[0] in ("chats", "blobs") and len(parts) > 1 and not any(part.startswith(".") for part in parts)
+    shared = parts[0] in _SHARED and len(parts) > 1 and not any(part.startswith(".") for part in parts)
     own = len(parts) == 1 and parts[0] in _OWN
-    if not shared and not own and parts[0] != "workspace":
-        raise ToolError(f"{path[:70]!r} is outside your files: {', '.join(EDITABLE)}, workspace/…, LIFE.md, context.md, chats/…, blobs/…")
+    if not shared and not own and parts[0] not in _FOLDERS:
+        raise ToolError(f"{path[:70]!r} is outside your files: {', '.join(_OWN)}, {', '.join(f'{one}/…' for one in (*_FOLDERS, *_SHARED))}")
     if len(path.encode()) > PATH_LIMIT or any(len(part.encode()) > _NAME_LIMIT for part in parts):
         raise ToolError(f"{path[:70]!r}… is too long: a path may have {PATH_LIMIT} bytes, and each name in it {_NAME_LIMIT}")
     if own and parts[0] in _TEXTS and not (folder / parts[0]).exists():

@@ -27,6 +27,7 @@ OUTSIDE = [
     "chats/../agents",
     "blobs/..",
     "state.json",
+    "soul.json",
     "lock",
     "subs/dev.md",
     "usage.jsonl",
@@ -44,7 +45,17 @@ OUTSIDE = [
     ".git",
     "user.md",
 ]
-READ_ONLY = ["SOUL.md", "LIFE.md", "context.md", "chats/dev.md", "blobs/aa/x.md", "workspace", "workspace2/x", "MEMORY.md/"]
+READ_ONLY = [
+    "SOUL.md",
+    "LIFE.md",
+    "context.md",
+    "chats/dev.md",
+    "blobs/aa/x.md",
+    "diary/2026-03-02.json",
+    "workspace",
+    "workspace2/x",
+    "MEMORY.md/",
+]
 
 
 @pytest.fixture
