@@ -37,7 +37,7 @@ def boot(home: Path, name: str, room: str, now: Clock, secrets: Sequence[str] = 
     (draft / "subs" / f"{room}.md").symlink_to(LINKED / f"{room}.md")
     (draft / "workspace").mkdir()
     fresh = state.State(name=f"{clean_name(name)[:55]}-{hash[:8]}")
-    fresh.rooms[room] = state.RoomState(rooms.unanswered(room), rooms.size(room))
+    fresh.rooms[room] = state.RoomState().entered(rooms.unanswered(room), rooms.size(room))
     _write(draft, fresh)
     os.rename(draft, home / "agents" / hash)
     files.sync_folder(home / "agents")

@@ -2,7 +2,7 @@
 
 What is found is what was said, done and told: tags, headers and cues are left out, and so is what only repeats or would give away:
 
-* searches and what they found (RECALL, NOTE_READ), waiting, originals put back, and the agent's own files and blobs when it reads them;
+* searches and what they found (RECALL, NOTE_READ …), waiting, originals put back, and the agent's own files and blobs when it reads them;
 * "said in dev", "MEMORY.md changed" and the like, for what was said and done stands in the response;
 * the contents of files that look like credentials.
 
@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 
-from dory import hearing, originals, refs
+from dory import clock, hearing, originals, refs
 from dory.blobs import Blobs
 from dory.context import Entry
 from dory.errors import DoryError
@@ -73,12 +73,20 @@ CREDENTIALS = [
 BATCH, BATCH_CHARACTERS = 100, 100_000
 """Entries, and about how many characters of them, that are added to the index in one step."""
 _SCHEMA = "CREATE TABLE IF NOT EXISTS mark (id INTEGER PRIMARY KEY, newest INTEGER, room TEXT, at INTEGER)"
-_LOOKING = re.compile(r"^(?:(?:RECALL|NOTE_READ|UNCOMPACT) .*?(?:<<(\w+)\n(?:.*\n)*?\1)?|WAIT) *$\n?", re.MULTILINE)
+_LOOKING = re.compile(
+    r"^(?:(?:RECALL|NOTE_READ|UNCOMPACT|RETRIEVE_SPECIFIC_MEMORIES|SEARCH_DIARY_FOR_KEYWORDS|SHOW_DIARY_ENTRIES_FROM_DAY) .*?"
+    r"(?:<<(\w+)\n(?:.*\n)*?\1)?|WAIT) *$\n?",
+    re.MULTILINE,
+)
 _REPEATING = (
     *("RECALL", "NOTE_READ", "SAY", "EDIT_FILE", "JOIN", "LEAVE"),
     *("NOTE_ADD", "NOTE_WRITE", "NOTE_RENAME", "NOTE_ALIAS", "NOTE_REMOVE"),
+    *("WRITE_DIARY", "SEARCH_DIARY_FOR_KEYWORDS", "SHOW_DIARY_ENTRIES_FROM_DAY", "SET_MOOD", "GO_TO_PLACE", "GO_HOME"),
+    *("ADD_TO_SOUL", "REMOVE_FROM_SOUL", "ASSIGN_RELATIONSHIP"),
+    *("RETRIEVE_SPECIFIC_MEMORIES", "ADD_TO_LONGTERM_MEMORY", "REMOVE_FROM_MEMORY", "SELF_CARE"),
+    *("SEARCH_DIARY_FOR_KEYWORDS", "SHOW_DIARY_ENTRIES_FROM_DAY", "WRITE_DIARY"),
 )
-_OWN = re.compile(r"(?:\./)?(?:blobs/|LIFE\.md|context\.md)")
+_OWN = re.compile(r"(?:\./)?(?:blobs/|diary/|LIFE\.md|context\.md)")
 _PATH = re.compile(r"(.*), (?:lines \d+-\d+[;,] |the beginning of line )")
 
 
@@ -150,9 +158,9 @@ def read(entries: Iterable[Entry], mark: Mark, name: str) -> Iterator[tuple[Docu
         if entry.kind == "heard":
             heard = hearing.read(entry.body)
             text, speaker, room = heard.text, heard.name, entry.about
-            mark = replace(mark, room=room, at=_moment(heard.at, mark.at))
+            mark = replace(mark, room=room, at=clock.parsed(heard.at, mark.at))
         elif entry.kind in ("response", "notice"):
-            mark = replace(mark, at=_moment(entry.about, mark.at))
+            mark = replace(mark, at=clock.parsed(entry.about, mark.at))
             text, speaker, room = (_LOOKING.sub("", text), name, room) if entry.kind == "response" else (text, "", "")
         wanted = entry.kind in KINDS and text.strip() and not _left_out(entry, text)
         yield (Document(entry.kind, entry.first, mark.at, text, speaker, room) if wanted else None), mark
@@ -170,12 +178,3 @@ def _left_out(entry: Entry, text: str) -> bool:
 def is_secret(path: str) -> bool:
     """Whether the file at ``path`` looks like one that holds credentials, by its name or that of a folder on the way."""
     return any(fnmatchcase(name, pattern) for name in path.lower().split("/") for pattern in CREDENTIALS)
-
-
-def _moment(text: str, otherwise: datetime) -> datetime:
-    """A time as a tag or a header gives it, in UTC if it does not say; anything may stand there."""
-    try:
-        at = datetime.fromisoformat(text)
-        return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC)
-    except (ValueError, OverflowError):
-        return otherwise

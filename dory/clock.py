@@ -24,6 +24,15 @@ def second(at: datetime) -> str:
     return at.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def parsed(text: str, otherwise: datetime) -> datetime:
+    """A time as a tag or a header gives it, in UTC if it does not say; anything may stand there."""
+    try:
+        at = datetime.fromisoformat(text)
+        return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return otherwise
+
+
 def minute(at: datetime) -> str:
     """Minutes, for LIFE and entry headers: every digit there is paid for in every prompt."""
     return at.strftime("%Y-%m-%d %H:%M")

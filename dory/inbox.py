@@ -110,14 +110,17 @@ class Inbox:
         """Where the room was left, and its size. A symlink that somebody else made, or a crash left, begins like any newcomer, and so does a
         room whose file was replaced by a shorter one.
         """
-        known, size = self._identity.state.rooms.get(room), self._identity.rooms.size(room)
-        if known and size < max(known.read, known.commands):
-            self._identity.notice(f"The file of the room {room} is shorter than what you heard of it; you go on with what it holds now.")
+        me, size = self._identity, self._identity.rooms.size(room)
+        known = me.state.rooms.get(room)
+        begun = known.of(size) if known else RoomState()
+        if begun is known:
+            return known, size
+        if known:
+            me.notice(f"The file of the room {room} is shorter than what you heard of it; you go on with what it holds now.")
             self._log(f"chats/{room}.md is shorter than what was read of it; going on with what it holds now")
-            known = None
-        if known is None:
-            known = self._identity.state.rooms[room] = RoomState(self._identity.rooms.unanswered(room), self._identity.rooms.end(room))
-        return known, size
+        fresh = begun.entered(me.rooms.unanswered(room), me.rooms.end(room))
+        me.state.rooms[room] = fresh
+        return fresh, size
 
     def _hear(self, line: Line, at: RoomState, fresh: bool) -> None:
         own = line.kind == "AGENT" and line.name == self._identity.name

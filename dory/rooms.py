@@ -13,7 +13,7 @@ lines are for people. Whoever writes a line without a tag is told so.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -89,6 +89,18 @@ class Rooms:
         content = files.read_from(self.path(room), offset)
         return _parse(room, content[: files.whole(content, _GOES_ON)], offset)
 
+    def stretch(self, room: str, start: int, end: int, size: int = _RECENT) -> tuple[list[Line], int]:
+        """The messages from byte ``start`` on, about ``size`` bytes of them but at least one, and the byte behind them. Nothing that was said
+        behind ``end`` is among them; at both a message begins, or ends.
+        """
+        content = files.read_from(self.path(room), start, min(size, end - start))
+        if size < end - start and len(content) == size:
+            behind = 1 + max(content.rfind(f"\n[{kind}:".encode()) for kind in KINDS)
+            if not behind:
+                return self.stretch(room, start, end, 2 * size)
+            content = content[:behind]
+        return _parse(room, content, start), start + len(content)
+
     def recent(self, room: str, count: int) -> list[Line]:
         """The newest messages, at most ``count``, looked for in the last 64 KiB: a room of years is not read to show some lines."""
         return self.read(room, self._recent(room))[-count:]
@@ -116,6 +128,14 @@ class Rooms:
 def laid_out(text: str) -> str:
     """A message as it stands behind its tag: every line but the first indented, whatever kind of line break it had."""
     return f"\n{_INDENT}".join(line.rstrip() for line in text.strip().splitlines())
+
+
+def spoken(line: Line, called: Collection[str]) -> bool:
+    """Whether it is said to somebody: no notice, no stray line, no command of a person's. Those in ``called`` may begin with an @."""
+    first = line.text.split(maxsplit=1)[:1]
+    if not first or line.kind not in ("USER", "AGENT"):
+        return False
+    return line.kind == "AGENT" or not (first[0][0] == "/" or (first[0][0] == "@" and first[0][1:] in called))
 
 
 def _line(kind: str, name: str, text: str, at: datetime) -> bytes:

@@ -157,3 +157,19 @@ def test_a_newcomer_to_a_room_that_ends_with_one_huge_message_begins_behind_it(t
     rooms = Rooms(tmp_path)
     rooms.say("dev", "USER", "ada", "x" * 70_000, NOON)
     assert said_since(rooms) == []
+
+
+@given(messages, st.integers(1, 300), st.integers(0, 6))
+def test_a_room_read_stretch_by_stretch_up_to_any_message_holds_the_same(
+    tmp_path_factory: pytest.TempPathFactory, said: list[tuple[str, str, str]], size: int, left_out: int
+) -> None:
+    rooms = talked(tmp_path_factory, said)
+    whole, found = rooms.read("dev", 0), list[Line]()
+    kept = whole[: max(0, len(whole) - left_out)]
+    start, end = 0, kept[-1].end if kept else 0
+    while start < end:
+        before = len(found)
+        lines, start = rooms.stretch("dev", start, end, size)
+        found += lines
+        assert len(found) > before or not before, "only a heading holds no message"
+    assert found == kept and start == end
