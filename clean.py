@@ -14,7 +14,7 @@ from dory import check, cli, refs, roster
 from dory.flags import Parser
 from dory.tables import table
 
-STATE = ("agents", "chats", "blobs")
+STATE = ("agents", "chats", "blobs", "links")
 
 
 def main() -> int:
@@ -67,7 +67,7 @@ def wiped(home: Path, yes: bool) -> int:
 
 def _row(folder: Path) -> tuple[str, str, str]:
     inside = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
-    count = len(roster.folders(folder.parent)) if folder.name == "agents" else len([path for path in inside if path.suffix == ".md"])
+    count = len(roster.folders(folder.parent)) if folder.name == "agents" else len([path for path in inside if path.suffix in (".md", ".json")])
     return f"{folder.name}/", str(count), str(sum(path.stat().st_size for path in inside))
 
 

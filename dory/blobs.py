@@ -15,7 +15,8 @@
 the newer gets a longer name, nothing is overwritten. ``<xx>`` are its first two digits: a look-up by prefix lists one small folder.
 
 Kinds say how the body is to be read: ``soul`` and ``text`` are files, ``response`` and ``result`` what a model or a tool gave, ``dream`` is the
-record of a Dream, all raw; ``context`` is a stretch of context as it stood there, and only its references are live.
+record of a Dream, all raw; ``context`` is a stretch of context as it stood there, and only its references are live; ``bank`` are memories on
+their way to another agent.
 """
 
 import hashlib
@@ -29,7 +30,7 @@ from dory import clock, files, refs
 from dory.errors import BlobError, FormatError
 from dory.records import Blob
 
-KINDS = ("soul", "text", "response", "result", "context", "dream")
+KINDS = ("soul", "text", "response", "result", "context", "dream", "bank")
 _HEX = re.compile(r"[0-9a-f]{6,64}")
 _VERSION = "dory: blob 1"
 _FRONT = re.compile(rb"---\n(.*?\n)---\n", re.DOTALL)
