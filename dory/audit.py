@@ -8,13 +8,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, takewhile
 from pathlib import Path
 
-from dory import archives, chronicle, locks, originals
+from dory import archives, chronicle, locks, originals, witness
+from dory.bank import Bank
 from dory.blobs import Blobs
 from dory.chronicle import Chronicle, Mark
 from dory.context import Entry
-from dory.errors import DoryError
+from dory.dialogues import Dialogues
+from dory.diary import KIND, Diary
+from dory.errors import DoryError, FormatError
 from dory.index import Document, Index
 from dory.notes import KINDS, Notes, document
+from dory.relationships import Relationships
+from dory.rooms import Rooms
 from dory.state import State
 from dory.store import NAME, Store
 
@@ -25,13 +30,20 @@ def problems(folder: Path, record: State, live: Sequence[Entry], blobs: Blobs) -
     try:
         index = Index(store)
         notes, life = Notes(store, index), Chronicle(store, index)
+        bank, dialogues, relationships = Bank(store, index), Dialogues(store, index), Relationships(store)
+        diary = Diary(folder, store, index)
         store.rows("BEGIN")  # all of it at one moment
         broken = store.problems() if store.path.exists() else []
         yield from broken
         if not broken:
             yield from _notes(store, notes, index, blobs)
+            yield from bank.problems()
+            yield from _layer(bank, index)
+            yield from _layer(dialogues, index)
+            yield from _days(diary, index)
             yield from _archives(folder, notes, record)
             yield from _life(index, life.mark, record, live, blobs, running=locks.holder(folder) is not None)
+            yield from witness.problems(dialogues, relationships, Rooms(folder.parent.parent / "chats"), record)
     except (DoryError, OSError) as error:
         yield str(error)
     finally:
@@ -40,7 +52,7 @@ def problems(folder: Path, record: State, live: Sequence[Entry], blobs: Blobs) -
 
 def _notes(store: Store, notes: Notes, index: Index, blobs: Blobs) -> Iterator[str]:
     for table, *_ in store.rows("PRAGMA foreign_key_check"):
-        yield f"{NAME}: the table {table} names a note that is not there"
+        yield f"{NAME}: the table {table} names an entry that is not there"
     entries = sorted(notes, key=lambda note: note.id)
     for note in entries:
         holder = notes.find(note.name)
@@ -55,6 +67,24 @@ def _notes(store: Store, notes: Notes, index: Index, blobs: Blobs) -> Iterator[s
             yield f"the archive {note.name} refers to {note.hash}, which is missing"
     for kind in KINDS:
         yield from _compared((document(note) for note in entries if note.kind == kind), index.walk(kind))
+
+
+def _layer(layer: Bank | Dialogues, index: Index) -> Iterator[str]:
+    """A layer against the index; one that cannot be read is a problem, and no reason to leave out what comes behind it."""
+    try:
+        due = list(layer.documents())
+    except FormatError as error:
+        yield str(error)
+        return
+    for kind in layer.kinds:
+        yield from _compared((one for one in due if one.kind == kind), index.walk(kind))
+
+
+def _days(diary: Diary, index: Index) -> Iterator[str]:
+    """The diary's, but for those whose files were edited: they are indexed soon."""
+    changed = set(diary.changed())
+    days = ([one for one in found if one.origin not in changed] for found in (diary.documents(), index.walk(KIND)))
+    yield from _compared(*days)
 
 
 def _archives(folder: Path, notes: Notes, record: State) -> Iterator[str]:

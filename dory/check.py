@@ -2,7 +2,8 @@
 
 For every blob: its name, its front matter, its parent, its live references. For every identity: state, context, LIFE, MEMORY, rooms, every
 reference; and the promise itself: from the live context every entry there ever was is reached through references, none missing, none twice. Its
-notes and its index are looked at by ``audit``, its summaries by ``coverage``, its history and its versions by ``provenance``.
+notes and its index are looked at by ``audit``, its summaries by ``coverage``, its history and its versions by ``provenance``, its soul and its
+diary by their own rooms.
 """
 
 import hashlib
@@ -10,7 +11,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from dory import audit, context, coverage, files, life, locks, provenance, refs, roster, state
+from dory import audit, beliefs, context, coverage, files, letters, life, locks, pages, provenance, refs, roster, state
 from dory.blobs import KINDS, Blobs
 from dory.context import Entry
 from dory.errors import BlobError, DoryError, FormatError
@@ -25,6 +26,7 @@ def problems(home: Path) -> Iterator[str]:
     blobs = Blobs(home / "blobs")
     yield from _blobs(blobs)
     yield from _rooms(home)
+    yield from letters.problems(home / letters.FOLDER, {folder.name for folder in roster.folders(home)})
     for folder in roster.folders(home):
         for problem in _identity(home, folder, blobs):
             yield f"agents/{folder.name}: {problem}"
@@ -82,6 +84,8 @@ def _identity(home: Path, folder: Path, blobs: Blobs) -> Iterator[str]:
     yield from audit.problems(folder, record, entries, blobs)
     yield from coverage.problems(folder)
     yield from provenance.problems(folder, blobs)
+    yield from beliefs.problems(folder)
+    yield from pages.problems(folder)
 
 
 def _texts(folder: Path) -> Iterator[str]:

@@ -95,7 +95,7 @@ class Compaction:
             return
         self._opened_before = set(self._identity.state.opened)
         segment, summarise = (refs.escape(self._identity.text(name).strip()) for name in (SEGMENT, SUMMARISE))
-        request = Request(prompt, runs, segment, summarise, self._config.workers)
+        request = Request(prompt, runs, segment, summarise, self._config.workers, self._identity.private)
         found = self._found = Distilled()
         self._by_hand, self._taken_back = by_hand, False
         self._job = Job(lambda: distil(self._model, request, found), "compaction")

@@ -46,7 +46,8 @@ class Config:
     embeddings: str = _setting("", "the profile whose model makes vectors of summaries, so that alike ones are found; empty: by their words")
     layout: str = _setting("tail", "tail: each prompt ends with MEMORY and LIFE; ledger: it only grows between compactions, and costs less")
     faculties: str = _setting(
-        "notes, recall, cascade, dream", "the parts of the mind beside the core tools, in the order of their tools; empty: none"
+        "notes, recall, cascade, dream, soul, memories, diary, conversations, relationships, link",
+        "the parts of the mind beside the core tools, in the order of their tools; empty: none",
     )
     cascade: Cascade = _setting(Cascade(), "how a whole life is summed up: events that stand verbatim, events of a summary, and the profile")  # noqa: RUF009
     dream: Dream = _setting(Dream(), "when and how durable knowledge is distilled from what faded, and whose model does it")  # noqa: RUF009

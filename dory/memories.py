@@ -1,4 +1,5 @@
-"""LIFE as numbered memories: each line below its heading is one, from 1 on. Read only, and never more than what is asked for.
+"""LIFE as numbered memories: each line below its heading is one, from 1 on. Read only, and never more than what is asked for. Those that the
+agent chose to keep are others: they stand in the bank (``bank.py``).
 
 A ``Place`` is what is kept of a reading: the number of a memory, the byte behind its line, and a checksum of what stands before that byte. LIFE
 only grows, so a place holds for good, and one short look tells whether it does. Only for one that does not is LIFE read from its beginning.

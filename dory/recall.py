@@ -3,10 +3,11 @@
     python -m dory.recall 1a2b hotel lisbon        what RECALL would answer; only reads
     python -m dory.recall 1a2b --dump notes        its notes and archives as markdown files in a new folder; only reads
     python -m dory.recall 1a2b --load notes        puts those in the place of all that it has; the agent must not run
-    python -m dory.recall 1a2b --rebuild           makes the index anew from the life and the notes; the agent must not run
+    python -m dory.recall 1a2b --rebuild           makes the index anew from the life, the notes and the layers; the agent must not run
 
-Notes stand nowhere else, so they are to be dumped now and then. Archives of stretches that still stand behind references are no such loss: the
-agent makes those that are missing, after its next start.
+Notes stand nowhere else, so they are to be dumped now and then. So do memories, conversations and relationships, which no rebuilding touches: a
+copy of the agent's folder keeps them. Archives of stretches that still stand behind references are no such loss: the agent makes those that
+are missing, after its next start.
 
 Exit code 0; 1 when nothing was found, or not everything could be indexed; 2 after a one-line error.
 """

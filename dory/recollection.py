@@ -1,27 +1,34 @@
 """What comes back when one looks for it: the answer to RECALL, and the cue beside a message.
 
-Both search everything that there ever was: entries, notes, archives. Of each hit they say how it is to be had word for word: it stands in the
-context, or UNCOMPACT or NOTE_READ brings it. An answer has one line for a hit, and in it one ``->``:
+Both search everything that there ever was: entries, notes, archives, and the layers of a self. Of each hit they say how it is to be had word
+for word: it stands in the context, or UNCOMPACT, NOTE_READ or what its layer says brings it. An answer has one line for a hit, and in it one
+``->``:
 
-    2 hits for "hotel lisbon"
+    3 hits for "hotel lisbon"
     1. heard 2026-03-02 12:00 ada in dev, score 7.1: the **hotel** in **Lisbon** is the Miramar -> UNCOMPACT 5d41402abc4b2a76 (Ada's trip)
     2. note 2026-03-04 09:30, score 3.2: **lisbon** **hotel** Miramar, until 9 May -> NOTE_READ lisbon-hotel
+    3. memory 2026-03-05 18:12, score 2.9: Ada liked the **hotel** -> RETRIEVE_SPECIFIC_MEMORIES 17
 
 A cue names what a message clearly belongs to, and nothing that the agent has before its eyes.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 from dory import clock, originals, refs
+from dory.bank import Bank
 from dory.blobs import Blobs
 from dory.chronicle import Chronicle
 from dory.context import Entry
+from dory.dialogues import Dialogues
+from dory.diary import Diary
 from dory.errors import DoryError
-from dory.index import Hit, Index
+from dory.index import Document, Hit, Index
 from dory.notes import KINDS, Notes, document
-from dory.postings import GLANCE
+from dory.postings import GLANCE, Budget
+from dory.relationships import Relationships
 from dory.snippets import MARK
 from dory.store import NAME, Store
 
@@ -40,17 +47,22 @@ CONSIDERED = 20
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How something is to be had: it stands in the live entry ``entry``, or behind ``hash``; a note, and an archive, has a name."""
+    """How something is to be had: it stands in the live entry ``entry``, or behind ``hash``; a note, and an archive, has a name. ``told`` is
+    what its layer says.
+    """
 
     hash: str = ""
     gist: str = ""
     name: str = ""
     entry: int | None = None
+    told: str = ""
 
     def __str__(self) -> str:
         """As an answer to RECALL tells it."""
         if self.entry is not None:
             return f"in your context at #{self.entry}"
+        if self.told:
+            return self.told
         if not self.hash:
             return f"NOTE_READ {self.name}"
         return f"UNCOMPACT {self.hash}" + ("" if self.name else f" ({_plain(self.gist)})")
@@ -58,22 +70,40 @@ class Way:
     @property
     def cue(self) -> str:
         """As a cue names it."""
-        return refs.reference(self.hash, self.gist) if self.hash else f"note {self.name}"
+        return refs.reference(self.hash, self.gist) if self.hash else self.told or f"note {self.name}"
+
+
+class Layer(Protocol):
+    """What of a self is found beside its life and its notes, by the ``kinds`` of its documents."""
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Of none else."""
+
+    def documents(self) -> Iterator[Document]:
+        """All that have to be in the index."""
+
+    def way(self, kind: str, origin: int) -> str:
+        """How one that was found is to be had; empty when it is gone."""
 
 
 class Recollection:
-    """What the agent in ``folder`` can remember, for the thread that made this. Raises what the store raises."""
+    """What the agent in ``folder`` remembers, with the layers whose faculty is ``shown``; for one thread. Raises what the store raises."""
 
-    def __init__(self, folder: Path, blobs: Blobs, readonly: bool = False) -> None:
+    def __init__(self, folder: Path, blobs: Blobs, readonly: bool = False, shown: Callable[[str], bool] = lambda faculty: True) -> None:
         self.store = Store(folder / NAME, readonly)
         self.index = Index(self.store)
         self.notes = Notes(self.store, self.index)
         self.chronicle = Chronicle(self.store, self.index)
+        self.bank, self.diary = Bank(self.store, self.index), Diary(folder, self.store, self.index)
+        self.dialogues, self.relationships = Dialogues(self.store, self.index), Relationships(self.store)
+        self._layers: dict[str, Layer] = {"memories": self.bank, "diary": self.diary, "conversations": self.dialogues}
+        self._hidden = {kind for faculty, layer in self._layers.items() if not shown(faculty) for kind in layer.kinds}
         self._outline = originals.Outline(blobs)
 
     def recall(self, query: str, live: Sequence[Entry]) -> str:
         """The best hits for any text, as text; ``live`` are the entries of the context."""
-        shown, found = refs.one_line(query), self._telling(self._ways(self.index.search(query, CONSIDERED), live))[:HITS]
+        shown, found = refs.one_line(query), self._telling(self._ways(query, live))[:HITS]
         if not found:
             return f'no hits for "{shown}"; try other words: names, things, a month, as they were said then'
         lines = [f"{number}. {_told(hit)} -> {way}" for number, (hit, way) in enumerate(found, 1)]
@@ -86,27 +116,39 @@ class Recollection:
     def candidates(self, text: str, live: Sequence[Entry], share: float) -> list[tuple[Way, float]]:
         """What a cue could name, each once with its share as ``CUE_SHARE`` explains it, at least ``share``; the best first."""
         best: dict[Way, float] = {}
-        for hit, way in self._ways(self.index.search(text, CONSIDERED, budget=GLANCE, share=share), live):
+        for hit, way in self._ways(text, live, GLANCE, share):
             if way.entry is None and hit.share >= share:
                 best.setdefault(replace(way, name="") if way.hash else way, hit.share)  # a stretch and its archive are one
         return list(best.items())
 
     def reset(self) -> None:
-        """Empty all that is derived, index the notes anew, and be ready to index the life from its beginning; all of it or nothing."""
+        """Empty all that is derived, index notes and layers anew, and be ready to index the life from its beginning; all of it or nothing."""
         with self.store.writing():
             self.index.clear()
             self.chronicle.clear()
             for note in sorted(self.notes, key=lambda note: note.id):
                 self.index.add(document(note))
+            for one in (one for layer in self._layers.values() for one in layer.documents()):
+                self.index.add(one)
 
-    def _ways(self, hits: Sequence[Hit], live: Sequence[Entry]) -> list[tuple[Hit, Way]]:
+    def _ways(self, query: str, live: Sequence[Entry], budget: Budget | None = None, share: float = 0.0) -> list[tuple[Hit, Way]]:
+        hits = self.index.search(query, CONSIDERED * (5 if self._hidden else 1), budget=budget, share=share)
+        hits = [hit for hit in hits if hit.document.kind not in self._hidden][:CONSIDERED]  # they would name tools that there are not
         opened = self._outline.opened(live)
 
         def place(id: int) -> Entry | None:
             return opened.get(id) or self._outline.place(id, live)
 
-        found = [(hit, self._noted(hit, live, place) if hit.document.kind in KINDS else _way(place(hit.document.origin))) for hit in hits]
-        return [(hit, way) for hit, way in found if way]
+        return [(hit, way) for hit in hits if (way := self._way(hit, live, place))]
+
+    def _way(self, hit: Hit, live: Sequence[Entry], place: Callable[[int], Entry | None]) -> Way | None:
+        kind, origin = hit.document.kind, hit.document.origin
+        if kind in KINDS:
+            return self._noted(hit, live, place)
+        if not (layer := next((layer for layer in self._layers.values() if kind in layer.kinds), None)):
+            return _way(place(origin))
+        told = layer.way(kind, origin)
+        return (_shown(hit.document.text.strip(), live) or Way(told=told)) if told else None
 
     def _telling(self, found: Sequence[tuple[Hit, Way]]) -> list[tuple[Hit, Way]]:
         """Without the archives of stretches in which an entry was found: that tells the same in its own words."""
@@ -115,12 +157,10 @@ class Recollection:
 
     def _noted(self, hit: Hit, live: Sequence[Entry], place: Callable[[int], Entry | None]) -> Way | None:
         """The way to a note or an archive. What it holds may stand in the context: a note was written or read there, an original is live."""
-        note = self.notes.numbered(hit.document.origin)
-        if not note:
+        if not (note := self.notes.numbered(hit.document.origin)):
             return None
         if not note.hash:
-            entry = next((entry for entry in reversed(live) if note.content in refs.unescape(entry.body)), None)
-            return _way(entry) if entry and entry.kind != "compacted" else Way(name=note.name)
+            return _shown(note.content, live) or Way(name=note.name)
         try:
             gist, first = self._outline.gist(note.hash), self._outline.entries(note.hash)[0].first
         except (DoryError, IndexError):  # damaged, or loaded from elsewhere: what was noted of it is there all the same
@@ -139,6 +179,12 @@ def _way(entry: Entry | None) -> Way | None:
     if entry and entry.kind == "compacted":
         return Way(entry.hash or "", entry.gist)
     return Way(entry=entry.first) if entry else None
+
+
+def _shown(text: str, live: Sequence[Entry]) -> Way | None:
+    """The way to a text that stands in the context by itself, where it was written or read. Only what has a backslash has to be unescaped."""
+    entry = next((one for one in reversed(live) if text in (refs.unescape(one.body) if "\\" in one.body else one.body)), None)
+    return _way(entry) if entry and entry.kind != "compacted" else None
 
 
 def _told(hit: Hit) -> str:

@@ -34,6 +34,7 @@ class Scripted:
             "summarise": summarise or (lambda prompt: summary(f"about {asked_ids(prompt)}", 5)),
             "cascade": cascade or (lambda prompt: StandIn().complete(prompt, "cascade").text),
             "dream": lambda prompt: "NOTHING",
+            "care": lambda prompt: StandIn().complete(prompt, "care").text,
         }
         self.asked: list[tuple[Purpose, Prompt]] = []
         self.most_at_once: dict[str, int] = {}

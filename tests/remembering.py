@@ -11,8 +11,9 @@ from tests.compacting import House, Scripted
 from tests.household import NOON
 
 HIT = re.compile(
-    r"\d+\. (heard|response|result|error|notice|note|archive) \d{4}-\d\d-\d\d \d\d:\d\d(?: (\S+))?(?: in (\S+))?, score \d+\.\d: (.*)"
-    r" -> (?:in your context at #(\d+)|UNCOMPACT ([0-9a-f]{16,})(?: \((.*)\))?|NOTE_READ (\S+))"
+    r"\d+\. (heard|response|result|error|notice|note|archive|memory|summary|diary|conversation)"
+    r" \d{4}-\d\d-\d\d \d\d:\d\d(?: (\S+))?(?: in (\S+))?, score \d+\.\d: (.*)"
+    r" -> (?:in your context at #(\d+)|UNCOMPACT ([0-9a-f]{16,})(?: \((.*)\))?|NOTE_READ (\S+)|([A-Z]+_.*))"
 )
 TRIP = "the hotel in Lisbon is the Miramar, with a view of the river"
 OTHERS = ["the build is broken again", "bread wants flour and water", "my bicycle has a flat tyre", "the garden needs rain this week"]

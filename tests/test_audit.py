@@ -78,7 +78,7 @@ DAMAGE: dict[str, tuple[str, str]] = {
     "a note that is not indexed": ("DELETE FROM piece WHERE kind = 'Note'", "the Note #4 is not in the index"),
     "a note with another text": ("UPDATE note SET content = 'y' WHERE kind = 'Note'", "is in the index with another text"),
     "a note that is gone": ("DELETE FROM note WHERE kind = 'Note'", "of the index is nowhere else"),
-    "an alias of nothing": ("INSERT INTO alias VALUES ('x', 99)", "the table alias names a note that is not there"),
+    "an alias of nothing": ("INSERT INTO alias VALUES ('x', 99)", "the table alias names an entry that is not there"),
     "a note without its name": ("DELETE FROM alias WHERE name = 'lisbon-hotel'", "the note lisbon-hotel is not found by its name"),
     "an unknown kind": ("UPDATE note SET kind = 'Diary' WHERE kind = 'Note'", "of the unknown kind 'Diary'"),
     "an archive of nothing": ("UPDATE note SET hash = '0123456789abcdef' WHERE id = 1", "refers to 0123456789abcdef, which is missing"),

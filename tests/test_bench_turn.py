@@ -10,7 +10,7 @@ import pytest
 
 from bench.store.noise import Noise
 from bench.turn import __main__ as program
-from bench.turn import turns
+from bench.turn import report, turns
 from bench.turn.company import SPENDING, company, shares
 from bench.turn.homes import LINE, Home
 from bench.turn.process import peak_bytes, processor_seconds, side_by_side
@@ -18,6 +18,9 @@ from dory import check, roster, usage
 from dory.clock import utc
 from dory.identity import Identity
 from dory.recollection import Recollection
+from dory.records import Message, Prompt
+from dory.rooms import Rooms
+from dory.stop import Stop
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the clock of another process is read as Linux has it")
 
@@ -57,6 +60,19 @@ def test_turns_are_taken_in_it_and_their_time_is_that_of_the_harness(old: tuple[
     figures = turns.take(home, hash, 3)
     assert 0 < figures["turn_ms"] <= figures["turn_ms_worst"]
     assert Identity(home, hash, utc).state.turn == before + 3 + turns.WARM
+
+
+def test_what_faculties_ask_beside_the_loop_is_no_turn(tmp_path: Path) -> None:
+    model = turns.Metronome(Rooms(tmp_path), 1, Stop())
+    for purpose in turns.BESIDE:
+        assert model.complete(Prompt((Message("user", "x"),)), purpose).text == turns.BESIDE[purpose]
+    assert model.between == [] and list(tmp_path.iterdir()) == []
+
+
+def test_a_turn_with_a_self_has_a_promise_of_its_own() -> None:
+    assert report.broken({"self, a turn with one, of one without": report.SELF}) == []
+    (line,) = report.broken({"self, a turn with one, of one without": report.SELF + 1})
+    assert f"at most {report.SELF:g} was promised" in line
 
 
 @pytest.mark.parametrize("wrong", ["--runs=0", "--lines=0", "--lines=1000,-1", "--contexts=some"])

@@ -134,9 +134,11 @@ def spoil(home: Path) -> None:
     [
         pytest.param(lambda home: rearrange(home, lose), {"lines whole", "lines heard", "lives logged", "home checked"}, id="a line is lost"),
         pytest.param(lambda home: rearrange(home, double), {"lines whole", "lines heard", "lives logged"}, id="a line stands there twice"),
-        pytest.param(lambda home: rearrange(home, tear), {"lines whole", "lines heard", "lives logged"}, id="a line is torn"),
-        pytest.param(lambda home: rearrange(home, mix), {"lines whole", "lines heard"}, id="two lines of a writer have changed places"),
-        pytest.param(lambda home: rearrange(home, overtake), {"lines heard"}, id="an agent heard two writers in another order"),
+        pytest.param(lambda home: rearrange(home, tear), {"lines whole", "lines heard", "lives logged", "home checked"}, id="a line is torn"),
+        pytest.param(
+            lambda home: rearrange(home, mix), {"lines whole", "lines heard", "home checked"}, id="two lines of a writer have changed places"
+        ),
+        pytest.param(lambda home: rearrange(home, overtake), {"lines heard", "home checked"}, id="an agent heard two writers in another order"),
         pytest.param(cut_off, {"lines whole"}, id="the beginning of a line was cut off"),
         pytest.param(log_more, {"lives logged"}, id="LIFE tells of a line twice"),
         pytest.param(spoil, {"home checked"}, id="a blob is spoilt"),

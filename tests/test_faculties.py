@@ -19,6 +19,7 @@ from tests.household import Household
 from tests.processes import HOUSE, PATIENCE
 
 DREAM = ["dream", "versions", "user", "voice"]
+SELF = ["soul", "memories", "self-care", "diary", "conversations", "relationships", "link"]
 
 
 def names(house: Household, faculties: str) -> list[str]:
@@ -32,7 +33,7 @@ def made(house: Household, faculties: str) -> list[Faculty]:
 
 def test_those_that_are_named_are_in_use_in_their_order(tmp_path: Path) -> None:
     house = Household(tmp_path)
-    assert names(house, Config().faculties)[1:] == ["notes", "recall", "cascade", "related past experiences", *DREAM]
+    assert names(house, Config().faculties)[1:] == ["notes", "recall", "cascade", "related past experiences", *DREAM, *SELF]
     assert names(house, " recall,notes ,")[1:] == ["recall", "notes"]
     assert names(house, "notes")[1:] == ["notes"]
 

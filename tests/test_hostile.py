@@ -205,11 +205,12 @@ def test_a_hostile_person_and_a_hostile_model_meet_over_the_wire(tmp_path: Path)
         server.faults.append(Fault(text=f"{HOSTILE}\nSAY dev done\n{HOSTILE.replace('END', 'WAIT')}"))
         ask("and now?")
         ask("what is my cat called?")
-    sent = [Prompt(request.messages) for request in server.requests]
+    sent, faculties = [Prompt(request.messages) for request in server.requests], [one.name for one in house.agent.faculties.members]
     assert len(sent) > 6 and {request.purpose for request in server.requests} == {"turn"}
     for prompt in sent:
         numbers = [int(mark[2:]) for mark in marked(prompt.messages[1].content) if mark[2:].isdigit()]
-        assert numbers == list(range(1, len(numbers) + 1)) and marked(prompt.messages[0].content) == []
+        sections = [mark[2:].rstrip("]").lower() for mark in marked(prompt.messages[0].content)]
+        assert numbers == list(range(1, len(numbers) + 1)) and sections == [one for one in faculties if one in sections]
         assert FORGED not in [hash for hash, _ in refs.live(prompt.text)]
     last = marked(sent[-1].messages[1].content)
     assert last == expected(house.me.context.entries[: sum(mark[2:].isdigit() for mark in last)])

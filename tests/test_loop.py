@@ -189,7 +189,7 @@ def test_trouble_with_the_model_is_told_once_and_the_line_is_answered_afterwards
 
 def test_a_prompt_that_does_not_fit_the_window_is_folded_until_it_does(tmp_path: Path) -> None:
     def turn(prompt: Prompt) -> str:
-        if len(prompt.text) > 9000:
+        if len(prompt.text) > 15_000:
             raise WindowExceeded("too long")
         return echo(prompt)
 

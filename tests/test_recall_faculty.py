@@ -3,6 +3,7 @@
 import re
 import shutil
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,11 @@ import pytest
 from dory import check
 from dory.faculties.recall import TIDY_AFTER
 from dory.recollection import Recollection
+from dory.records import Line
 from dory.store import NAME
-from tests.compacting import House, Scripted, summary
-from tests.remembering import OTHERS, TRIP, answer, hear, indexed, long_past, recall, step
+from tests.compacting import House, Scripted, act, summary
+from tests.household import NOON
+from tests.remembering import OTHERS, TRIP, answer, fade, hear, indexed, long_past, recall, step
 
 
 @pytest.fixture
@@ -104,7 +107,9 @@ def test_a_damaged_file_is_reported_and_the_agent_lives_on(house: House) -> None
     house.model.rules["turn"] = lambda prompt: "RECALL lisbon\nSAY dev still here" if "failed at its cue" in prompt.text else "WAIT"
     house.say("hello")
     house.live(lambda: "still here" in house.lines("AGENT"))
-    assert sum("at its background work" in entry.body for entry in house.me.context if entry.kind == "notice") == 2, "notes and recall"
+    told = [re.match(r"the faculty (.+) failed at its background work", entry.body) for entry in house.me.context if entry.kind == "notice"]
+    failed = [one[1] for one in told if one]
+    assert {"notes", "recall", "memories"} <= set(failed) and len(failed) == len(set(failed)), "each is told of once"
     assert "is damaged" in next(entry.body for entry in house.me.context if entry.kind == "error")
 
 
@@ -121,3 +126,133 @@ def test_an_index_that_is_ahead_of_the_life_is_told_of_once_and_made_anew(house:
     told = [entry for entry in house.me.context if "it is made anew" in entry.body]
     assert len(told) == 1 and indexed(house) == [entry.first for entry in house.me.context]
     assert answer(house, "bread") == [] and list(check.problems(house.home)) == []
+
+
+def spoken(house: House, past: Recollection, summary: str) -> None:
+    """Enough is said to be summed up like this."""
+    said = Line("dev", "USER", "ada", "2026-03-02T12:00:00Z", "look there", 1)
+    with past.store.writing():
+        past.dialogues.add("dev", [replace(said, end=end) for end in range(1, 1002)], house.me.name, 0, 1001, NOON)
+    batch = past.dialogues.batch(500)
+    assert batch
+    batch.keep(summary, NOON)
+    past.store.close()
+
+
+def test_one_search_finds_the_life_and_every_layer_each_under_its_name(tmp_path: Path) -> None:
+    house = House(tmp_path, Scripted(), faculties="notes, recall, memories, diary, conversations")
+    hear(house, *OTHERS)
+    fade(house, house.me.context.entries[1:], "what the garden has to do with a quokka")
+    hear(house, *OTHERS, "a quokka came by", *OTHERS)
+    act(house, "NOTE_ADD zoo the quokka is called Max\nWRITE_DIARY I dreamt of the quokka")
+    past = Recollection(house.me.folder, house.me.blobs)
+    past.bank.add("the quokka eats leaves", NOON)
+    past.bank.narrate([past.bank.add("leaves are green", NOON).id], "Of a quokka in the leaves.", NOON)
+    spoken(house, past, "Ada spoke of her quokka.")
+    house.wake()  # the archive of what was faded by hand is made up for after a start
+    step(house)
+    kinds = [one[1] for one in answer(house, "quokka")]
+    assert {"heard", "note", "archive", "memory", "summary", "diary", "conversation"} <= set(kinds)
+
+
+def test_layers_whose_faculty_is_off_are_not_found_as_their_tools_are_not_there(tmp_path: Path) -> None:
+    house = layered(tmp_path)
+    past = Recollection(house.me.folder, house.me.blobs)
+    with past.store.writing():
+        for number in range(40):
+            past.bank.add(f"otter otter {number}", NOON)
+    question = "how does the otter live with Ada?"
+    assert "RETRIEVE_SPECIFIC_MEMORIES" in recall(house).cue(question, []) and "memory" in {one[1] for one in answer(house, "otter")}
+    house.config = replace(house.config, faculties="notes, recall")
+    house.wake()
+    act(house, "RECALL otter")
+    found = house.me.context.entries[-1].body
+    assert "note " in found and "NOTE_READ zoo" in found and not re.search("RETRIEVE|SHOW_DIARY|of your conversations", found)
+    shown = next(one for one in house.agent.faculties.members if one.name == "recall").cue(Line("dev", "USER", "ada", "", question, 1))
+    assert "RETRIEVE" not in shown and "SHOW_DIARY" not in shown
+
+
+def layered(tmp_path: Path) -> House:
+    """An agent with something in every layer, all of it out of the context."""
+    house = House(tmp_path, Scripted(), faculties="notes, recall, memories, diary, conversations")
+    hear(house, *OTHERS)
+    act(house, "ADD_TO_LONGTERM_MEMORY Ada keeps an otter\nADD_TO_LONGTERM_MEMORY the otter eats fish\nADD_TO_LONGTERM_MEMORY otters swim")
+    act(house, "NOTE_ADD zoo the otter is called Max\nWRITE_DIARY I dreamt of the otter")
+    past = Recollection(house.me.folder, house.me.blobs)
+    past.bank.narrate([1, 2], "An otter lives with Ada.", NOON)
+    spoken(house, past, "Ada spoke of her otter.")
+    step(house)
+    fade(house, house.me.context.entries[:], "the otter")
+    return house
+
+
+def test_one_search_finds_every_layer_and_says_which_it_is_and_how_to_have_it(tmp_path: Path) -> None:
+    house = layered(tmp_path)
+    found = [(one[1], one[8] or one[9]) for one in answer(house, "otter") if not one[6]]
+    day = house.me.now().date()
+    assert dict(found).keys() == {"memory", "summary", "note", "diary", "conversation"}
+    assert sorted(way for kind, way in found if kind in ("memory", "summary", "note", "diary")) == [
+        "RETRIEVE_SPECIFIC_MEMORIES 1",
+        "RETRIEVE_SPECIFIC_MEMORIES 2",
+        "RETRIEVE_SPECIFIC_MEMORIES 3",
+        "RETRIEVE_SPECIFIC_MEMORIES 4",
+        f"SHOW_DIARY_ENTRIES_FROM_DAY {day}",
+        "zoo",
+    ]
+    for kind, way in found:
+        if kind in ("memory", "summary", "diary"):
+            act(house, way)
+            assert "otter" in house.me.context.entries[-1].body
+    assert "RETRIEVE_SPECIFIC_MEMORIES 4" in recall(house).cue("how does the otter live with Ada?", [])
+
+
+def test_a_memory_that_stands_in_the_context_is_shown_there_and_is_no_cue(tmp_path: Path) -> None:
+    house = House(tmp_path, Scripted(), faculties="notes, recall, memories")
+    hear(house, *OTHERS)
+    act(house, "ADD_TO_LONGTERM_MEMORY Ada keeps an otter")
+    step(house)
+    (where,) = {one[5] for one in answer(house, "otter")}
+    assert where == str(house.me.context.entries[-2].first)
+    assert recall(house).cue("Ada keeps an otter", house.me.context.entries) == ""
+
+
+def test_what_is_gone_is_not_found(tmp_path: Path) -> None:
+    house = layered(tmp_path)
+    act(house, "REMOVE_FROM_MEMORY 3")
+    step(house)
+    assert not any("otters swim" in one[4] for one in answer(house, "otters swim") if one[1] == "memory")
+
+
+def test_making_the_index_anew_keeps_all_layers_and_finds_them_as_before(tmp_path: Path) -> None:
+    house = layered(tmp_path)
+    before = sorted((one[1], one[9] or "") for one in answer(house, "otter"))
+    past = Recollection(house.me.folder, house.me.blobs)
+    memories, spoken = list(past.bank.everything()), past.dialogues.recent(2000)
+    past.reset()
+    house.wake()
+    step(house)
+    assert (list(past.bank.everything()), past.dialogues.recent(2000)) == (memories, spoken) and len(spoken) > 1000
+    assert sorted((one[1], one[9] or "") for one in answer(house, "otter")) == before
+    assert past.bank.restore(4) == 2 and not [one for one in check.problems(house.home) if "memory" in one]
+
+
+def test_a_memory_that_cannot_be_read_is_told_by_the_check_and_hides_no_other_damage(tmp_path: Path) -> None:
+    house = layered(tmp_path)
+    past = Recollection(house.me.folder, house.me.blobs)
+    with past.store.writing() as connection:
+        connection.execute("UPDATE memory SET at = 1 << 60 WHERE id = 3")
+        past.index.remove("Conversation", 1)
+    told = [one.partition(": ")[2] for one in check.problems(house.home)]
+    assert "the memory 3 cannot be read: put the file back from a backup" in told
+    assert f"{NAME}: the Conversation #1 is not in the index" in told
+
+
+def test_a_memory_that_the_index_lacks_or_has_besides_is_told_by_the_check(tmp_path: Path) -> None:
+    house = layered(tmp_path)
+    past = Recollection(house.me.folder, house.me.blobs)
+    with past.store.writing() as connection:
+        past.index.remove("Memory", 2)
+        connection.execute("DELETE FROM memory WHERE id IN (1, 3)")
+    told = [one.partition(": ")[2] for one in check.problems(house.home)]
+    assert f"{NAME}: the Memory #2 is not in the index" in told
+    assert {f"{NAME}: the Memory #{id} of the index is nowhere else" for id in (1, 3)} <= set(told)

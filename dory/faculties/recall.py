@@ -9,11 +9,12 @@ from collections.abc import Sequence
 
 from dory.chronicle import Mark, next_batch
 from dory.context import Entry
+from dory.discretion import given
 from dory.errors import FormatError
 from dory.faculty import Apply, Command, Faculty, Outcome, Tool, Work
 from dory.identity import Identity
 from dory.recollection import Recollection
-from dory.records import Call, Line
+from dory.records import Line
 from dory.store import Store
 
 AT_ONCE = 32
@@ -35,7 +36,7 @@ class RecallFaculty(Faculty):
 
     def tools(self) -> Sequence[Tool]:
         """One."""
-        return [Tool("RECALL", "RECALL <query>", lambda call: Outcome(self.recall(_query(call))))]
+        return [Tool("RECALL", "RECALL <query>", lambda call: Outcome(self.recall(given(call))))]
 
     def commands(self) -> Sequence[Command]:
         """The same for people."""
@@ -95,7 +96,3 @@ class RecallFaculty(Faculty):
                 raise batch.damage[0]  # to be told of; the rest goes on
 
         return apply
-
-
-def _query(call: Call) -> str:
-    return "\n".join(part for part in (call.args, call.body) if part)

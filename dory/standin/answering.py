@@ -13,11 +13,13 @@ nothing is known.
 import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
+from dory import toolline
 from dory.context import Entry
 from dory.records import Call
-from dory.standin.intents import is_question
-from dory.standin.reading import Heard, Reading, heard, original, plain
+from dory.standin.intents import intent, is_question
+from dory.standin.reading import LAYERS, READINGS, Heard, Reading, heard, original, plain
 from dory.standin.searching import Hit, hits, search
 from dory.standin.words import Weights, coverage, sentences, stems
 
@@ -64,11 +66,9 @@ class Evidence:
         self._tools = reading.tools
         self._references: dict[Call, tuple[frozenset[str], int]] = {}
         self._opened: set[Call] = set()
-        self._statements = [
-            *self._from_entries(reading.entries),
-            *_from_lines("USER says", reading.user),
-            *_from_lines("MEMORY says", reading.memory),
-        ]
+        own = [_from_lines(source, reading.own(name)) for name, source in (("soul", "My soul says"), ("relationships", "I know"))]
+        texts = [*_from_lines("USER says", reading.user), *_from_lines("MEMORY says", reading.memory)]
+        self._statements = [*self._from_entries(reading.entries), *texts, *chain.from_iterable(own)]
         self._weights = Weights(statement.stems for statement in self._statements)
 
     def answer(self, question: Heard, wording: str, tried: Collection[Call]) -> Finding:
@@ -113,8 +113,9 @@ class Evidence:
         for entry in entries:
             if entry.kind == "heard":
                 for message in heard(entry):
-                    found = frozenset(stems(f"{message.name} {message.text}"))
-                    yield Statement(message.text, found, f"{message.speaker} said", message.name, message.at)
+                    for text in self._told(message):
+                        found = frozenset(stems(f"{message.name} {text}"))
+                        yield Statement(text, found, f"{message.speaker} said", message.name, message.at)
             elif entry.kind == "uncompacted" and entry.hash:
                 self._opened.add(Call("UNCOMPACT", entry.hash))
                 yield from self._from_entries(original(entry))
@@ -122,12 +123,19 @@ class Evidence:
                 summary = plain(entry.body)
                 self._references[Call("UNCOMPACT", entry.hash)] = (frozenset(stems(f"{entry.gist} {summary}")), entry.last - entry.first)
                 yield from _from_lines("a summary says", summary.split("\n"), verbatim=False)
-            elif entry.kind == "result" and entry.about.startswith(("READ_FILE ", "NOTE_READ ")):
+            elif entry.kind == "result" and entry.about.startswith(READINGS):
                 tool, _, what = entry.about.partition(" ")
                 self._opened.add(Call(tool, what))
-                yield from _from_lines(f"{what} says", plain(entry.body).split("\n")[1:])
+                lines = plain(entry.body).split("\n")
+                yield from _from_lines("I remember" if tool in LAYERS else f"{what} says", lines if tool in LAYERS else lines[1:])
             elif entry.kind == "result" and entry.about.startswith("RECALL "):
                 yield from self._from_hits(hits(plain(entry.body)))
+
+    def _told(self, message: Heard) -> list[str]:
+        """What a message tells: of tool lines that it dictates, what each is given."""
+        wish = intent(message.text)
+        dictated = toolline.parse(wish.subject[0], self._tools) if wish.name == "do" else []
+        return [call.args if call.body is None else call.body for call in dictated] or [message.text]
 
     def _from_hits(self, found: Iterable[Hit]) -> Iterator[Statement]:
         for hit in found:

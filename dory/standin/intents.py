@@ -1,6 +1,7 @@
 """What a message wants. An ordered table of patterns: the first that fits names the intent, and what it captured is its subject.
 
 introduce   who are you? help
+do          please do: WRITE_DIARY We met Bob today
 remember    remember that …, note: …, my X is Y, I am called …, call me …, we use …
 note        make a note: …, note down …
 forget      forget (about) …, … is no longer true
@@ -17,7 +18,7 @@ from typing import Literal
 from dory.refs import one_line
 from dory.standin.words import sentences
 
-Name = Literal["introduce", "remember", "note", "forget", "read", "ask", "greet", "state"]
+Name = Literal["introduce", "do", "remember", "note", "forget", "read", "ask", "greet", "state"]
 
 FACT_LIMIT = 200
 """Characters of one line in MEMORY: a longer statement is talk, not a fact."""
@@ -25,7 +26,9 @@ FACT_LIMIT = 200
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """``subject`` holds the facts to remember, what to note or to forget, the path to read or the question; empty for the others."""
+    """``subject`` holds the tool lines to run, the facts to remember, what to note or to forget, the path to read or the question; empty for
+    the others.
+    """
 
     name: Name
     subject: tuple[str, ...] = ()
@@ -35,8 +38,11 @@ def _pattern(text: str) -> re.Pattern[str]:
     return re.compile(text, re.IGNORECASE | re.DOTALL)
 
 
-_OPENING = _pattern(r"(?:(?:hi|hello|hey|okay|ok|and|so|also|well|please|dory[\w-]*|(?:could|can|will|would) you)\b[\s,:!.]*)*")
+_OPENING = _pattern(
+    r"(?:(?:hi|hello|hey|okay|ok|and|so|also|well|please|dory[\w-]*|[\w-]+-[0-9a-f]{8}|(?:could|can|will|would) you)\b[\s,:!.]*)*"
+)
 _INTRODUCE = _pattern(r"(?:/?help|(?:who|what) are you|what can you do|what do you do|introduce yourself)\W*")
+_DO = _pattern(r"do:\s*(\S.*)")
 _REMEMBER = _pattern(
     r"(?:remember|keep in mind|(?:do not|don['’]?t) forget|(?:take )?note(?: down)?(?= that|:))"
     r"(?P<that>:|,? that\b)?\s*(?!(?:what|when|where|which|who|whose|why|how|if)\b)(?P<fact>\w.*)"
@@ -64,6 +70,8 @@ def intent(text: str) -> Intent:
     bare = _OPENING.sub("", text.strip(), count=1).strip()
     if _INTRODUCE.fullmatch(bare):
         return Intent("introduce")
+    if wish := _DO.fullmatch(bare):
+        return Intent("do", (wish[1],))
     asked = tuple(sentence for sentence in sentences(text) if is_question(sentence))
     if (wish := _NOTE.fullmatch(bare)) and not asked:
         return Intent("note", (wish[1].strip(),))

@@ -9,11 +9,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from dory import toolline
 from dory.context import Entry
 from dory.records import Call
-from dory.standin.reading import Heard, Reading, calls, heard, plain
+from dory.standin.reading import LAYERS, Heard, Reading, calls, heard, plain
 
-_OPENING = {"UNCOMPACT", "READ_FILE", "RECALL", "NOTE_READ"}
+_OPENING = {"UNCOMPACT", "READ_FILE", "RECALL", "NOTE_READ", *LAYERS}
 _TOLD_BY_THE_ANSWER = ("SAY", *_OPENING)
 _UNDONE = re.compile(r"Did not run, and had no effect: (.*)\. Repeat", re.DOTALL)
 
@@ -48,6 +49,14 @@ def tried(reading: Reading, message: Heard) -> list[Call]:
     undone = {title for entry in later if entry.kind == "notice" for title in _undone(entry)}
     made = [call for entry in later if entry.kind == "response" for call in calls(entry) if call.tool in _OPENING]
     return [call for call in made if call.title not in undone]
+
+
+def written(reading: Reading, message: Heard) -> set[str]:
+    """The titles of all tool lines since ``message`` was heard, of any tool, but for those that a crash kept from running."""
+    later = reading.entries[message.place :]
+    undone = {title for entry in later if entry.kind == "notice" for title in _undone(entry)}
+    made = [call for entry in later if entry.kind == "response" for call in toolline.parse(plain(entry.body), reading.tools)]
+    return {call.title for call in made} - undone
 
 
 def outcome(reading: Reading, message: Heard, title: str) -> Entry | None:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from dory import wire
 from dory.records import Message, Prompt, Purpose
-from dory.standin.recounting import memories
+from dory.standin import recounting
 
 BLOCK = 64
 """Tokens; DeepSeek's unit of caching."""
@@ -76,7 +76,7 @@ def purpose(prompt: Prompt) -> Purpose:
     if any(_STUDY.search(message.content) for message in prompt.messages[1:2]):
         return "dream"
     named: list[Purpose] = _PURPOSE.findall(prompt.messages[-1].content)
-    return "cascade" if memories(prompt) is not None else named[-1] if named else "turn"
+    return recounting.purpose(prompt) if recounting.memories(prompt) is not None else named[-1] if named else "turn"
 
 
 def usage(request: Request, answer: str) -> dict[str, Any]:

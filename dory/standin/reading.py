@@ -14,14 +14,20 @@ from dory import hearing, refs, toolline
 from dory.context import Entry
 from dory.records import Call, Prompt
 
-TOOLS = ("SAY", "READ_FILE", "EDIT_FILE", "UNCOMPACT", "JOIN", "LEAVE", "WAIT", "RECALL", "NOTE_ADD", "NOTE_READ")
+LAYERS = ("RETRIEVE_SPECIFIC_MEMORIES", "SHOW_DIARY_ENTRIES_FROM_DAY")
+"""What RECALL names to read a hit from memories and diary."""
+TOOLS = ("SAY", "READ_FILE", "EDIT_FILE", "UNCOMPACT", "JOIN", "LEAVE", "WAIT", "RECALL", "NOTE_ADD", "NOTE_READ", *LAYERS)
 """Those that it knows; which of them it has, its prompt tells."""
+READINGS = tuple(f"{tool} " for tool in ("READ_FILE", "NOTE_READ", *LAYERS))
+"""How the headers of results begin that show something written."""
 _ENTRY = re.compile(r"(\d{1,15})(?:-(\d{1,15}))? ([a-z]+)(?: (.*))?\]")
 _SPAN = re.compile(r"(\d{1,15})(?:-(\d{1,15}))?")
 _SECTION = re.compile(r"([a-z]+)(?: (.*))?\]")
 _ROOM = re.compile(r"[a-z0-9_-]{1,64}")
 _TAG = re.compile(r"^\[(USER|AGENT):([^\s\[\]◱◲]+) ([^\s\[\]]+)\] ?", re.MULTILINE)
+_ADDRESS = re.compile(r"([\w-]+-[0-9a-f]{8})[,:]")
 _QUOTATION = re.compile(r"(\S+): “(.*)”")
+_NUMBER = re.compile(r"\d+\. ")
 _NAME = re.compile(r"^You are (\S+); your identity is", re.MULTILINE)
 _LIMIT = re.compile(r" of (\d{1,9}) ")
 _OFFERED = re.compile(r"^Tool lines:\n((?:[A-Z].*\n)*)", re.MULTILINE)
@@ -46,6 +52,12 @@ class Heard:
     def speaker(self) -> str:
         """The name with a capital, as one writes it in a sentence."""
         return self.name[:1].upper() + self.name[1:]
+
+    @property
+    def addressee(self) -> str:
+        """The agent with whose name and a comma it begins; empty when with none."""
+        found = _ADDRESS.match(self.text)
+        return found[1] if found else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +91,11 @@ class Reading:
         """Characters that MEMORY.md may have, as its header says, and USER.md as well."""
         found = _LIMIT.search(self.sections.get("memory", ("", ""))[0])
         return int(found[1]) if found else 4000
+
+    def own(self, section: str) -> list[str]:
+        """The lines of a section about the agent itself, unescaped, without numbers and what introduces them."""
+        lines = plain(self.sections.get(section, ("", ""))[1]).split("\n")
+        return [_NUMBER.sub("", line) for line in lines if _NUMBER.match(line) or section != "soul"]
 
     def named(self, section: str) -> list[list[Entry]]:
         """The runs of entries whose ids a request's header names, such as ``[#segment 3-17 19-40]``."""
@@ -139,7 +156,7 @@ def said(entry: Entry) -> Iterator[tuple[str, str]]:
     elif entry.kind == "uncompacted":
         for inner in original(entry):
             yield from said(inner)
-    elif entry.kind == "result" and entry.about.startswith(("READ_FILE ", "NOTE_READ ")):
+    elif entry.kind == "result" and entry.about.startswith(READINGS):
         yield "", plain(entry.body)
 
 

@@ -8,14 +8,14 @@ from collections import Counter
 from collections.abc import Iterator
 
 from dory import refs
-from dory.records import Prompt
+from dory.records import Prompt, Purpose
 from dory.standin.words import sentences, stems
 
 LEAST, MOST, SENTENCE_LIMIT = 2, 3, 160
 """Sentences, and characters of one."""
 _SHARE = 0.1
 """Of all there is to tell: what a third sentence must add."""
-_ASKED = re.compile(r"Summari[sz]e these memories\b[^\n]*\n(.*)\nSUMMARY:\s*", re.DOTALL)
+_ASKED = re.compile(r"Summari[sz]e these memories\b([^\n]*)\n(.*)\nSUMMARY:\s*", re.DOTALL)
 _EVENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d (?:heard \S+ (?P<heard>.+)|response SAY \S+ (?P<said>.+)|.*)")
 _NOTHING = "Nothing of note happened."
 
@@ -23,7 +23,13 @@ _NOTHING = "Nothing of note happened."
 def memories(prompt: Prompt) -> str | None:
     """What a prompt wants to have summed up; None when it wants something else."""
     asked = _ASKED.fullmatch(prompt.text.strip())
-    return asked[1] if asked else None
+    return asked[2] if asked else None
+
+
+def purpose(prompt: Prompt) -> Purpose:
+    """What such a prompt is for."""
+    asked = _ASKED.fullmatch(prompt.text.strip())
+    return "care" if asked and "narrative" in asked[1] else "cascade"
 
 
 def recount(text: str) -> str:
@@ -46,7 +52,7 @@ def recount(text: str) -> str:
 def _sentences(text: str) -> Iterator[str]:
     """Each with its end, so that it is found again in a summary of the summary."""
     for line in text.split("\n"):
-        for sentence in sentences(_told(refs.gists(line.strip()))):
+        for sentence in sentences(_told(refs.gists(line.strip())).removeprefix("- ")):
             shown = refs.one_line(sentence, SENTENCE_LIMIT)
             yield shown if shown.endswith((".", "!", "?", "…")) else f"{shown}."
 

@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dory.records import Call
+from dory.standin.reading import LAYERS
 from dory.standin.words import spelled, stem
 
 _HIT = re.compile(
-    r"\d+\. (?:heard|note|archive|result) (?P<day>\S+) (?P<time>\S+)(?: (?P<speaker>\S+))?(?: in \S+)?,"
+    r"\d+\. (?:heard|note|archive|result|memory|summary|diary|conversation) (?P<day>\S+) (?P<time>\S+)(?: (?P<speaker>\S+))?(?: in \S+)?,"
     r" score \S+ (?:\(beside a match\) )?(?P<snippet>.*)"
-    r" -> (?P<tool>UNCOMPACT|NOTE_READ) (?P<what>\S+)(?: \((?P<gist>.*)\))?"
+    rf" -> (?P<tool>UNCOMPACT|NOTE_READ|{'|'.join(LAYERS)}) (?P<what>\S+)(?: \((?P<gist>.*)\))?"
 )
 _MARK = "**"
 

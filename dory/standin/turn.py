@@ -2,10 +2,12 @@
 
 1. A turn answers what is open (see ``pending.py``), every message once and in its own room. In a room where one message needs something opened
    first, nothing is said and nothing noted this turn, so all that was heard there stays open until the result is in view.
-2. A person's greeting or "who are you" is answered with an introduction; a fact goes into MEMORY, or into USER when that has
-   a line on its subject, and is quoted back; a file is read, then shown; what is to be noted becomes a note; a question goes to ``Evidence``,
-   which finds an answer or names what to look up first; the rest is acknowledged in a few words.
-3. An agent gets an answer to a question, and an acknowledgement when it names this agent. Neither names it, so two stand-ins fall silent.
+2. What is addressed to another agent is left to that one. A person's greeting or "who are you" is answered with an introduction; tool lines
+   that a person dictates are run; a fact goes into MEMORY, or into USER when that has a line on its subject, and is quoted back; a file is
+   read, then shown; what is to be noted becomes a note; a question goes to ``Evidence``, which finds an answer or names what to look up first;
+   the rest is acknowledged in a few words.
+3. Memories are shared with an agent that asks for them (see ``wishes.py``). An agent gets an answer to a question, and an acknowledgement when
+   it names this agent. Neither names it, so two stand-ins fall silent.
 4. A tool line that failed is told once. Nothing is tried twice.
 5. When nothing is left to do: WAIT.
 """
@@ -16,9 +18,9 @@ from functools import cached_property
 
 from dory import refs, toolline
 from dory.records import Call
-from dory.standin import memory, pending
+from dory.standin import memory, pending, wishes
 from dory.standin.answering import Evidence
-from dory.standin.intents import as_fact, intent
+from dory.standin.intents import Intent, as_fact, intent
 from dory.standin.reading import Heard, Reading
 from dory.standin.words import spelled, stem
 from dory.texts import MEMORY, USER
@@ -40,7 +42,7 @@ class Deed:
 def respond(reading: Reading) -> tuple[str, str]:
     """The response, and one line of reasoning; that is empty when no question had to be weighed."""
     turn = _Turn(reading)
-    messages = pending.unanswered(reading)
+    messages = [message for message in pending.unanswered(reading) if wishes.address(reading, message)[0] in ("", reading.name)]
     opening = [(message.room, deed.opens) for message in messages if (deed := turn.look_up(message)) and deed.opens]
     busy = {room for room, _ in opening}
     said = [_say(room, f"That did not work: {refs.one_line(error, 200)}") for room, error in pending.failures(reading)]
@@ -48,20 +50,19 @@ def respond(reading: Reading) -> tuple[str, str]:
         if message.room not in busy and (words := turn.answer(message)):
             said.append(_say(message.room, words))
     changes = [memory.edit(name, lines, turn.files[name]) for name, lines in _files(reading).items()]
-    made = [*dict.fromkeys(call for _, call in opening), *turn.notes, *filter(None, changes), *said]
+    done = [*turn.deeds, *wishes.shared(reading)]
+    made = [*dict.fromkeys(call for _, call in opening), *done, *filter(None, changes), *said]
     return toolline.render(made or [Call("WAIT")]), "; ".join(turn.thoughts)
 
 
 class _Turn:
-    """The rules, over one prompt. ``files`` are the lines that USER.md and MEMORY.md shall hold after the turn, ``notes`` are the tool lines
-    that make new ones.
-    """
+    """The rules, over one prompt. ``files`` are the lines that USER.md and MEMORY.md shall hold after the turn, ``deeds`` more tool lines."""
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
         self._found: dict[Heard, Deed] = {}
         self.files = _files(reading)
-        self.notes: list[Call] = []
+        self.deeds: list[Call] = []
         self.thoughts: list[str] = []
 
     @cached_property
@@ -70,7 +71,7 @@ class _Turn:
 
     def look_up(self, message: Heard) -> Deed | None:
         """What a question or a request to read comes to; None for any other message."""
-        wish = intent(message.text)
+        wish = self._wish(message)
         if message not in self._found:
             if wish.name == "ask":
                 self._found[message] = self._evidence_for(message, wish.subject[0])
@@ -84,7 +85,9 @@ class _Turn:
             return found.words
         if message.kind == "AGENT":
             return "Understood." if self._reading.name and self._reading.name.lower() in message.text.lower() else ""
-        wish = intent(message.text)
+        wish = self._wish(message)
+        if wish.name == "do":
+            return self._do(message, wish.subject[0])
         if wish.name == "note" and "NOTE_ADD" in self._reading.tools:
             return self._add_note(wish.subject[0], message.speaker)
         if wish.name in ("remember", "note"):
@@ -94,6 +97,9 @@ class _Turn:
         if wish.name in ("introduce", "greet"):
             return f"Hello {message.speaker}! {_INTRODUCTION}"
         return _NOTED[zlib.crc32(message.text.encode("utf-8", "replace")) % len(_NOTED)].format(message.speaker)
+
+    def _wish(self, message: Heard) -> Intent:
+        return intent(wishes.address(self._reading, message)[1])
 
     def _evidence_for(self, message: Heard, question: str) -> Deed:
         found = self._evidence.answer(message, question, pending.tried(self._reading, message))
@@ -107,10 +113,20 @@ class _Turn:
         result = pending.outcome(self._reading, message, call.title)
         return Deed(_shown(refs.unescape(result.body)) if result else f"I could not read {path}.")
 
+    def _do(self, message: Heard, lines: str) -> str:
+        calls = wishes.dictated(self._reading, lines)
+        if not calls:
+            return f"That is no tool line for me, {message.speaker}."
+        if not wishes.meant(self._reading, message):
+            return f"For whom is that, {message.speaker}? Write my name before it: {self._reading.name}, please do: …"
+        self.deeds += wishes.left(self._reading, message, calls)
+        names = ", ".join(dict.fromkeys(call.tool for call in calls))  # what they are given may be for the tool alone
+        return f"As you wish, {message.speaker}: {names}."
+
     def _add_note(self, text: str, speaker: str) -> str:
         telling = [word.lower() for word in spelled(text) if stem(word.lower())]
         name = "-".join(dict.fromkeys(telling[:_NAME_WORDS])) or "note"
-        self.notes.append(Call("NOTE_ADD", name, body=text))
+        self.deeds.append(Call("NOTE_ADD", name, body=text))
         return f"Noted as {name}, {speaker}."
 
     def _remember(self, fact: str, speaker: str) -> str:

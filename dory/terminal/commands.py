@@ -3,6 +3,7 @@
 SLASHED = (
     *("/help", "/status", "/context", "/show", "/uncompact", "/compact", "/undo-compaction", "/usage", "/notes", "/note", "/recall"),
     *("/memory-status", "/compact-memories", "/dream", "/dream-log", "/dream-restore", "/dream-prompt"),
+    *("/soul", "/memories", "/restore-memories", "/diary", "/conversations", "/relationships", "/links"),
 )
 CALLED = ("@memory-status", "@compact-memories")
 """Those that may be called with an ``@``; others may be names of people."""
