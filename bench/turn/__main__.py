@@ -1,8 +1,9 @@
 """What the harness itself costs: ``python -m bench.turn [--lines 1000,100000,1000000] [--contexts 8000,128000] [--json]``.
 
 For lives of each length, with as many blobs and at each size of context: a turn without the model, a resume, a sleeping agent, and how soon a
-line reaches the model. Then start-up, a compaction beside turns, and the start-up of other programs if they are installed in ``--peers``. Times
-are processor time where nothing else is said. Linux only. Exit code 0 if the promises hold, 1 if one does not, 130 after Ctrl-C.
+line reaches the model. Then turns with a self and without, start-up, a compaction beside turns, and the start-up of other programs if they are
+installed in ``--peers``. Times are processor time where nothing else is said. Linux only. Exit code 0 if the promises hold, 1 if one does not,
+130 after Ctrl-C.
 """
 
 import argparse
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.life import positive_number
-from bench.turn import forgetting, peers, report, turns
+from bench.turn import forgetting, peers, report, selves, turns
 from bench.turn.company import SPENDING, company, shares
 from bench.turn.homes import Home
 from bench.turn.process import Spent, median, side_by_side
@@ -41,11 +42,13 @@ def measure(folder: Path, sizes: Sequence[int], contexts: Sequence[int], runs: i
             print(f"a life of {size:,} lines with {tokens:,} tokens is measured", file=sys.stderr, flush=True)
         if size == min(sizes):
             compacted = forgetting.measure(grown, runs, compiled)
+            selves_taken = selves.measure(grown, min(contexts), 10 * runs)
     others = peers.start_up(environment, [sys.executable, "agent.py"], runs, compiled)
     return {
         "lives": lives,
         "start": {name: asdict(one) for name, one in spent.items()},
         "compaction": compacted,
+        "self": selves_taken,
         "peers": {name: asdict(one) for name, one in others.items()},
     }
 
@@ -86,6 +89,7 @@ def tell(found: dict[str, Any], given: argparse.Namespace) -> int:
     """Print what was found; the exit code."""
     found["ratios"] = report.ratios(found)
     print(f"{report.columns(found['lives'])}\n\n{report.others(found['start'], found['compaction'], found['peers'])}\n")
+    print("\n".join(f"a turn {kind} a self: {value:.2f} ms" for kind, value in found["self"].items()))
     print("\n".join(f"{name}: {value:.2f}" for name, value in found["ratios"].items()))
     missing = [name for name in peers.PROGRAMS if name not in found["peers"]]
     if missing:

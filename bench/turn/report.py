@@ -18,6 +18,8 @@ ROWS = {
 }
 GROWTH = 1.5
 """How many times as much as in the youngest life a turn, and a resume, may cost in any older one."""
+SELF = 1.5
+"""How many times as much a turn may cost with a self as without."""
 HELP, BOOT = 6.0, 1.3
 """``--help`` in times of ``python -c pass``; boot to first request in times of ``import openai``."""
 LINE, IDLE = 100.0, 1.0
@@ -50,6 +52,7 @@ def ratios(found: Mapping[str, Any]) -> dict[str, float]:
             youngest = next(one for other, one in lives.items() if other.split(" / ")[1] == label.split(" / ")[1])
             grown[f"{name} at {label}, of the youngest"] = figures[name] / youngest[name]
     return grown | {
+        "self, a turn with one, of one without": found["self"]["with"] / found["self"]["without"],
         "--help, of python -c pass": start["agent.py --help"]["processor"] / start["python -c pass"]["processor"],
         "boot to first request, of import openai": start["boot to first request"]["processor"] / start["import openai"]["processor"],
         "room line, 95 of 100, ms": max(figures["line_ms_p95"] for figures in lives.values()),
@@ -62,7 +65,7 @@ def ratios(found: Mapping[str, Any]) -> dict[str, float]:
 
 def broken(measured: Mapping[str, float]) -> list[str]:
     """The promises that do not hold, one line each."""
-    most = {"--help": HELP, "boot": BOOT, "room": LINE, "asleep": IDLE, "compaction": COMPACTION, "delay": DELAY}
+    most = {"self": SELF, "--help": HELP, "boot": BOOT, "room": LINE, "asleep": IDLE, "compaction": COMPACTION, "delay": DELAY}
     lines = []
     for name, value in measured.items():
         bound = most.get(name.split(",")[0].split(" ")[0], GROWTH)

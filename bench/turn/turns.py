@@ -9,14 +9,19 @@ from bench.store.noise import Noise
 from bench.turn.homes import LIMIT, LINE, PERSON, PRICE, ROOM
 from dory.clock import utc
 from dory.config import Config
+from dory.faculties import NAMES
 from dory.identity import Identity
 from dory.prices import Prices
 from dory.records import Prompt, Purpose, Reply, Usage
 from dory.rooms import Rooms
 from dory.stop import Stop
 
+ALL = ", ".join(NAMES)
 WARM = 50
 """Turns that are not counted: in the first ones after a start NumPy is imported, and how common a word is, is asked for the first time."""
+
+BESIDE: dict[Purpose, str] = {"cascade": "It went on.", "care": "It went on.", "dream": "NOTHING"}
+"""What is answered to what faculties ask beside the loop."""
 
 
 class Metronome:
@@ -30,9 +35,9 @@ class Metronome:
         self._answered, self._noise = 0.0, Noise(2)
 
     def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
-        """Answer at once. What the cascade asks beside the loop is no turn."""
-        if purpose == "cascade":
-            return Reply("It went on.", "", Usage(purpose, self.name, len(prompt.text) // 4, None, 3, 0.0))
+        """Answer at once. What is asked beside the loop is no turn."""
+        if purpose in BESIDE:
+            return Reply(BESIDE[purpose], "", Usage(purpose, self.name, len(prompt.text) // 4, None, 3, 0.0))
         self.between.append(time.process_time() - self._answered)
         number = len(self.between)
         self._stop.asked = number > self._turns
@@ -42,13 +47,13 @@ class Metronome:
         return Reply(text, "", Usage(purpose, self.name, len(prompt.text) // 4, None, len(text) // 4, 0.0))
 
 
-def take(home: Path, hash: str, turns: int) -> dict[str, float]:
+def take(home: Path, hash: str, turns: int, faculties: str = ALL) -> dict[str, float]:
     """Milliseconds of processor time that the harness takes for a turn, from one answer to the next request."""
     me, stop = Identity(home, hash, utc), Stop()
     model = Metronome(me.rooms, turns, stop)
     me.begin()
     prices = Prices(((model.name, PRICE),))
-    config = Config(model=model.name, context_limit=1_000_000, prices=prices, spend_per_hour=LIMIT, spend_per_day=LIMIT)
+    config = Config(model=model.name, context_limit=1_000_000, prices=prices, spend_per_hour=LIMIT, spend_per_day=LIMIT, faculties=faculties)
     agent = Agent(me, config, model, False, stop)
     model.complete(agent.prompts.build(), "turn")
     agent.run()

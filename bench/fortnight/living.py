@@ -1,0 +1,118 @@
+"""Two agents in one room and in this process, each with the real loop's parts and the stand-in, and a clock that only the script moves."""
+
+import time
+from contextlib import ExitStack
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Self
+
+from agent import Agent
+from bench.fortnight.script import BEGINS, PATH, Day, read
+from dory import locks
+from dory.boot import boot
+from dory.config import Config
+from dory.errors import DoryError
+from dory.faculties import NAMES, checked
+from dory.identity import Identity
+from dory.profiles import STAND_IN
+from dory.records import Line
+from dory.rhythm import Dream
+from dory.standin import StandIn
+from dory.stop import Stop
+
+ROOM, IRIS, OTTO = "harbour", "iris", "otto"
+LIMIT = 4000
+"""Tokens of context; a real agent has 40,000, and does not fade within a fortnight of so few words."""
+_LOOK, _REST = timedelta(milliseconds=20), 0.001
+_MOST = 20_000
+"""Steps within which both must have come to rest after something was said."""
+_WEEK = 7 * 24.0
+"""Hours. Nobody dreams by itself before somebody asks for it."""
+
+
+class Hourglass:
+    """A clock that moves on a little with every look, and to any later moment."""
+
+    def __init__(self) -> None:
+        self.at = BEGINS
+
+    def __call__(self) -> datetime:
+        """Now."""
+        self.at += _LOOK
+        return self.at
+
+
+class Alone(Agent):
+    """An agent at whose terminal nobody sits."""
+
+    def say(self, text: str) -> None:
+        """Nobody is there."""
+
+
+class Fortnight:
+    """The home, both agents in it, and what was said so far."""
+
+    def __init__(self, home: Path) -> None:
+        self.home, self.clock, self._held = home, Hourglass(), ExitStack()
+        settings = checked(Config(model=STAND_IN, context_limit=LIMIT, faculties=", ".join(NAMES), dream=Dream(_WEEK)))
+        hashes = {name: boot(home, name, ROOM, self.clock) for name in (IRIS, OTTO)}
+        self.agents = {name: self._woken(hash, settings) for name, hash in hashes.items()}
+        self.names = {name: one.me.name for name, one in self.agents.items()}
+        self.days = read(PATH.read_text(encoding="utf-8"), self.names)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._held.close()
+
+    def live(self) -> None:
+        """All of it, from the first day to the last. Raises ``DoryError`` when an agent does not come to rest."""
+        for day in self.days:
+            self.spend(day)
+
+    def spend(self, day: Day) -> None:
+        """One day."""
+        for said in day.said:
+            self.clock.at = max(self.clock.at, said.at)
+            self._rest()  # time has passed, and somebody may have waited for that
+            self.agents[IRIS].me.rooms.say(ROOM, "USER", said.name.lower(), said.text, self.clock())
+            self._rest()
+
+    def heard(self) -> list[Line]:
+        """Everything that was said in the room."""
+        return self.agents[IRIS].me.rooms.read(ROOM, 0)
+
+    def command(self, name: str, command: str, argument: str = "") -> str:
+        """What a person would be answered to a command."""
+        return next(one for one in self.agents[name].faculties.commands() if one.name == command).run(argument)
+
+    def _rest(self) -> None:
+        """Step until nobody has anything left to do."""
+        for _ in range(_MOST):
+            working = [self._step(one) for one in self.agents.values()]
+            if not any(working):
+                return
+        raise DoryError(f"after {_MOST} steps somebody is still busy")
+
+    def _step(self, one: Agent) -> bool:
+        """As the loop does, but it waits for what goes on beside: what is said must not depend on the machine. Whether there was any."""
+        news = one.inbox.drain()
+        one.compaction.step(one.purse.open())
+        if due := one.me.state.awake and one.thought.ready(news):
+            one.turn()
+        one.faculties.step()
+        waits = 0
+        while one.faculties.under_way() or one.compaction.under_way:
+            if (waits := waits + 1) > _MOST:
+                raise DoryError(f"{one.me.name} does not come to an end: {one.faculties.under_way()}")
+            time.sleep(_REST)
+            one.compaction.step(one.purse.open())
+            one.faculties.step()
+        return bool(news or due or waits)
+
+    def _woken(self, hash: str, settings: Config) -> Agent:
+        self._held.enter_context(locks.held(self.home / "agents" / hash))
+        me = Identity(self.home, hash, self.clock)
+        me.begin()
+        return Alone(me, settings, StandIn(), False, Stop())

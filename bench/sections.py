@@ -1,0 +1,94 @@
+"""What an ordinary self puts into each prompt: ``python -m bench.sections``, in tokens of four characters.
+
+The agent is the real one, with all faculties, and has lived some months (``bench.turn.selves``): beliefs, memories, a diary, notes, people whom
+it knows, and lines about them in USER.md and MEMORY.md. ``at most`` is what a section may ever have, by its own limits; a dash where it is one
+line, or grows with the context and is paid from its limit. Exit code 0, 130 after Ctrl-C.
+"""
+
+import json
+import sys
+import tempfile
+from datetime import timedelta
+from pathlib import Path
+
+from agent import Agent
+from bench.store.noise import Noise
+from bench.turn.homes import LINE, ROOM
+from bench.turn.selves import live
+from dory import beliefs, life
+from dory.boot import boot
+from dory.clock import second, utc
+from dory.config import Config
+from dory.faculties import NAMES, conversations, relationships
+from dory.flags import Parser
+from dory.identity import Identity
+from dory.limits import LIFE_SHOWN, MEMORY_LIMIT
+from dory.profiles import STAND_IN
+from dory.recollection import Recollection
+from dory.records import Line
+from dory.standin import StandIn
+from dory.standin.reading import read
+from dory.stop import Stop
+from dory.tables import table
+from dory.wire import CHARACTERS_PER_TOKEN
+
+PEOPLE, NOTES, LINES = 12, 10, 20
+"""Whom it knows, what it noted, and lines of USER.md and MEMORY.md each."""
+_MOST = {
+    **dict.fromkeys(("user", "voice", "memory"), MEMORY_LIMIT),
+    "soul": beliefs.LIMIT,
+    "conversations": conversations.SHOWN * conversations.LINE_LIMIT,
+    "relationships": relationships.PRESENT * relationships.LINE_LIMIT,
+    "life": LIFE_SHOWN * life.LINE_LIMIT,
+}
+
+
+def measure(home: Path) -> dict[str, int]:
+    """Characters of each section of the first prompt after a start, and of all that stands before them, as ``harness``."""
+    me = Identity(home, boot(home, "dory", ROOM, utc), utc)
+    live(me)
+    _known(me)
+    me.begin()
+    agent = Agent(me, Config(model=STAND_IN, faculties=", ".join(NAMES)), StandIn(), verbose=False, stop=Stop())
+    prompt = agent.prompts.build()
+    found = {name: len(f"[#{name} {heading}]\n{text}\n\n") for name, (heading, text) in read(prompt).sections.items()}
+    settled = sum(count for name, count in found.items() if f"\n[#{name}" in prompt.messages[0].content)
+    return {"harness": len(prompt.messages[0].content) - settled, **found}
+
+
+def _known(me: Identity) -> None:
+    """Notes, people, and what the durable texts tell of them."""
+    noise, past, began = Noise(5), Recollection(me.folder, me.blobs), utc() - timedelta(days=PEOPLE)
+    people = [f"person{number}" for number in range(PEOPLE)]
+    lines = [Line(ROOM, "USER", name, second(began + timedelta(days=day)), noise.text(LINE), 0) for day, name in enumerate(people)]
+    past.dialogues.add(ROOM, lines, me.name, 0, 0, utc())
+    with past.store.writing():
+        for name in people:
+            past.relationships.assign(name, {"relationship_type": "friend", "trust_level": "high", "rationale": noise.text(LINE)}, utc())
+        for number in range(NOTES):
+            past.notes.add(f"note-{number}", noise.text(LINE), "Note", utc())
+    past.store.close()
+    for file in ("USER.md", "MEMORY.md"):
+        (me.folder / file).write_text("".join(f"{noise.text(LINE)}\n" for _ in range(LINES)), encoding="utf-8")
+
+
+def main() -> int:
+    """Measure it in a home that goes with it."""
+    options = Parser(prog="python -m bench.sections", description="What an ordinary self puts into each prompt, by section.")
+    options.add_argument("--json", action="store_true", help="print the figures as one JSON object on the last line")
+    given = options.parse_args()
+    try:
+        with tempfile.TemporaryDirectory(prefix="dory-sections-") as home:
+            found = {name: round(count / CHARACTERS_PER_TOKEN) for name, count in measure(Path(home)).items()}
+    except KeyboardInterrupt:
+        return 130
+    most = {name: f"{limit / CHARACTERS_PER_TOKEN:,.0f}" for name, limit in _MOST.items()}
+    rows = [(name, f"{count:,}", most.get(name, "-")) for name, count in found.items()]
+    print(table([("section", "tokens", "at most"), *rows, ("all", f"{sum(found.values()):,}", "")]))
+    if given.json:
+        print(json.dumps(found))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
