@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from dory.boundary import Boundary
+from dory.errors import DoryError
 from dory.records import Call, Compacted, Event, Line
 from dory.state import Opened
 from dory.work import Job
@@ -49,6 +50,18 @@ class Tool:
     quiet: bool = False
     hidden: bool = False
     veiled: bool = False
+
+
+def counted(usage: str, run: Callable[[Call], Outcome], count: Callable[[], object]) -> Tool:
+    """A tool that acted if ``count`` gives something else than before it ran, as the number of writes to a table does."""
+
+    def mark(call: Call) -> str:
+        try:
+            return str(count())
+        except (DoryError, OSError):  # the tool itself will say what is wrong with the file
+            return ""
+
+    return Tool(usage.partition(" ")[0], usage, run, mark, lambda call, before: bool(before) and mark(call) not in ("", before))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from dory import refs
 from dory.bank import CEILING, Bank
 from dory.care import Care
 from dory.discretion import given
-from dory.errors import DoryError, ToolError
-from dory.faculty import Command, Faculty, Outcome, Tool
+from dory.errors import ToolError
+from dory.faculty import Command, Faculty, Outcome, Tool, counted
 from dory.identity import Identity
 from dory.mementos import KINDS, Memory
 from dory.records import Call
@@ -44,8 +44,8 @@ class MemoryFaculty(Faculty):
     def tools(self) -> Sequence[Tool]:
         """Three."""
         return [
-            Tool("ADD_TO_LONGTERM_MEMORY", "ADD_TO_LONGTERM_MEMORY <text>", self.add, self._mark, self._acted),
-            Tool("REMOVE_FROM_MEMORY", "REMOVE_FROM_MEMORY <id>", self.remove, self._mark, self._acted),
+            counted("ADD_TO_LONGTERM_MEMORY <text>", self.add, lambda: self._bank.stamp),
+            counted("REMOVE_FROM_MEMORY <id>", self.remove, lambda: self._bank.stamp),
             Tool("RETRIEVE_SPECIFIC_MEMORIES", "RETRIEVE_SPECIFIC_MEMORIES <keywords>", self.retrieve),
         ]
 
@@ -119,15 +119,6 @@ class MemoryFaculty(Faculty):
         """Index some of the copies that wait for it."""
         if self._bank.behind:
             self._bank.catch_up(_INDEXED)
-
-    def _mark(self, call: Call) -> str:
-        try:
-            return self._bank.stamp
-        except (DoryError, OSError):  # the tool itself will say what is wrong with the file
-            return ""
-
-    def _acted(self, call: Call, mark: str) -> bool:
-        return bool(mark) and self._mark(call) not in ("", mark)
 
 
 def _number(text: str, otherwise: str) -> int:

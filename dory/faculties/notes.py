@@ -11,7 +11,7 @@ from dory import clock, files, originals, refs
 from dory.archives import EVENT, Archives, markers
 from dory.context import Entry
 from dory.errors import DoryError, ToolError
-from dory.faculty import Apply, Command, Faculty, Outcome, Tool, Work
+from dory.faculty import Apply, Command, Faculty, Outcome, Tool, Work, counted
 from dory.identity import Identity
 from dory.notes import CONTENT_LIMIT, KINDS, Note, Notes
 from dory.records import Call, Compacted
@@ -48,7 +48,7 @@ class NoteFaculty(Faculty):
             ("NOTE_ALIAS <name> <another name>", self.alias),
             ("NOTE_REMOVE <name>", self.remove),
         ]
-        tools = [Tool(usage.partition(" ")[0], usage, run, self._mark, self._acted) for usage, run in writes]
+        tools = [counted(usage, run, lambda: self._notes.writes) for usage, run in writes]
         return [*tools, Tool("NOTE_READ", "NOTE_READ <name>", lambda call: Outcome(_shown(self._notes.get(call.args))))]
 
     def commands(self) -> Sequence[Command]:
@@ -173,15 +173,6 @@ class NoteFaculty(Faculty):
         """The first word, and what follows on the line and below it, without secrets."""
         name, _, text = call.args.partition(" ")
         return self._identity.redact(name), self._identity.redact("\n".join(part for part in (text.strip(), call.body) if part))
-
-    def _mark(self, call: Call) -> str:
-        try:
-            return str(self._notes.writes)
-        except (DoryError, OSError):  # the tool itself will say what is wrong with the file
-            return ""
-
-    def _acted(self, call: Call, mark: str) -> bool:
-        return bool(mark) and self._mark(call) not in ("", mark)
 
 
 def _shown(note: Note) -> str:

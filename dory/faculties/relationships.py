@@ -13,7 +13,7 @@ from datetime import timedelta
 from dory import clock, refs
 from dory.dialogues import Dialogues, Partner
 from dory.errors import DoryError
-from dory.faculty import Command, Faculty, Outcome, Tool
+from dory.faculty import Command, Faculty, Outcome, Tool, counted
 from dory.identity import Identity
 from dory.records import Call, Event
 from dory.relationships import FIELDS, USAGE, Bond, Change, Relationships, read
@@ -37,7 +37,7 @@ class RelationshipFaculty(Faculty):
 
     def tools(self) -> Sequence[Tool]:
         """One."""
-        return [Tool("ASSIGN_RELATIONSHIP", USAGE, self.assign, self._mark, self._acted)]
+        return [counted(USAGE, self.assign, lambda: self._relationships.changes)]
 
     def commands(self) -> Sequence[Command]:
         """A table, a picture, the history of one."""
@@ -93,15 +93,6 @@ class RelationshipFaculty(Faculty):
             return _graph(self._identity.name, known) + (f"\n%% {more}" if more else "")
         heading = ("name", "type", "trust", "tone", "since", "times", "notes", "because")
         return "\n".join(filter(None, [table([heading, *(_row(one, bond) for one, bond in known)]), more]))
-
-    def _mark(self, call: Call) -> str:
-        try:
-            return str(self._relationships.changes)
-        except (DoryError, OSError):  # the tool itself will say what is wrong with the file
-            return ""
-
-    def _acted(self, call: Call, mark: str) -> bool:
-        return bool(mark) and self._mark(call) not in ("", mark)
 
 
 def _line(one: Partner, bond: Bond) -> str:
