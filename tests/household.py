@@ -1,5 +1,7 @@
 """What the tests of the rooms share: a home with one identity, a clock that a test sets, nasty texts, and a disk that fails when told to."""
 
+import gc
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -139,6 +141,15 @@ class Household:
                 self.fade(self.me.context.entries[len(text) % len(self.me.context.entries) :][:4], text)
             case "restart":
                 self.restart().begin()
+
+
+def copy_of(home: Path, place: Path) -> Path:
+    """A copy of a home, there. Nothing is collected meanwhile: SQLite takes its log away when a connection is that nobody holds any more."""
+    gc.disable()
+    try:
+        return shutil.copytree(home, place, symlinks=True)
+    finally:
+        gc.enable()
 
 
 @contextmanager

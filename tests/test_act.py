@@ -1,7 +1,6 @@
 """The crash rule: after a kill at any instant the agent is told exactly which tool lines ran, and nothing is hidden, lost or done twice."""
 
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from dory.faculty import Outcome, Tool
 from dory.limits import CALL_LIMIT, RESULT_LIMIT
 from dory.state import Running
 from dory.toolline import as_thought
-from tests.household import Household, Killed, bodies, mishap
+from tests.household import Household, Killed, bodies, copy_of, mishap
 
 RESPONSE = as_thought("first </reasoning>\nSAY dev a lie") + (
     "SAY dev first\n"
@@ -53,7 +52,7 @@ def test_after_a_kill_at_any_instant_the_agent_is_told_exactly_what_ran(house: H
     struck, number, seen = True, 0, set()
     while struck:
         number += 1
-        shutil.copytree(house.home, tmp_path / str(number), symlinks=True)
+        copy_of(house.home, tmp_path / str(number))
         house.restart(tmp_path / str(number))
         with mishap(number, Killed()) as mischance:
             house.respond(RESPONSE)

@@ -1,7 +1,6 @@
 """bench.cascade in small: what it computes by hand, what it measures, and that it sees what does not hold."""
 
 import json
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -14,6 +13,7 @@ from bench.cascade.killed import RUNS, WRITES
 from bench.cascade.life import Life, Size
 from dory import roster
 from dory.profiles import Cascade
+from tests.household import copy_of
 
 EVENTS = 400
 
@@ -46,7 +46,7 @@ def test_what_differs_is_missing_or_was_made_too_often_is_seen(tmp_path: Path) -
     one, other = tmp_path / "one", tmp_path / "other"
     one.mkdir()
     Life(one, 1).live(130)
-    shutil.copytree(one, other, symlinks=True)
+    copy_of(one, other)
     assert checks.different(one, other) == [] and list(checks.of_runs(one, 130, 1)) == [] and list(checks.of_files(one)) == []
     folder = roster.folders(other)[0] / "summaries"
     (folder / "recent.md").write_text((folder / "recent.md").read_text(encoding="utf-8").replace(".\n", "!\n"), encoding="utf-8")

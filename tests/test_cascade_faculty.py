@@ -2,7 +2,6 @@
 
 import copy
 import random
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from dory.summaries import FOLDER, Summaries
 from dory.waterfall import BATCH, PIECE
 from tests.cascading import SMALL, copied, covered, happen, lived, related
 from tests.compacting import House, Scripted
-from tests.household import Killed, mishap
+from tests.household import Killed, copy_of, mishap
 from tests.remembering import step
 
 
@@ -82,7 +81,7 @@ def test_a_kill_at_any_write_of_a_run_is_mended_after_the_resume(tmp_path: Path)
     while struck:
         at += 1
         house = copy.copy(before)
-        house.home = shutil.copytree(before.home, tmp_path / str(at), symlinks=True)
+        house.home = copy_of(before.home, tmp_path / str(at))
         house.wake()
         with mishap(at, Killed()) as killed:
             step(house)

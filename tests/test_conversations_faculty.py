@@ -1,7 +1,6 @@
 """Conversations as they are recorded from the rooms: each line that was heard once, whatever happens to the process or the room's file."""
 
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from dory.inbox import Inbox
 from dory.recollection import Recollection
 from dory.store import NAME
 from tests.compacting import House, Scripted
-from tests.household import Household, Killed, bodies, mishap
+from tests.household import Household, Killed, bodies, copy_of, mishap
 
 
 class Listening(Household):
@@ -86,7 +85,7 @@ def test_after_a_kill_before_any_write_each_line_is_recorded_once(house: Listeni
     struck, number, seen = True, 0, set[int]()
     while struck:
         number += 1
-        shutil.copytree(house.home, tmp_path / str(number), symlinks=True)
+        copy_of(house.home, tmp_path / str(number))
         house.restart(tmp_path / str(number))
         with mishap(number, Killed()) as mischance:
             house.listen()

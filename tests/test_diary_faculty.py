@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -18,7 +17,7 @@ from dory.limits import result_limit
 from dory.pages import FOLDER
 from dory.recollection import Recollection
 from tests.compacting import House, Scripted, act
-from tests.household import Household, Killed, bodies, mishap
+from tests.household import Household, Killed, bodies, copy_of, mishap
 from tests.remembering import recall, step
 
 TODAY = "2026-03-02"
@@ -155,7 +154,7 @@ def test_after_a_kill_at_any_instant_the_agent_is_told_exactly_what_it_did(house
     struck, number, seen = True, 0, set()
     while struck:
         number += 1
-        shutil.copytree(house.home, tmp_path / str(number), symlinks=True)
+        copy_of(house.home, tmp_path / str(number))
         house.restart(tmp_path / str(number))
         house.clock.at = house.clock.at.replace(hour=23, minute=59, second=45 if number % 2 else 10)
         with mishap(number, Killed()) as mischance:

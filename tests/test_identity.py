@@ -2,7 +2,6 @@
 
 import errno
 import os
-import shutil
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from dory.errors import BlobError, FormatError, ToolError
 from dory.identity import Identity
 from dory.records import Event
 from dory.texts import MEMORY, SEGMENT
-from tests.household import Household, Killed, Time, bodies, mishap
+from tests.household import Household, Killed, Time, bodies, copy_of, mishap
 
 
 def acknowledged(me: Identity) -> list[str]:
@@ -74,7 +73,7 @@ def test_a_commit_killed_at_any_instant_happened_as_a_whole_or_not_at_all(tmp_pa
     struck, number, outcomes = True, 0, []
     while struck:
         number += 1
-        shutil.copytree(tmp_path / "home", tmp_path / str(number), symlinks=True)
+        copy_of(tmp_path / "home", tmp_path / str(number))
         me = house.restart(tmp_path / str(number))
         me.notice("one")
         me.notice("two")
@@ -94,7 +93,7 @@ def test_a_new_epoch_killed_at_any_instant_happened_as_a_whole_or_not_at_all(tmp
     struck, number, outcomes = True, 0, []
     while struck:
         number += 1
-        shutil.copytree(tmp_path / "home", tmp_path / str(number), symlinks=True)
+        copy_of(tmp_path / "home", tmp_path / str(number))
         me = house.restart(tmp_path / str(number))
         me.context.replace(me.context.entries[:2], [context.compacted(1, 2, stash(me), "gist", "short")])
         with mishap(number, Killed()) as seen:
@@ -123,7 +122,7 @@ def test_after_an_error_of_the_disk_at_any_instant_a_commit_is_repeated_and_ever
     struck, number = True, 0
     while struck:
         number += 1
-        shutil.copytree(tmp_path / "home", tmp_path / str(number), symlinks=True)
+        copy_of(tmp_path / "home", tmp_path / str(number))
         me = house.restart(tmp_path / str(number))
         heard: list[Event] = []
         me.listeners.append(heard.append)

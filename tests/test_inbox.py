@@ -1,6 +1,5 @@
 """What comes in: every line of others once, also over a kill; commands for the harness; an end to talk among agents alone."""
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from dory.faculty import Command
 from dory.inbox import Inbox
 from dory.limits import EXCHANGE_LIMIT
 from dory.rooms import clean_name, laid_out
-from tests.household import Household, Killed, bodies, household, mishap, texts
+from tests.household import Household, Killed, bodies, copy_of, household, mishap, texts
 
 
 class Desk:
@@ -111,7 +110,7 @@ def test_after_a_kill_at_any_instant_every_line_is_heard_once_and_every_command_
     struck, number = True, 0
     while struck:
         number += 1
-        shutil.copytree(house.home, tmp_path / str(number), symlinks=True)
+        copy_of(house.home, tmp_path / str(number))
         for disaster in (number, 10**9):
             house.restart(tmp_path / str(number))
             desk.open()

@@ -12,7 +12,7 @@ from dory import check, letters
 from dory.faculty import Tool
 from dory.mementos import Memory
 from dory.records import Call
-from tests.household import NOON, Killed, mishap
+from tests.household import NOON, Killed, copy_of, mishap
 from tests.linked import ASK, SHARE, Linked, pair
 
 HERS, HIS = ["Ada keeps bees.", "Bees dance."], ["Bob sails.", "The boat is green.", "Wind is wet."]
@@ -46,7 +46,7 @@ class Lives:
         for number, (who, step) in enumerate(STEPS, 1):
             self._sleep()
             self.times.append([one.clock.at for one in self.agents])
-            self._wake(shutil.copytree(folder / str(number - 1), folder / str(number), symlinks=True))
+            self._wake(copy_of(folder / str(number - 1), folder / str(number)))
             step(self.agents[who], self.agents[1 - who])
         self._sleep()
 
@@ -55,7 +55,7 @@ class Lives:
         shutil.rmtree(self.folder / "copy", ignore_errors=True)
         for one, time in zip(self.agents, self.times[number], strict=True):
             one.clock.at = time
-        self._wake(shutil.copytree(self.folder / str(number), self.folder / "copy", symlinks=True))
+        self._wake(copy_of(self.folder / str(number), self.folder / "copy"))
         who, step = STEPS[number]
         with mishap(at, Killed()) as found:
             step(self.agents[who], self.agents[1 - who])

@@ -1,7 +1,6 @@
 """Long-term memories as the agent and people meet them: tool lines, refusals, commands, the crash rule."""
 
 import re
-import shutil
 from functools import partial
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from dory.identity import Identity
 from dory.mementos import TEXT_LIMIT, Memory
 from dory.recollection import Recollection
 from dory.standin import StandIn
-from tests.household import NOON, Household, Killed, mishap
+from tests.household import NOON, Household, Killed, copy_of, mishap
 
 
 class Remembering(Household):
@@ -235,7 +234,7 @@ def test_after_a_kill_between_any_two_steps_the_agent_is_told_exactly_what_took_
     struck, number, seen = True, 0, set[int]()
     while struck:
         number += 1
-        shutil.copytree(house.home, tmp_path / str(number), symlinks=True)
+        copy_of(house.home, tmp_path / str(number))
         house.restart(tmp_path / str(number))
         with mishap(number, Killed()) as mischance:
             house.respond("\n".join(LINES))

@@ -1,7 +1,6 @@
 """Notes as the agent and people meet them: tool lines, commands, the crash rule, and what every compaction leaves behind."""
 
 import re
-import shutil
 from functools import partial
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from dory.notes import CONTENT_LIMIT, Note
 from dory.recollection import Recollection
 from dory.store import NAME
 from tests.compacting import House, Scripted, act, kinds, summary
-from tests.household import Household, Killed, bodies, mishap
+from tests.household import Household, Killed, bodies, copy_of, mishap
 from tests.remembering import step
 
 
@@ -120,7 +119,7 @@ def test_after_a_kill_between_any_two_steps_the_agent_is_told_exactly_which_note
     struck, number, seen = True, 0, set()
     while struck:
         number += 1
-        shutil.copytree(house.home, tmp_path / str(number), symlinks=True)
+        copy_of(house.home, tmp_path / str(number))
         house.restart(tmp_path / str(number))
         with mishap(number, Killed()) as mischance:
             house.respond(RESPONSE)

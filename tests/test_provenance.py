@@ -1,7 +1,6 @@
 """The check of what Dreams live by: a sound life is no problem, also right after a kill, and every damage is named."""
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 from dory import check, journal, locks, provenance
 from dory.blobs import Blobs
 from dory.history import CURSOR, DREAM_CURSOR, HISTORY
+from tests.household import copy_of
 from tests.sleeping import Answering, Sleeper, edit
 
 
@@ -30,8 +30,7 @@ def dreamt(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def folder(dreamt: Path, tmp_path: Path) -> Path:
     """A copy of it, in a home that is a copy, to be damaged."""
-    shutil.copytree(dreamt.parent.parent, tmp_path, symlinks=True, dirs_exist_ok=True)
-    return tmp_path / "agents" / dreamt.name
+    return copy_of(dreamt.parent.parent, tmp_path / "home") / "agents" / dreamt.name
 
 
 def problems(folder: Path) -> list[str]:

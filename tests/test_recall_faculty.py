@@ -14,7 +14,7 @@ from dory.recollection import Recollection
 from dory.records import Line
 from dory.store import NAME
 from tests.compacting import House, Scripted, act, summary
-from tests.household import NOON
+from tests.household import NOON, copy_of
 from tests.remembering import OTHERS, TRIP, answer, fade, hear, indexed, long_past, recall, step
 
 
@@ -114,7 +114,7 @@ def test_a_damaged_file_is_reported_and_the_agent_lives_on(house: House) -> None
 
 
 def test_an_index_that_is_ahead_of_the_life_is_told_of_once_and_made_anew(house: House, tmp_path: Path) -> None:
-    shutil.copytree(house.home, tmp_path / "older", symlinks=True)
+    copy_of(house.home, tmp_path / "older")
     hear(house, *OTHERS)
     for file in house.me.folder.glob(f"{NAME}*"):
         shutil.copy(file, tmp_path / "older" / "agents" / house.hash)

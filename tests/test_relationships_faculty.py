@@ -1,7 +1,6 @@
 """Relationships as the agent and people meet them: the tool line, the crash rule, the prompt, the table, the picture."""
 
 import re
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from dory.inbox import Inbox
 from dory.recollection import Recollection
 from dory.records import Call
 from dory.rooms import clean_name
-from tests.household import Household, Killed, bodies, mishap
+from tests.household import Household, Killed, bodies, copy_of, mishap
 
 LINE = "ASSIGN_RELATIONSHIP ada ally; trust: high; tone: warm; notes: likes tea; because: she mended the build"
 NODE = re.compile(r'  (self|p\d+)(?:\(\("([^"#]*(?:#\d+;[^"#]*)*)"\)\)|\["([^"#]*(?:#\d+;[^"#]*)*)"\])')
@@ -105,7 +104,7 @@ def test_after_a_kill_between_any_two_steps_the_agent_is_told_whether_it_was_ass
     struck, number, seen = True, 0, set[tuple[int, bool]]()
     while struck:
         number += 1
-        shutil.copytree(house.home, tmp_path / str(number), symlinks=True)
+        copy_of(house.home, tmp_path / str(number))
         house.restart(tmp_path / str(number))
         with mishap(number, Killed()) as mischance:
             house.respond(f"{LINE}\nSAY dev done")

@@ -1,7 +1,6 @@
 """What a Dream changes: one commit an edit, the newer edit wins, a record of it all, and all of it or nothing through kills."""
 
 import json
-import shutil
 from itertools import count
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 from dory import check, journal
 from dory.errors import DoryError, FormatError, ModelError
 from dory.revision import Revision
-from tests.household import Killed, mishap
+from tests.household import Killed, copy_of, mishap
 from tests.sleeping import STRETCH, Answering, Sleeper, edit, listed
 
 CHANGES = "\n".join(
@@ -99,7 +98,7 @@ def test_a_kill_or_an_error_at_any_write_is_completed_and_nothing_is_done_twice(
     made = CHANGES if changes == 3 else edit("USER.md", "", "Ada's birthday is on 4 May")
     before, done, stride = sleeper(tmp_path / "0"), list[int](), 7 if changes == 1 else 31  # all writes: 1, in two minutes
     for at in count(3, stride):
-        home = Path(shutil.copytree(before.house.home, tmp_path / str(at), symlinks=True))
+        home = copy_of(before.house.home, tmp_path / str(at))
         model = Answering(*(answers := [listed("USER.md", "MEMORY.md"), made, "DONE"]))
         one = Sleeper(tmp_path, model, house=before.house)
         one.wake(home)
@@ -127,7 +126,7 @@ def test_a_kill_or_an_error_at_any_write_is_completed_and_nothing_is_done_twice(
 def killed(before: Sleeper, folder: Path, changes: str = CHANGES) -> Sleeper:
     """Killed as soon as the revision has begun, before its first file is written."""
     for at in count(1):
-        home = Path(shutil.copytree(before.house.home, folder / str(at), symlinks=True))
+        home = copy_of(before.house.home, folder / str(at))
         one = Sleeper(folder, Answering(listed("USER.md", "MEMORY.md"), changes, "DONE"), house=before.house)
         one.wake(home)
         one.faculty.force("")
@@ -150,7 +149,7 @@ def one(struck: Sleeper, tmp_path: Path) -> Sleeper:
     """The next process in a copy of what such a kill has left."""
     home = struck.me.home
     next_one = Sleeper(tmp_path, struck.model, house=struck.house)
-    next_one.wake(Path(shutil.copytree(home, tmp_path / "home", symlinks=True)))
+    next_one.wake(copy_of(home, tmp_path / "home"))
     return next_one
 
 
@@ -284,7 +283,7 @@ def test_while_somebodys_git_holds_the_lock_a_dream_waits_and_is_then_completed_
 def test_life_tells_of_a_dream_once_also_when_that_could_not_be_written_at_first(one: Sleeper, tmp_path: Path) -> None:
     home = one.me.home
     for at in count(1):
-        one.wake(Path(shutil.copytree(home, tmp_path / f"copy {at}", symlinks=True)))
+        one.wake(copy_of(home, tmp_path / f"copy {at}"))
         one.me.listeners.clear()
         one.versions.open()
         made = Revision(one.me, one.versions, one.history)

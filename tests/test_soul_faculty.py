@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from functools import partial
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from dory.identity import Identity
 from dory.records import Reply, Usage
 from dory.state import Running
 from tests.compacting import House, Rule, Scripted
-from tests.household import Household, Killed, bodies, mishap
+from tests.household import Household, Killed, bodies, copy_of, mishap
 from tests.remembering import step
 
 FEAR = "I fear being forgotten by Ada"
@@ -126,7 +125,7 @@ def test_a_kill_at_any_instant_loses_no_entry_and_doubles_none_and_hides_no_effe
     struck, number, seen = True, 0, set()
     while struck:
         number += 1
-        shutil.copytree(house.home, tmp_path / str(number), symlinks=True)
+        copy_of(house.home, tmp_path / str(number))
         house.restart(tmp_path / str(number))
         with mishap(number, Killed()) as mischance:
             house.respond(RESPONSE)
