@@ -8,6 +8,7 @@ line, or grows with the context and is paid from its limit. Exit code 0, 130 aft
 import json
 import sys
 import tempfile
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -72,11 +73,11 @@ def _known(me: Identity) -> None:
         (me.folder / file).write_text("".join(f"{noise.text(LINE)}\n" for _ in range(LINES)), encoding="utf-8")
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Measure it in a home that goes with it."""
     options = Parser(prog="python -m bench.sections", description="What an ordinary self puts into each prompt, by section.")
     options.add_argument("--json", action="store_true", help="print the figures as one JSON object on the last line")
-    given = options.parse_args()
+    given = options.parse_args(arguments)
     try:
         with tempfile.TemporaryDirectory(prefix="dory-sections-") as home:
             found = {name: round(count / CHARACTERS_PER_TOKEN) for name, count in measure(Path(home)).items()}
