@@ -11,12 +11,11 @@ archives.
 
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import chain, count
 
-from dory import refs
+from dory import life, refs
 from dory.notes import Note, Notes
 from dory.records import Compacted
 from dory.store import Store
@@ -25,7 +24,6 @@ EVENT = "archived"
 """The kind of a marker's event."""
 _NAME_LIMIT = 60
 """Characters: the whole name fits into the marker's line."""
-_MARKER = re.compile(rf"(\d{{4}}-\d\d-\d\d \d\d:\d\d) {EVENT} (◱.*◲)")
 _PLAIN = re.compile(r"\W+")
 _SCHEMA = "CREATE TABLE IF NOT EXISTS unmarked (id INTEGER PRIMARY KEY)"
 
@@ -70,11 +68,7 @@ class Archives:
 
 def markers(lines: Iterable[bytes]) -> Iterator[Marker]:
     """Those among lines of LIFE.md, in order."""
-    for line in lines:
-        if found := _MARKER.fullmatch(line.decode("utf-8", "replace")):
-            for hash, name in refs.live(found[2]):
-                with suppress(ValueError):  # a month 13, by whose hand ever
-                    yield Marker(name, datetime.strptime(found[1], "%Y-%m-%d %H:%M").replace(tzinfo=UTC), hash)
+    return (Marker(name, at, hash) for at, hash, name in life.references(lines, EVENT))
 
 
 def _name(notes: Notes, record: Compacted) -> str:

@@ -20,7 +20,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from dory import clock, files, refs
+from dory import clock, documents, files, refs
 from dory.errors import FormatError, ToolError
 
 NAME, VERSION = "soul.json", 1
@@ -107,27 +107,19 @@ def _sign(path: Path) -> tuple[int, int, int] | None:
 
 def _read(path: Path) -> tuple[int, tuple[Belief, ...]]:
     """The next id, and the entries; a missing file has none."""
-    content = files.read_from(path, 0, _FILE_LIMIT + 1)
-    if not content and not path.exists():
-        return 1, ()
-    try:
-        if len(content) > _FILE_LIMIT:
-            raise ValueError(f"more than {_FILE_LIMIT} bytes")
-        record = json.loads(content)
-        version = record["version"]
-        if version != VERSION:
-            raise FormatError(f"{path} is of version {str(version)[:20]!r}, this Dory reads {VERSION}: update Dory")
-        entries = tuple(_belief(one) for one in record["entries"])
-        ids = [one.id for one in entries]
-        if record.keys() != {"version", "next", "entries"} or type(record["next"]) is not int:
-            raise ValueError("its fields are others")
-        if ids != sorted(set(ids)) or min([*ids, 1]) < 1:
-            raise ValueError("its ids do not rise")
-        if (size := sum(len(one.text) for one in entries)) > LIMIT:
-            raise ValueError(f"its entries have {size} characters, they may have {LIMIT}")
-        return max([record["next"], 1, *(id + 1 for id in ids)]), entries
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise FormatError(f"{path} is damaged ({error}): mend it, or put it back from a backup") from error
+    return documents.read(path, VERSION, _content, "mend it, or put it back from a backup", limit=_FILE_LIMIT) or (1, ())
+
+
+def _content(record: dict[str, Any]) -> tuple[int, tuple[Belief, ...]]:
+    entries = tuple(_belief(one) for one in record["entries"])
+    ids = [one.id for one in entries]
+    if record.keys() != {"version", "next", "entries"} or type(record["next"]) is not int:
+        raise ValueError("its fields are others")
+    if ids != sorted(set(ids)) or min([*ids, 1]) < 1:
+        raise ValueError("its ids do not rise")
+    if (size := sum(len(one.text) for one in entries)) > LIMIT:
+        raise ValueError(f"its entries have {size} characters, they may have {LIMIT}")
+    return max([record["next"], 1, *(id + 1 for id in ids)]), entries
 
 
 def _belief(one: dict[str, Any]) -> Belief:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 Clock = Callable[[], datetime]
+_SECOND, _MINUTE = "%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%d %H:%M"
 
 
 def utc() -> datetime:
@@ -21,7 +22,25 @@ def exact(at: datetime) -> str:
 
 def second(at: datetime) -> str:
     """Seconds, for room lines: ``2026-11-21T07:38:02Z``."""
-    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return at.strftime(_SECOND)
+
+
+def moment(text: str) -> datetime:
+    """A time as ``exact`` or ``second`` wrote it. Raises ``ValueError`` for what is none, or says not in which zone."""
+    at = datetime.fromisoformat(text)
+    if at.tzinfo is None:
+        raise ValueError("a time must be in UTC")
+    return at
+
+
+def of_minute(text: str) -> datetime:
+    """A time as ``minute`` wrote it. Raises ``ValueError``."""
+    return datetime.strptime(text, _MINUTE).replace(tzinfo=UTC)
+
+
+def of_second(text: str) -> datetime:
+    """A time as ``second`` wrote it. Raises ``ValueError``."""
+    return datetime.strptime(text, _SECOND).replace(tzinfo=UTC)
 
 
 def parsed(text: str, otherwise: datetime) -> datetime:
@@ -35,4 +54,4 @@ def parsed(text: str, otherwise: datetime) -> datetime:
 
 def minute(at: datetime) -> str:
     """Minutes, for LIFE and entry headers: every digit there is paid for in every prompt."""
-    return at.strftime("%Y-%m-%d %H:%M")
+    return at.strftime(_MINUTE)

@@ -20,7 +20,7 @@ changes all or nothing. Entries get new ids, in the order of the files' names. A
 import json
 import re
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +128,7 @@ def _texts(values: Any) -> bool:
 
 
 def _moment(text: str) -> datetime:
-    at = datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+    at = clock.of_second(text)
     if clock.second(at) != text:
         raise ValueError(f"at must be a time such as 2026-03-02T12:00:00Z, not {text[:40]!r}")
     return at

@@ -8,9 +8,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-from dory import files
-from dory.errors import FormatError
+from dory import documents, files
 
 NAME = "dream.json"
 VERSION = 1
@@ -51,15 +51,11 @@ def write(path: Path, begun: Begun) -> None:
 
 def read(path: Path) -> Begun | None:
     """What is left to be done; None for nothing. Raises ``FormatError``."""
-    content = files.read_from(path, 0)
-    if not content:
-        return None
-    try:
-        row = json.loads(content)
-        if (version := row.pop("version")) != VERSION:
-            raise FormatError(f"{path} is of version {version!r}, this Dory reads {VERSION}: update Dory")
-        rows = [(one.pop("blocks"), one) for one in row.pop("changes")]
-        changes = [Change(blocks=[(search, replacement) for search, replacement in blocks], **one) for blocks, one in rows]
-        return Begun(**row, changes=changes)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise FormatError(f"{path} is damaged ({error}): remove it, and what it has not changed yet is not changed") from error
+    return documents.read(path, VERSION, _begun, "remove it, and what it has not changed yet is not changed", limit=None)
+
+
+def _begun(row: dict[str, Any]) -> Begun:
+    del row["version"]
+    rows = [(one.pop("blocks"), one) for one in row.pop("changes")]
+    changes = [Change(blocks=[(search, replacement) for search, replacement in blocks], **one) for blocks, one in rows]
+    return Begun(**row, changes=changes)

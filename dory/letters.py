@@ -15,8 +15,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
-from dory import clock, files, refs
+from dory import clock, documents, files, refs
 from dory.errors import FormatError
 
 FOLDER = "links"
@@ -124,24 +125,11 @@ def problems(folder: Path, known: Collection[str]) -> Iterator[str]:
 
 
 def _read(path: Path) -> Letter | None:
-    content = files.read_from(path, 0)
-    if not content and not path.exists():
-        return None
-    try:
-        told = json.loads(content)
-        if told["version"] != _VERSION:
-            raise ValueError(f"version {told['version']!r}, this Dory reads {_VERSION}")
-        shared, blob = told.get("shared"), told.get("blob", "")
-        if not isinstance(blob, str):
-            raise TypeError("blob must be text")
-        return Letter(moment(told["asked"]), moment(shared) if shared else None, blob)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise FormatError(f"{FOLDER}/{path.name} is damaged, or of another version ({error}): remove it, and the agents ask again") from error
+    return documents.read(path, _VERSION, _letter, "remove it, and the agents ask again", f"{FOLDER}/{path.name}")
 
 
-def moment(text: str) -> datetime:
-    """A time as it stands in such a file. Raises ``ValueError``."""
-    at = datetime.fromisoformat(text)
-    if at.tzinfo is None:
-        raise ValueError("a time must be in UTC")
-    return at
+def _letter(told: dict[str, Any]) -> Letter:
+    shared, blob = told.get("shared"), told.get("blob", "")
+    if not isinstance(blob, str):
+        raise TypeError("blob must be text")
+    return Letter(clock.moment(told["asked"]), clock.moment(shared) if shared else None, blob)

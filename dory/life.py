@@ -9,8 +9,12 @@ tells has happened and is on disk. ``state.json`` names the byte up to which LIF
 after a crash ``write`` is simply repeated: the same bytes at the same place.
 """
 
+import re
 import zlib
 from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 
 from dory import clock, files, refs
@@ -18,9 +22,10 @@ from dory.errors import FormatError
 from dory.limits import LIFE_SHOWN
 from dory.records import Event
 
+NAME = "LIFE.md"
 LINE_LIMIT = 120
 HEADING = "[dory-life 1] times in UTC\n"
-_CUT = "…"
+_REFERRING = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d) (\S+(?: failed)?) (◱.*◲)")
 
 
 def line(event: Event) -> str:
@@ -30,6 +35,16 @@ def line(event: Event) -> str:
         return f"{head}{refs.one_line(event.text, LINE_LIMIT - len(head))}".rstrip() + "\n"
     room = LINE_LIMIT - len(head) - len(refs.reference(event.ref, ""))
     return f"{head}{refs.reference(event.ref, refs.one_line(event.text, room))}\n"
+
+
+def references(lines: Iterable[bytes], kind: str) -> Iterator[tuple[datetime, str, str]]:
+    """When it was, the hash and the gist, of each event of this ``kind`` that ``lines`` of LIFE tell of with a reference, in order."""
+    for raw in lines:
+        found = _REFERRING.fullmatch(raw.decode("utf-8", "replace"))
+        if found and found[2] == kind:
+            for hash, gist in refs.live(found[3]):
+                with suppress(ValueError):  # a month 13, by whose hand ever
+                    yield clock.of_minute(found[1]), hash, gist
 
 
 class Life:

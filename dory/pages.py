@@ -18,11 +18,10 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from dory import files, refs
+from dory import documents, refs
 from dory.errors import FormatError
 
 FOLDER, VERSION = "diary", 1
-_FILE_LIMIT = 2**20  # bytes; more is no day's diary
 _NAME = re.compile(r"\d{4}-\d\d-\d\d\.json", re.ASCII)
 
 
@@ -52,40 +51,33 @@ def problems(folder: Path) -> Iterator[str]:
         try:
             if day := day_of(name):
                 read(folder / FOLDER, day)
-            else:
+            elif not name.startswith(".") and not name.endswith("~"):  # which editors and desktops leave
                 yield f"{FOLDER}/{refs.one_line(name)} is no day of a diary: it must be named after a date, such as 2026-03-02.json"
         except FormatError as error:
             yield str(error)
 
 
 def read(folder: Path, day: date) -> dict[str, Any] | None:
-    """The file of ``day`` as it is, found to be sound; None when there is none."""
-    path, shown = folder / f"{day}.json", f"{FOLDER}/{day}.json"
-    try:
-        content = files.read_from(path, 0, _FILE_LIMIT + 1)
-    except OSError as error:
-        raise FormatError(f"{shown} cannot be read ({error.strerror}): put it back from a backup") from error
-    if not content and not path.exists():
-        return None
-    try:
-        if len(content) > _FILE_LIMIT:
-            raise ValueError(f"it has more than {_FILE_LIMIT} bytes")
-        record: dict[str, Any] = json.loads(content)
-        if type(version := record["version"]) is not int or version != VERSION:
-            raise FormatError(f"{shown} is of version {str(version)[:20]!r}, this Dory reads {VERSION}: update Dory")
+    """The file of ``day`` as it is, found to be sound; None when there is none. Raises ``FormatError``."""
+
+    def sound(record: dict[str, Any]) -> dict[str, Any]:
         if record["date"] != str(day):
             raise ValueError("its date is another")
         if not isinstance(record["entries"], list):
             raise ValueError("its entries are no list")
         [as_entry(one) for one in record["entries"]]
         json.dumps(record, ensure_ascii=False).encode()
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise FormatError(f"{shown} is damaged ({refs.one_line(str(error))}): mend it, or put it back from a backup") from error
-    return record
+        return record
+
+    name = f"{FOLDER}/{day}.json"
+    try:
+        return documents.read(folder / f"{day}.json", VERSION, sound, "mend it, or put it back from a backup", name)
+    except OSError as error:
+        raise FormatError(f"{name} cannot be read ({error.strerror}): put it back from a backup") from error
 
 
 def as_entry(one: dict[str, Any]) -> Entry:
-    """Raises what ``read`` maps for one that nobody can have meant so."""
+    """Raises what ``documents`` maps for one that nobody can have meant so."""
     entry = Entry(one["text"], one.get("at", ""), one.get("mood", ""), one.get("place", ""))
     if {type(value) for value in asdict(entry).values()} != {str}:
         raise ValueError("an entry is no text")

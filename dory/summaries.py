@@ -17,7 +17,7 @@ Each is front matter and one line of text:
     ---
     Ada planned a trip to Lisbon. …
 
-``bytes`` and ``check`` are the place in LIFE behind the last of the memories (see ``memories.py``), so the next run goes on there. What was
+``bytes`` and ``check`` are the place in LIFE behind the last of the memories (see ``moments.py``), so the next run goes on there. What was
 covered when is told by these ranges alone; there is no other counter. ``save`` writes long-term first, then the copy, then ``recent.md``, each
 atomically. A kill after the first leaves a ``recent.md`` whose memories the long-term summary holds already: it counts no more, and the next
 run makes the missing one. A kill after the second leaves a copy that goes on where the long-term summary ends: ``mend`` makes it ``recent.md``.
@@ -32,10 +32,10 @@ from pathlib import Path
 
 from dory import clock, files
 from dory.errors import FormatError
-from dory.memories import BEGINNING, Place
+from dory.moments import BEGINNING, Place
 
 FOLDER = "summaries"
-LONGTERM, RECENT, DRAFT = "longterm.md", "recent.md", "draft.md"
+LONGTERM, RECENT, DRAFT, _COPY = "longterm.md", "recent.md", "draft.md", "recent-%Y%m%d-%H%M%S.md"
 _OF_ONE = "put it back from a backup, or remove this one file: what it held is made anew, or stands in another"
 _OF_ALL = "put it back from a backup; without one, remove the folder, and the whole life is summed up anew"
 _VERSION = "dory: summary 1"
@@ -132,7 +132,7 @@ class Summaries:
         if longterm:
             files.replace(self.folder / LONGTERM, longterm.content)
             self.longterm, self.recent = longterm, None
-        files.replace(self.folder / f"recent-{recent.at:%Y%m%d-%H%M%S}.md", recent.content)
+        files.replace(self.folder / recent.at.strftime(_COPY), recent.content)
         self._newest = recent.at
         files.replace(self.folder / RECENT, recent.content)
         self.recent, self.draft = recent, None
@@ -149,6 +149,14 @@ def copies(identity: Path) -> list[Path]:
     return sorted((identity / FOLDER).glob("recent-*.md"))
 
 
+def second_of(copy: Path) -> int:
+    """When a copy was made, by its name, in seconds since 1970; 0 for what is no copy's name."""
+    try:
+        return int(datetime.strptime(copy.name, _COPY).replace(tzinfo=UTC).timestamp())
+    except ValueError:
+        return 0
+
+
 def read(path: Path) -> Summary | None:
     """The summary in a file; None when there is none. Raises ``FormatError``."""
     content = files.read_from(path, 0).decode("utf-8", "replace")
@@ -161,7 +169,7 @@ def read(path: Path) -> Summary | None:
     try:
         if not found or int(found[1]) > int(found[2]):
             raise ValueError("its form is another")
-        at = datetime.strptime(found[3], "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
-        return Summary(int(found[1]), Place(int(found[2]), int(found[5]), int(found[6])), at, json.loads(found[4]), found[7])
+        place = Place(int(found[2]), int(found[5]), int(found[6]))
+        return Summary(int(found[1]), place, clock.of_second(found[3]), json.loads(found[4]), found[7])
     except ValueError as error:
         raise FormatError(f"{path} is damaged ({error}): {_OF_ALL if path.name == LONGTERM else _OF_ONE}") from error

@@ -23,12 +23,23 @@ def template(home: Path, name: str) -> str:
         raise FormatError(f"{path} is not UTF-8 text ({error}): save it as such, or remove it to use the program's own") from None
 
 
+def durable_name(argument: str) -> str:
+    """The one of the durable texts that a tool's argument begins with; empty when it names none."""
+    name = argument.partition(" ")[0].removeprefix("./")
+    return name if name in DURABLE else ""
+
+
 def prompt(name: str) -> str:
     """``prompts/<name>.md``, without white space at its ends."""
     return (HOUSE / "prompts" / f"{name}.md").read_text(encoding="utf-8").strip()
 
 
-def shown(text: str, name: str, more: str = "") -> str:
-    """As much of a durable text as it may have, and a line that tells of the rest; ``more`` says that there is still more than ``text``."""
+def heading(name: str, text: str) -> str:
+    """What a durable text stands under: which it is, its length, and how long it may be."""
+    return f"{name.removesuffix('.md').lower()} {len(text)} of {MEMORY_LIMIT} characters"
+
+
+def shown(name: str, text: str) -> str:
+    """As much of a durable text as it may have, and a line that tells of the rest."""
     rest = len(text) - MEMORY_LIMIT
-    return f"{text[:MEMORY_LIMIT]}\n… {more}{rest} more characters: shorten {name}\n" if rest > 0 else text
+    return f"{text[:MEMORY_LIMIT]}\n… {rest} more characters: shorten {name}\n" if rest > 0 else text

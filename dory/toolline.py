@@ -16,6 +16,7 @@ A call begins at the first column with a tool's name. Lines of code fences are p
 import difflib
 import re
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from functools import cached_property
 
 from dory.records import Call
@@ -23,26 +24,29 @@ from dory.records import Call
 _HEREDOC = re.compile(r"(\S*\s*(?=<<)|.*?\s(?=<<\S))<<\s*(['\"]?)([A-Za-z_][A-Za-z0-9_]*)\2\s*")
 _FENCE = re.compile(r"\s*(```|~~~)[\w-]*\s*")
 _THOUGHT = re.compile(r"<(think|reasoning)>", re.IGNORECASE | re.ASCII)
+_WHOLE_THOUGHT = re.compile(rf"{_THOUGHT.pattern}.*?</\1>", re.IGNORECASE | re.ASCII | re.DOTALL)
+TAG = re.compile(r"(</?(?:think|reasoning)>)", re.IGNORECASE | re.ASCII)
+"""Where a thought begins or ends."""
 _CLOSING = re.compile(r"</(?=reasoning>)", re.IGNORECASE | re.ASCII)
 _WORD = re.compile(r"[A-Z][A-Z_]{2,}(?=\s|:|$)")
 _DECORATED = re.compile(r"[ \t]*+(?:(?:[-*+>•]|\d+[.)])[ \t]*+)?[*_`]*+([A-Z][A-Z_]*+)(?=[ \t]+\S)")
 _SEARCH, _DIVIDER, _REPLACE = "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE"
 
 
-def parse(text: str, tools: Collection[str]) -> list[Call]:
-    """The calls in ``text``, in order. ``tools`` are the names that exist."""
-    return [call for _, _, call in placed(text, tools)] or _misplaced(text, tools)
+def parse(text: str, tools: Collection[str], known: Collection[str] = ()) -> list[Call]:
+    """The calls in ``text``, in order. ``tools`` are the names that exist; a line with another ``known`` one is a call that has no effect."""
+    return [call for _, _, call in placed(text, tools, known)] or _misplaced(text, tools)
 
 
-def placed(text: str, tools: Collection[str]) -> Iterator[tuple[int, int, Call]]:
+def placed(text: str, tools: Collection[str], known: Collection[str] = ()) -> Iterator[tuple[int, int, Call]]:
     """The same, each with its first line and the line behind its last, counted from 0; what is misplaced is not among them."""
     lines = _Lines(text.split("\n"))
     while lines.left:
         first, line = lines.at, lines.take()
         name, _, rest = line.rstrip("\r").partition(" ")
-        if name in tools:
+        if name in tools or name in known:
             call = _call(name, rest.strip(), lines)
-            yield first, lines.at, call
+            yield first, lines.at, call if name in tools else replace(call, error=f"there is no tool {name} here: nothing was done")
         elif (thought := _THOUGHT.search(line)) and (not line[: thought.start()].strip() or lines.closes(thought[1])):
             lines.skip_thought(line[thought.end() :], thought[1])
         elif hint := _misspelt(line, tools):
@@ -60,6 +64,11 @@ def as_thought(reasoning: str) -> str:
         return ""
     inert = _CLOSING.sub(r"<\\/", reasoning)
     return f"<reasoning>\n{inert}\n</reasoning>\n"
+
+
+def without_thoughts(text: str) -> str:
+    """``text`` without the thoughts that end in it."""
+    return _WHOLE_THOUGHT.sub("", text)
 
 
 class _Lines:

@@ -113,8 +113,8 @@ def _call(raw: bytes) -> Call | Missed | str:
         version = line.pop("v")
         if version not in (1, 2):
             return NEWER
-        at = datetime.fromisoformat(line.pop("at"))
-        if list(line) == ["missed"] and at.tzinfo:
+        at = clock.moment(line.pop("at"))
+        if list(line) == ["missed"]:
             return Missed(at, str(line["missed"]))
         call = Call(at, Usage(**line))
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
@@ -127,8 +127,7 @@ def _sound(call: Call) -> bool:
     counts = (usage.prompt, 0 if usage.cached is None else usage.cached, usage.completion)
     figures = (usage.seconds, 0 if usage.dollars is None else usage.dollars)
     return (
-        call.at.tzinfo is not None
-        and isinstance(usage.purpose, str)
+        isinstance(usage.purpose, str)
         and isinstance(usage.model, str)
         and all(type(count) is int and 0 <= count <= _MOST for count in counts)
         and all(type(figure) in (int, float) and 0 <= figure < _MOST for figure in figures)

@@ -37,6 +37,15 @@ def test_a_text_cannot_make_a_reference_or_a_heading_in_life(text: str) -> None:
     assert not refs.live(line) and not line.startswith("[")
 
 
+@given(kinds, texts, st.sampled_from([None, HASH, HASH * 4]))
+def test_what_was_written_with_a_reference_is_read_again_by_its_kind(kind: str, text: str, ref: str | None) -> None:
+    line = life.line(Event(NOON, kind, text, ref)).rstrip("\n")
+    gists = [gist for _, gist in refs.live(line)]
+    around = [b"\xff", b"", line.replace("-03-", "-13-").encode(), line.encode(), f"{line} more".encode()]
+    assert list(life.references(around, kind)) == ([(NOON, ref, *gists)] if ref else [])
+    assert list(life.references(around, "another")) == []
+
+
 def test_the_newest_lines_are_at_hand_without_the_heading(tmp_path: Path) -> None:
     path = log(tmp_path, *(f"line {number}" for number in range(10)))
     assert Life(path, 64).tail(50) == "".join(f"line {number}\n" for number in range(10))

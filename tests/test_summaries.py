@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dory.errors import FormatError
-from dory.memories import Place
+from dory.moments import Place
 from dory.summaries import FOLDER, Summaries, Summary, copies, read
 from tests.household import NOON, Killed, mishap
 
