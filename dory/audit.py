@@ -4,21 +4,20 @@ entry that should be in the index.
 A running agent goes on writing meanwhile: what is newer than the state that was read is passed over then.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import closing
 from itertools import chain, takewhile
 from pathlib import Path
 
 from dory import archives, chronicle, locks, originals, witness
-from dory.bank import Bank
 from dory.blobs import Blobs
-from dory.chronicle import Chronicle, Mark
+from dory.chronicle import Mark
 from dory.context import Entry
-from dory.dialogues import Dialogues
-from dory.diary import KIND, Diary
 from dory.errors import DoryError, FormatError
 from dory.index import Document, Index
+from dory.life import NAME as LIFE
 from dory.notes import KINDS, Notes, document
-from dory.relationships import Relationships
+from dory.recollection import Layer, Recollection
 from dory.rooms import Rooms
 from dory.state import State
 from dory.store import NAME, Store
@@ -26,28 +25,22 @@ from dory.store import NAME, Store
 
 def problems(folder: Path, record: State, live: Sequence[Entry], blobs: Blobs) -> Iterator[str]:
     """What is wrong, one line each; nothing in an agent that has no such file yet. ``record`` and ``live`` belong together, and are older."""
-    store = Store(folder / NAME, readonly=True)
-    try:
-        index = Index(store)
-        notes, life = Notes(store, index), Chronicle(store, index)
-        bank, dialogues, relationships = Bank(store, index), Dialogues(store, index), Relationships(store)
-        diary = Diary(folder, store, index)
-        store.rows("BEGIN")  # all of it at one moment
-        broken = store.problems() if store.path.exists() else []
-        yield from broken
-        if not broken:
-            yield from _notes(store, notes, index, blobs)
-            yield from bank.problems()
-            yield from _layer(bank, index)
-            yield from _layer(dialogues, index)
-            yield from _days(diary, index)
-            yield from _archives(folder, notes, record)
-            yield from _life(index, life.mark, record, live, blobs, running=locks.holder(folder) is not None)
-            yield from witness.problems(dialogues, relationships, Rooms(folder.parent.parent / "chats"), record)
-    except (DoryError, OSError) as error:
-        yield str(error)
-    finally:
-        store.close()
+    with closing(Recollection(folder, blobs, readonly=True)) as past:
+        try:
+            past.store.rows("BEGIN")  # all of it at one moment
+            broken = past.store.problems() if past.store.path.exists() else []
+            yield from broken
+            if not broken:
+                yield from _notes(past.store, past.notes, past.index, blobs)
+                yield from past.bank.problems()
+                for layer in past.layers:
+                    edited = set(past.diary.changed()) if layer is past.diary else ()  # they are indexed soon
+                    yield from _layer(layer, past.index, edited)
+                yield from _archives(folder, past.notes, record)
+                yield from _life(past.index, past.chronicle.mark, record, live, blobs, running=locks.holder(folder) is not None)
+                yield from witness.problems(past.dialogues, past.relationships, Rooms(folder.parent.parent / "chats"), record)
+        except (DoryError, OSError) as error:
+            yield str(error)
 
 
 def _notes(store: Store, notes: Notes, index: Index, blobs: Blobs) -> Iterator[str]:
@@ -69,28 +62,21 @@ def _notes(store: Store, notes: Notes, index: Index, blobs: Blobs) -> Iterator[s
         yield from _compared((document(note) for note in entries if note.kind == kind), index.walk(kind))
 
 
-def _layer(layer: Bank | Dialogues, index: Index) -> Iterator[str]:
-    """A layer against the index; one that cannot be read is a problem, and no reason to leave out what comes behind it."""
+def _layer(layer: Layer, index: Index, passed: Collection[int]) -> Iterator[str]:
+    """A layer against the index, but for what is ``passed`` over; one that cannot be read is a problem, and no reason to leave out others."""
     try:
         due = list(layer.documents())
     except FormatError as error:
         yield str(error)
         return
     for kind in layer.kinds:
-        yield from _compared((one for one in due if one.kind == kind), index.walk(kind))
-
-
-def _days(diary: Diary, index: Index) -> Iterator[str]:
-    """The diary's, but for those whose files were edited: they are indexed soon."""
-    changed = set(diary.changed())
-    days = ([one for one in found if one.origin not in changed] for found in (diary.documents(), index.walk(KIND)))
-    yield from _compared(*days)
+        yield from _compared(*([one for one in found if one.kind == kind and one.origin not in passed] for found in (due, index.walk(kind))))
 
 
 def _archives(folder: Path, notes: Notes, record: State) -> Iterator[str]:
     """Those that are gone, told in one line: a marker is committed only when its archive is. Without one an archive may be still to come."""
     kept = notes.hashes
-    with open(folder / "LIFE.md", "rb") as log:
+    with open(folder / LIFE, "rb") as log:
         committed = chain(takewhile(lambda _: log.tell() <= record.life_bytes, log), record.life_lines.encode().splitlines())
         lost = [marker for marker in archives.markers(line.rstrip(b"\n") for line in committed) if marker.hash not in kept]
     if lost:

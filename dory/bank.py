@@ -1,26 +1,26 @@
 """The memory bank: what the agent chose to keep for good, and the summaries into which self-care turns it. Tables of its one SQLite file.
 
     memory         id (rising, never used again), kind, text, when, origin, the summary that stands for it, whether it waits for the index
-    memory_taken   every origin that was ever copied from another bank
+    memory_taken   what was ever copied from another bank: each origin, and behind it a hash of the text
 
 A memory is active until a ``Summary`` stands for it. Then it is archived: it stays in the table for good, is found, and comes back with
 ``restore``. Summaries are summed up in their turn. What was copied from another agent has an ``origin``; it is copied once, also if it was
-removed since, and a copied summary stands for nothing here.
+removed since, and a copied summary stands for nothing here. Another text of the same origin is another memory: a bank that was begun anew
+counts from 1 again.
 
 Every write is one transaction together with its index entries, but for copies: of these there may be very many, and ``catch_up`` indexes them.
 """
 
-import math
+import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 
+from dory import wire
 from dory.errors import FormatError, ToolError
 from dory.index import Document, Index
 from dory.mementos import KINDS, TEXT_LIMIT, Kind, Memory, check, sound
-from dory.sqlite import moment
-from dory.store import Store
-from dory.wire import CHARACTERS_PER_TOKEN
+from dory.store import Store, marks
 
 CEILING = 100_000
 """Tokens of all that is active; nothing is added beyond it before the agent has cared for itself."""
@@ -43,7 +43,7 @@ class Bank:
     def __init__(self, store: Store, index: Index) -> None:
         self._store, self._index = store, index
         self.behind = True  # whether copies may wait for the index
-        store.tables(*_SCHEMA.split(";"))
+        store.tables(_SCHEMA)
 
     @property
     def count(self) -> int:
@@ -53,7 +53,7 @@ class Bank:
     @property
     def newest(self) -> int:
         """The highest id."""
-        return self._number("SELECT ifnull(max(id), 0) FROM memory")
+        return self._store.number("SELECT max(id) FROM memory")
 
     @property
     def tokens(self) -> int:
@@ -63,16 +63,15 @@ class Bank:
     @property
     def stamp(self) -> str:
         """Something that every ``add`` and every ``remove`` changes."""
-        return f"{self.newest} {self._number('SELECT count(*) FROM memory')}"
+        return f"{self.newest} {self._store.number('SELECT count(*) FROM memory')}"
 
     def tokens_of(self, kind: Kind) -> int:
         """What the active ones of a kind come to."""
-        size = self._number("SELECT ifnull(sum(length(text)), 0) FROM memory WHERE summary IS NULL AND kind = ?", kind)
-        return math.ceil(size / CHARACTERS_PER_TOKEN)
+        return wire.tokens_of(self._store.number("SELECT sum(length(text)) FROM memory WHERE summary IS NULL AND kind = ?", kind))
 
     def within(self, after: int, until: int, kind: Kind = "Memory") -> int:
         """How many active ones of a kind there are between these ids, the second among them."""
-        return self._number("SELECT count(*) FROM memory WHERE summary IS NULL AND kind = ? AND id > ? AND id <= ?", kind, after, until)
+        return self._store.number("SELECT count(*) FROM memory WHERE summary IS NULL AND kind = ? AND id > ? AND id <= ?", kind, after, until)
 
     def find(self, id: int) -> Memory | None:
         """The entry with that id, active or archived."""
@@ -99,7 +98,7 @@ class Bank:
             raise ToolError("remember what? write ADD_TO_LONGTERM_MEMORY <text>, or the text below the line between <<END and END")
         if len(text) > TEXT_LIMIT:
             raise ToolError(f"that has {len(text):,} characters, a memory may have {TEXT_LIMIT:,}: say it shorter, or make two of it")
-        if (tokens := self.tokens) + math.ceil(len(text) / CHARACTERS_PER_TOKEN) > CEILING:
+        if (tokens := self.tokens) + wire.tokens(text) > CEILING:
             raise ToolError(f"your memories hold {tokens:,} tokens of at most {CEILING:,}: care for yourself first, with SELF_CARE at home")
         return self._inserted("Memory", text, at)
 
@@ -117,8 +116,8 @@ class Bank:
 
     def narrate(self, ids: Sequence[int], narrative: str, at: datetime) -> Memory | None:
         """Let a new summary stand for these; None, and nothing is changed, when one of them is not active any more."""
-        those = f"id IN ({', '.join('?' * len(ids))}) AND summary IS NULL"
-        if self._number(f"SELECT count(*) FROM memory WHERE {those}", *ids) < len(ids):
+        those = f"id IN ({marks(ids)}) AND summary IS NULL"
+        if self._store.number(f"SELECT count(*) FROM memory WHERE {those}", *ids) < len(ids):
             return None
         with self._store.writing() as connection:
             made = self._inserted("Summary", narrative, at)
@@ -151,9 +150,11 @@ class Bank:
         check(copies)
         with self._store.writing() as connection:
             known = {origin for (origin,) in connection.execute("SELECT origin FROM memory_taken")}
-            new = {one.origin: one for one in copies if one.origin not in known}
-            connection.executemany("INSERT INTO memory_taken VALUES (?)", ((origin,) for origin in new))
-            connection.executemany(_INSERT, ((one.kind, one.text, int(min(one.at, at).timestamp()), key, 1) for key, one in new.items()))
+            keyed = {f"{one.origin} {hashlib.sha256(one.text.encode()).hexdigest()[:16]}": one for one in copies}
+            new = {key: one for key, one in keyed.items() if not {key, one.origin} & known}  # of the latter no hash was kept
+            connection.executemany("INSERT INTO memory_taken VALUES (?)", ((key,) for key in new))
+            rows = ((one.kind, one.text, int(min(one.at, at).timestamp()), one.origin, 1) for one in new.values())
+            connection.executemany(_INSERT, rows)
         self.behind = True
         return len(new), len(copies) - len(new)
 
@@ -188,10 +189,7 @@ class Bank:
 
     def _found(self, where: str, *values: object) -> list[Memory]:
         rows = self._store.rows(f"SELECT id, kind, text, at, origin, summary FROM memory {where}", values)
-        return [Memory(id, kind, text, moment(self._store.path, at), origin, summary) for id, kind, text, at, origin, summary in rows]
-
-    def _number(self, sql: str, *values: object) -> int:
-        return int(self._store.rows(sql, values)[0][0])
+        return [Memory(id, kind, text, self._store.moment(at), origin, summary) for id, kind, text, at, origin, summary in rows]
 
     def _inserted(self, kind: Kind, text: str, at: datetime) -> Memory:
         with self._store.writing() as connection:

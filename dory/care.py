@@ -16,11 +16,11 @@ from dory.errors import ToolError
 from dory.mementos import TEXT_LIMIT, Memory
 from dory.records import Batch
 from dory.store import Store
-from dory.wire import CHARACTERS_PER_TOKEN
+from dory.wire import tokens_of
 
 LEAST = 30
 """Memories below which there is nothing to care for."""
-FULL = CEILING - TEXT_LIMIT / CHARACTERS_PER_TOKEN
+FULL = CEILING - tokens_of(TEXT_LIMIT)
 """Tokens above which the next memory may not fit: then there is, however few they are."""
 HELD = 50_000
 """Tokens that are active at most afterwards."""

@@ -13,64 +13,18 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from fnmatch import fnmatchcase
 
 from dory import clock, hearing, originals, refs
 from dory.blobs import Blobs
 from dory.context import Entry
+from dory.credentials import is_secret
 from dory.errors import DoryError
 from dory.index import Document, Index
-from dory.sqlite import moment
 from dory.store import Store
 
 KINDS = ("heard", "response", "result", "error", "notice")
 """The kinds of entries that are indexed; an entry's document has the same kind."""
-CREDENTIALS = [
-    ".env",
-    ".env.*",
-    "*.env",
-    "*.env.*",
-    ".envrc",
-    ".netrc",
-    "_netrc",
-    ".npmrc",
-    ".pypirc",
-    ".pgpass",
-    ".htpasswd",
-    ".git-credentials",
-    ".ssh",
-    ".aws",
-    ".gnupg",
-    "kubeconfig",
-    "auth.json",
-    "id_rsa*",
-    "id_dsa*",
-    "id_ecdsa*",
-    "id_ed25519*",
-    "*.pem",
-    "*.pem.*",
-    "*.key",
-    "*.key.*",
-    "*.p12",
-    "*.pfx",
-    "*.jks",
-    "*.keystore",
-    "*.kdbx",
-    "*.ppk",
-    "token",
-    "token.*",
-    "*.token",
-    "*credential*",
-    "*secret*",
-    "*password*",
-    "*passwd*",
-    "api_key*",
-    "apikey*",
-    "service-account*",
-    "service_account*",
-]
-"""Names of files and folders, in lower case, whose contents are not indexed."""
-BATCH, BATCH_CHARACTERS = 100, 100_000
+STRIDE, STRIDE_CHARACTERS = 100, 100_000
 """Entries, and about how many characters of them, that are added to the index in one step."""
 _SCHEMA = "CREATE TABLE IF NOT EXISTS mark (id INTEGER PRIMARY KEY, newest INTEGER, room TEXT, at INTEGER)"
 _LOOKING = re.compile(
@@ -84,7 +38,7 @@ _REPEATING = (
     *("WRITE_DIARY", "SEARCH_DIARY_FOR_KEYWORDS", "SHOW_DIARY_ENTRIES_FROM_DAY", "SET_MOOD", "GO_TO_PLACE", "GO_HOME"),
     *("ADD_TO_SOUL", "REMOVE_FROM_SOUL", "ASSIGN_RELATIONSHIP"),
     *("RETRIEVE_SPECIFIC_MEMORIES", "ADD_TO_LONGTERM_MEMORY", "REMOVE_FROM_MEMORY", "SELF_CARE"),
-    *("SEARCH_DIARY_FOR_KEYWORDS", "SHOW_DIARY_ENTRIES_FROM_DAY", "WRITE_DIARY"),
+    *("NEURAL_LINK_REQUEST_MEMORY", "NEURAL_LINK_SHARE_MEMORY"),
 )
 _OWN = re.compile(r"(?:\./)?(?:blobs/|diary/|LIFE\.md|context\.md)")
 _PATH = re.compile(r"(.*), (?:lines \d+-\d+[;,] |the beginning of line )")
@@ -100,7 +54,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class Stride:
     """Some entries in a row: what is indexed of them, the mark behind the last, and what could not be read on the way."""
 
     documents: Sequence[Document]
@@ -119,23 +73,32 @@ class Chronicle:
     def mark(self) -> Mark:
         """Up to where everything is indexed."""
         rows = self._store.rows("SELECT newest, room, at FROM mark")
-        return next((Mark(newest, room, moment(self._store.path, at)) for newest, room, at in rows), Mark())
+        return next((Mark(newest, room, self._store.moment(at)) for newest, room, at in rows), Mark())
 
     def clear(self) -> None:
         """Begin anew."""
         with self._store.writing() as connection:
             connection.execute("DELETE FROM mark")
 
-    def add(self, batch: Batch) -> None:
-        """Index a batch that begins behind the mark, all or nothing."""
-        mark = batch.mark
+    def add(self, stride: Stride) -> None:
+        """Index one that begins behind the mark, all or nothing."""
+        mark = stride.mark
         with self._store.writing() as connection:
-            for document in batch.documents:
+            for document in stride.documents:
                 self._index.add(document)
             connection.execute("INSERT OR REPLACE INTO mark VALUES (1, ?, ?, ?)", (mark.newest, mark.room, int(mark.at.timestamp())))
 
+    def index_all(self, live: Sequence[Entry], blobs: Blobs, name: str) -> list[DoryError]:
+        """Index all that is behind the mark, stride by stride; what could not be read on the way."""
+        damage: list[DoryError] = []
+        while live and self.mark.newest < live[-1].last:
+            stride = next_stride(live, blobs, self.mark, name)
+            self.add(stride)
+            damage += stride.damage
+        return damage
 
-def next_batch(live: Sequence[Entry], blobs: Blobs, mark: Mark, name: str) -> Batch:
+
+def next_stride(live: Sequence[Entry], blobs: Blobs, mark: Mark, name: str) -> Stride:
     """The entries behind ``mark``, as many as are indexed in one step. ``name`` is the agent's own. Only reads, in whatever thread."""
     documents: list[Document] = []
     damage: list[DoryError] = []
@@ -145,9 +108,9 @@ def next_batch(live: Sequence[Entry], blobs: Blobs, mark: Mark, name: str) -> Ba
         if document:
             documents.append(document)
             size += len(document.text)
-        if len(documents) == BATCH or size > BATCH_CHARACTERS:
-            return Batch(documents, last, damage)
-    return Batch(documents, replace(last, newest=live[-1].last if live else mark.newest), damage)
+        if len(documents) == STRIDE or size > STRIDE_CHARACTERS:
+            return Stride(documents, last, damage)
+    return Stride(documents, replace(last, newest=live[-1].last if live else mark.newest), damage)
 
 
 def read(entries: Iterable[Entry], mark: Mark, name: str) -> Iterator[tuple[Document | None, Mark]]:
@@ -173,8 +136,3 @@ def _left_out(entry: Entry, text: str) -> bool:
         return entry.kind == "result" and tool in _REPEATING
     path = _PATH.match(text)  # the header has it only up to a space, and at most so many characters of it
     return any(bool(_OWN.match(one)) or is_secret(one) for one in (argument, path[1] if path else ""))
-
-
-def is_secret(path: str) -> bool:
-    """Whether the file at ``path`` looks like one that holds credentials, by its name or that of a folder on the way."""
-    return any(fnmatchcase(name, pattern) for name in path.lower().split("/") for pattern in CREDENTIALS)

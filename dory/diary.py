@@ -37,7 +37,8 @@ class Diary:
         self._folder, self._store, self._index = folder / FOLDER, store, index
         self._seen: dict[int, str] | None = None
         """How the files looked last; None: not looked yet."""
-        self._taken: dict[int, str] | None = None  # the table
+        self._taken: dict[int, str] | None = None
+        """What stands in the table, read anew when its file was exchanged."""
         self._written = dict[int, str]()
         """What the agent has written since ``looks`` was called, which may have passed it by."""
         store.tables(_SCHEMA)
@@ -83,7 +84,8 @@ class Diary:
         """The days whose files look other than when they were indexed, the newest first; at the first time all files are looked at."""
         if self._seen is None:
             self.saw(self.looking()())
-        if self._taken is None:
+        (held,) = self._store.rows("SELECT count(*), max(look) FROM diary_page")
+        if self._taken is None or held != (len(self._taken), max(self._taken.values(), default=None)):  # else the store's file is another
             self._taken = dict[int, str](self._store.rows("SELECT day, look FROM diary_page"))
         seen, taken = {**(self._seen or {}), **self._written}, self._taken
         return sorted((day for day in seen.keys() | taken.keys() if seen.get(day, "") != taken.get(day, "")), reverse=True)

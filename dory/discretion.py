@@ -11,39 +11,40 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from dory.records import Call
-from dory.toolline import nearest, placed, prefixed
+from dory.toolline import TAG, nearest, placed, prefixed
 
 MARK = "(kept there alone)"
 """What stands in the place of such an argument."""
 _LEAST = 8
-"""Characters: shorter words may mean anything, and stay in the thoughts; so do a few digits, which are an id."""
+"""Characters of three words, twice as many of two, three times of one: less may mean anything, and stays in the thoughts; so do a few digits,
+which are an id.
+"""
 _ID = re.compile(rf"[\W\d]{{0,{_LEAST}}}")
+_SPACED, _UNSPACED = r"[^\W\u0e00-\U0010ffff]", re.compile(r"[^\W\0-\u0dff]")
+"""Letters of a script that has spaces between words, and of one that has none, where each counts as a word."""
 _LINE = re.compile(r"(\w+)([:\s]*)")
-_TAG = re.compile(r"(</?(?:think|reasoning)>)", re.IGNORECASE | re.ASCII)
 _BELOW = re.compile(r"(.*?)<<[^\w\n]{0,4}(\w{1,40})[^\w\n]{0,4}")
-
-
-def given(call: Call) -> str:
-    """What a call gives to a tool that takes one text: the rest of its line, and what stands below."""
-    return "\n".join(part for part in (call.args, call.body) if part)
 
 
 def hushed(text: str, words: Iterable[str]) -> str:
     """``text`` with the mark in the place of each of these ``words``, in whatever case and however broken into lines."""
     for one in sorted(filter(_telling, words), key=len, reverse=True):
         if "\n" in text or one.casefold() in text.casefold():
-            text = re.sub(r"\s+".join(map(re.escape, one.split())), MARK, text, flags=re.IGNORECASE)
+            whole = r"\s+".join(map(re.escape, one.split()))
+            text = re.sub(rf"(?:(?<!{_SPACED})|(?!{_SPACED})){whole}(?:(?!{_SPACED})|(?<!{_SPACED}))", MARK, text, flags=re.IGNORECASE)
     return text
 
 
-def discreet(text: str, reasoning: str, tools: Collection[str], hidden: Collection[str], held: Collection[str] = ()) -> tuple[str, str]:
+def discreet(
+    text: str, reasoning: str, tools: Collection[str], hidden: Collection[str], held: Collection[str] = (), known: Collection[str] = ()
+) -> tuple[str, str]:
     """A response's text and its reasoning as they are kept: the same calls are read from it, in the same order, but for what is hidden.
-    ``held`` is what hidden tools hold already.
+    ``held`` is what hidden tools hold already, ``known`` as ``parse`` has it.
     """
     if not hidden:
         return text, reasoning
     thoughts = _Thoughts(tools, hidden)
-    kept = thoughts.without(text.split("\n"), list(placed(text, tools)))
+    kept = thoughts.without(text.split("\n"), list(placed(text, tools, known)))
     thought = thoughts.without(reasoning.split("\n"), [])
     words = thoughts.found | set(held)
     return _joined(kept, words, tools), _joined(thought, words, tools)
@@ -70,7 +71,7 @@ class _Thoughts:
             if (call.tool if call.tool in self._tools else nearest(call.tool, self._tools)) in self._hidden:
                 kept += [(line, False) for line in self._veiled(call, lines[first:end], lines[end:])]
             else:
-                kept += [(line, False) for line in lines[first:end]]
+                kept += [(line, call.tool not in self._tools) for line in lines[first:end]]  # what does nothing is as good as prose
             at = end
         return kept
 
@@ -82,7 +83,7 @@ class _Thoughts:
             if self._below and line.strip() == self._below:
                 self._below = None
                 yield line
-            elif line.strip() and (self._first or _TAG.search(line)):
+            elif line.strip() and (self._first or TAG.search(line)):
                 yield self._masked(line)
                 self._first = False
             else:
@@ -100,7 +101,7 @@ class _Thoughts:
         if below:
             self._below = below[2] if any(line.strip() == below[2] for line in behind) else ""
             return f"{self._masked(below[1])}<<{below[2]}"
-        self._below = None if re.search(r"\w", _TAG.split(rest)[0]) or _TAG.search(rest) else ""
+        self._below = None if re.search(r"\w", TAG.split(rest)[0]) or TAG.search(rest) else ""
         return rest if _ID.fullmatch(rest) else self._masked(rest)
 
     def _veiled(self, call: Call, lines: Sequence[str], behind: Sequence[str]) -> Sequence[str]:
@@ -117,7 +118,7 @@ class _Thoughts:
 
     def _masked(self, text: str) -> str:
         """Tags stay: those of thoughts decide what is read as a call."""
-        parts = _TAG.split(text)
+        parts = TAG.split(text)
         for part in parts:
             self._note(part)
         return "".join(part if number % 2 or not part.strip() else MARK for number, part in enumerate(parts))
@@ -128,7 +129,8 @@ class _Thoughts:
 
 def _telling(words: str) -> bool:
     """Whether they can be told from ordinary ones, and hold no tag: those of thoughts decide what is read as a call."""
-    return len(words) >= _LEAST and words != MARK and not {"<", ">"} & set(words)
+    count = len(words.split()) + len(_UNSPACED.findall(words))
+    return len(words) >= _LEAST * max(4 - count, 1) and words != MARK and not {"<", ">"} & set(words)
 
 
 def _joined(lines: Iterable[tuple[str, bool]], words: Collection[str], tools: Collection[str]) -> str:

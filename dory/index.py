@@ -54,17 +54,26 @@ class Index(Pieces):
     def _ranking(self) -> Ranking:
         return Ranking(self._formula)
 
-    def search(self, query: str, limit: int = 10, kinds: Collection[str] = (), budget: Budget | None = None, share: float = 0.0) -> list[Hit]:
+    def search(
+        self,
+        query: str,
+        limit: int = 10,
+        kinds: Collection[str] = (),
+        budget: Budget | None = None,
+        share: float = 0.0,
+        without: Collection[str] = (),
+    ) -> list[Hit]:
         """The best ``limit`` documents, of these ``kinds`` or of all; best first, of equals the newer one. Any text is a query.
 
-        ``budget``: another one for this search; ``share``: hits with less need not be found, which saves most of the work.
+        ``budget``: another one for this search; ``share``: hits with less need not be found, which saves most of the work; ``without``:
+        kinds that are not to be found, which costs less than to name all others.
         """
         budget = budget or self._budget
         total, last = self.extent()
         words = asked(query, budget.words, self._formula.stop_words)
         if not total or not words:
             return []
-        postings = Postings(self._store, budget, self._estimates[budget], total, last, [label(kind) for kind in kinds])
+        postings = Postings(self._store, budget, self._estimates[budget], total, last, [*map(label, kinds)], [*map(label, without)])
         wanted = postings.terms(words, self._stemmer)
         terms = [term for term in wanted if term.documents]
         if not terms:

@@ -6,6 +6,7 @@ had a memory and what its number was there, so it is known again whichever way i
 
 import json
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,7 +15,6 @@ from dory.bank import Bank
 from dory.blobs import Blobs
 from dory.errors import FormatError, ToolError
 from dory.index import Index
-from dory.letters import moment
 from dory.mementos import Memory
 from dory.records import Blob
 from dory.roster import Resident
@@ -103,11 +103,8 @@ def packed(path: Path, blobs: Blobs, name: str) -> tuple[str, int]:
 
     It is of the time of the newest memory, so the same memories are the same blob, however often they are shared.
     """
-    store = Store(path, readonly=True)
-    try:
+    with closing(Store(path, readonly=True)) as store:
         memories = list(Bank(store, Index(store)).everything())
-    finally:
-        store.close()
     lines = [json.dumps({"version": _VERSION, "from": name}, ensure_ascii=False)]
     for one in memories:
         told = {"kind": one.kind, "at": clock.exact(one.at), "origin": one.origin or f"{name} {one.id}", "text": one.text}
@@ -141,7 +138,7 @@ def _names(agents: Iterable[Resident]) -> str:
 
 def _memory(told: dict[str, str], redact: Callable[[str], str]) -> Memory:
     """Raises ``ValueError`` and ``OverflowError`` for what cannot be kept, and what a ``told`` that is no mapping of texts leads to."""
-    kind, text, origin, at = told["kind"], told["text"], refs.one_line(told["origin"]), moment(told["at"]).astimezone(UTC)
+    kind, text, origin, at = told["kind"], told["text"], refs.one_line(told["origin"]), clock.moment(told["at"]).astimezone(UTC)
     text.encode()  # JSON may hold halves of characters, which no file can
     if at.year < _OLDEST:
         raise ValueError(f"a memory of the year {at.year}")

@@ -18,7 +18,6 @@ from typing import Literal, get_args
 
 from dory.errors import ToolError
 from dory.index import Document, Index
-from dory.sqlite import moment
 from dory.store import Store
 
 Kind = Literal["Note", "Archive"]
@@ -52,7 +51,7 @@ class Notes:
 
     def __init__(self, store: Store, index: Index) -> None:
         self._store, self._index = store, index
-        store.tables(*_SCHEMA.split(";"))
+        store.tables(_SCHEMA)
 
     def __iter__(self) -> Iterator[Note]:
         """All entries, the newest first."""
@@ -61,7 +60,7 @@ class Notes:
     @property
     def writes(self) -> int:
         """How many writes there have been."""
-        return sum(count for (count,) in self._store.rows("SELECT count FROM note_writes"))
+        return self._store.number("SELECT sum(count) FROM note_writes")
 
     def find(self, name: str) -> Note | None:
         """The entry that is known by ``name``."""
@@ -162,9 +161,7 @@ class Notes:
 
     def _found(self, where: str, *values: object) -> list[Note]:
         rows = self._store.rows(f"SELECT id, note.name, kind, content, at, hash FROM note {where}", values)
-        return [
-            Note(id, name, kind, text, moment(self._store.path, at), hash, self._aliases(id, name)) for id, name, kind, text, at, hash in rows
-        ]
+        return [Note(id, name, kind, text, self._store.moment(at), hash, self._aliases(id, name)) for id, name, kind, text, at, hash in rows]
 
     def _aliases(self, id: int, name: str) -> tuple[str, ...]:
         return tuple(alias for (alias,) in self._store.rows("SELECT name FROM alias WHERE id = ? AND name <> ? ORDER BY name", (id, name)))

@@ -18,7 +18,7 @@ from typing import Any
 
 from dory.errors import FormatError
 from dory.ranking import PLACES, Formula, is_question
-from dory.store import NAME, Store
+from dory.store import NAME, Store, marks
 from dory.terms import folded
 
 PIECE = 1000
@@ -70,8 +70,8 @@ class Pieces:
                 connection.execute("INSERT INTO piece VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
                 connection.execute("INSERT INTO words(rowid, text) VALUES (?, ?)", (id, self._terms(document, text)))
 
-    def remove(self, kind: str, origin: int) -> bool:
-        """Take a document out; whether it was there."""
+    def remove(self, kind: str, origin: int) -> None:
+        """Take a document out, if it is there."""
         with self._store.writing() as connection:
             found = connection.execute("SELECT * FROM piece WHERE kind = ? AND origin = ?", (kind, origin)).fetchall()
             for row in found:
@@ -79,7 +79,6 @@ class Pieces:
                 connection.execute("INSERT INTO words(words, rowid, text) VALUES ('delete', ?, ?)", (row[0], terms))
                 connection.execute("DELETE FROM piece WHERE id = ?", row[:1])
                 connection.execute("UPDATE stretch SET pieces = pieces - 1 WHERE room = ?", (row[3],))
-        return bool(found)
 
     def clear(self) -> None:
         """Take all documents out."""
@@ -87,11 +86,6 @@ class Pieces:
             connection.execute("INSERT INTO words(words) VALUES ('delete-all')")
             connection.execute("DELETE FROM piece")
             connection.execute("DELETE FROM stretch")
-
-    def newest(self, kind: str) -> int | None:
-        """The highest origin among the documents of a kind."""
-        ((origin,),) = self._store.rows("SELECT max(origin) FROM piece WHERE kind = ?", (kind,))
-        return None if origin is None else int(origin)
 
     def walk(self, kind: str) -> Iterator[Document]:
         """All documents of a kind, by origin, with their whole texts."""
@@ -102,7 +96,7 @@ class Pieces:
 
     def pieces(self, ids: Sequence[int]) -> dict[int, tuple[Document, bool]]:
         """Those that are there, each as a document of its own, and whether it is a question."""
-        rows = self._store.rows(f"SELECT * FROM piece WHERE id IN ({', '.join('?' * len(ids))})", ids)
+        rows = self._store.rows(f"SELECT * FROM piece WHERE id IN ({marks(ids)})", ids)
         return {row[0]: (_document(row), bool(row[6])) for row in rows}
 
     def extent(self) -> tuple[int, int]:

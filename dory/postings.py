@@ -79,12 +79,16 @@ class Term:
 
 
 class Postings:
-    """The table ``words`` of one store, seen by one search: only entries that have one of ``labels`` count, all if there are none."""
+    """The table ``words`` of one store, seen by one search: only entries that have one of ``labels`` count, all if there are none, but none
+    that has one of ``without``.
+    """
 
-    def __init__(self, store: Store, budget: Budget, estimates: Estimates, total: int, last: int, labels: Sequence[str] = ()) -> None:
+    def __init__(
+        self, store: Store, budget: Budget, estimates: Estimates, total: int, last: int, labels: Sequence[str], without: Sequence[str]
+    ) -> None:
         """``total``: how many entries there are; ``last``: the newest id."""
         self._store, self._budget, self._estimates, self._total, self._last = store, budget, estimates, total, last
-        self._labels = " OR ".join(f'"{label}"' for label in labels)
+        self._labels, self._without = (" OR ".join(f'"{label}"' for label in those) for those in (labels, without))
 
     def terms(self, words: Sequence[Word], stemmer: Stemmer | None) -> list[Term]:
         """The different terms of a query, rarest first: before the others those that stand nowhere."""
@@ -142,9 +146,9 @@ class Postings:
     def _estimate(self, expression: str, newest: int) -> float:
         """From how far back its newest pieces reach, and its oldest ahead: the less of both, as words come in bursts."""
         sql, most = "SELECT rowid FROM words WHERE words MATCH ? LIMIT 1 OFFSET ?", self._budget.counted
-        ((oldest,),) = self._store.rows(sql, (expression, most))
-        reach = max(self._last + 1 - newest, int(oldest) + 1)
+        reach = max(self._last + 1 - newest, self._store.number(sql, expression, most) + 1)
         return (most + 1) * (self._last + 1) / reach
 
     def _expression(self, match: str) -> str:
-        return f"({self._labels}) AND ({match})" if self._labels else match
+        among = f"({self._labels}) AND ({match})" if self._labels else match
+        return f"({among}) NOT ({self._without})" if self._without else among

@@ -12,18 +12,20 @@ are missing, after its next start.
 Exit code 0; 1 when nothing was found, or not everything could be indexed; 2 after a one-line error.
 """
 
+from dory import requirements
+
+if __name__ == "__main__":
+    requirements.check()
+
 import argparse
-import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing
 from pathlib import Path
 
 from dory import check, cli, export, locks, roster
 from dory.blobs import Blobs
-from dory.chronicle import Mark, next_batch
 from dory.errors import ConfigError, DoryError, FormatError
-from dory.flags import Parser
+from dory.flags import Parser, failure
 from dory.recollection import Recollection
 
 
@@ -36,14 +38,15 @@ def main() -> int:
     )
     options.add_argument("identity", metavar="HASH", help="whose past; 4 or more digits of the identity will do")
     options.add_argument("query", nargs="*", default=[], metavar="QUERY", help="what to look for: any words")
-    options.add_argument("--home", type=Path, help="the folder with agents/, chats/ and blobs/ (default: the program's own, or DORY_HOME)")
+    options.add_home()
     options.add_argument("--dump", type=_folder, metavar="FOLDER", help="write its notes and archives into a new folder")
     options.add_argument("--load", type=_folder, metavar="FOLDER", help="replace its notes and archives by those in a folder")
     options.add_argument("--rebuild", action="store_true", help="make the index anew")
+    given = options.parse_args()
     try:
-        return _done(options.parse_args())
+        return _done(given)
     except (DoryError, OSError) as error:
-        cli.tell("dory.recall", str(error))
+        cli.tell("dory.recall", failure(error, given.home))
         return 2
 
 
@@ -56,34 +59,24 @@ def _folder(text: str) -> Path:
 def _done(given: argparse.Namespace) -> int:
     if sum(map(bool, (given.query, given.dump, given.load, given.rebuild))) != 1:
         raise ConfigError("give one thing to do: words to look for, --dump FOLDER, --load FOLDER or --rebuild")
-    home = cli.home(given.home, os.environ)
-    folder = home / "agents" / roster.find(home, given.identity)
-    blobs = Blobs(home / "blobs")
+    folder = given.home / "agents" / roster.find(given.home, given.identity)
+    blobs = Blobs(given.home / "blobs")
     if given.query:
         return _searched(folder, blobs, " ".join(given.query))
     if given.dump:
-        with _past(folder, blobs, readonly=True) as past:
+        with closing(Recollection(folder, blobs, readonly=True)) as past:
             cli.show(f"{export.dump(past.notes, given.dump)} notes and archives are in {given.dump}")
         return 0
-    with locks.held(folder), _past(folder, blobs) as past:
+    with locks.held(folder), closing(Recollection(folder, blobs)) as past:
         if given.rebuild:
             return _rebuilt(folder, blobs, past)
         cli.show(f"{export.load(past.store, past.notes, given.load)} notes and archives were loaded from {given.load}")
         return 0
 
 
-@contextmanager
-def _past(folder: Path, blobs: Blobs, readonly: bool = False) -> Iterator[Recollection]:
-    past = Recollection(folder, blobs, readonly)
-    try:
-        yield past
-    finally:
-        past.store.close()
-
-
 def _searched(folder: Path, blobs: Blobs, query: str) -> int:
     record, live = check.as_committed(folder)
-    with _past(folder, blobs, readonly=True) as past:
+    with closing(Recollection(folder, blobs, readonly=True)) as past:
         indexed, lived = past.chronicle.mark.newest, record.next_id - 1
         if indexed < lived:
             cli.tell("dory.recall", f"{indexed} of {lived} entries are indexed: {record.name} does the rest while it runs, or --rebuild now")
@@ -99,15 +92,10 @@ def _rebuilt(folder: Path, blobs: Blobs, past: Recollection) -> int:
         past.reset()
     except FormatError as error:
         raise FormatError(f"first save the {noted} notes and archives with --dump FOLDER, to --load them again afterwards; {error}") from error
-    mark, damage = Mark(), list[DoryError]()
-    while mark.newest < record.next_id - 1:
-        batch = next_batch(live, blobs, mark, record.name)
-        past.chronicle.add(batch)
-        mark = batch.mark
-        damage += batch.damage
+    damage = past.chronicle.index_all(live, blobs, record.name)
     for one in damage:
         cli.tell("dory.recall", str(one))
-    cli.show(f"{mark.newest} entries and {noted} notes and archives are indexed")
+    cli.show(f"{past.chronicle.mark.newest} entries and {noted} notes and archives are indexed")
     return int(bool(damage))
 
 

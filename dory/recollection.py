@@ -13,11 +13,11 @@ A cue names what a message clearly belongs to, and nothing that the agent has be
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
-from dory import clock, originals, refs
+from dory import originals, refs, ways
 from dory.bank import Bank
 from dory.blobs import Blobs
 from dory.chronicle import Chronicle
@@ -29,8 +29,8 @@ from dory.index import Document, Hit, Index
 from dory.notes import KINDS, Notes, document
 from dory.postings import GLANCE, Budget
 from dory.relationships import Relationships
-from dory.snippets import MARK
 from dory.store import NAME, Store
+from dory.ways import Way
 
 HITS = 10
 """In one answer."""
@@ -45,40 +45,12 @@ CONSIDERED = 20
 """Hits that are looked through for them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
-    """How something is to be had: it stands in the live entry ``entry``, or behind ``hash``; a note, and an archive, has a name. ``told`` is
-    what its layer says.
-    """
-
-    hash: str = ""
-    gist: str = ""
-    name: str = ""
-    entry: int | None = None
-    told: str = ""
-
-    def __str__(self) -> str:
-        """As an answer to RECALL tells it."""
-        if self.entry is not None:
-            return f"in your context at #{self.entry}"
-        if self.told:
-            return self.told
-        if not self.hash:
-            return f"NOTE_READ {self.name}"
-        return f"UNCOMPACT {self.hash}" + ("" if self.name else f" ({_plain(self.gist)})")
-
-    @property
-    def cue(self) -> str:
-        """As a cue names it."""
-        return refs.reference(self.hash, self.gist) if self.hash else self.told or f"note {self.name}"
-
-
 class Layer(Protocol):
     """What of a self is found beside its life and its notes, by the ``kinds`` of its documents."""
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Of none else."""
+        """The kinds of its documents, which are no other layer's."""
 
     def documents(self) -> Iterator[Document]:
         """All that have to be in the index."""
@@ -97,21 +69,26 @@ class Recollection:
         self.chronicle = Chronicle(self.store, self.index)
         self.bank, self.diary = Bank(self.store, self.index), Diary(folder, self.store, self.index)
         self.dialogues, self.relationships = Dialogues(self.store, self.index), Relationships(self.store)
-        self._layers: dict[str, Layer] = {"memories": self.bank, "diary": self.diary, "conversations": self.dialogues}
-        self._hidden = {kind for faculty, layer in self._layers.items() if not shown(faculty) for kind in layer.kinds}
+        layers: dict[str, Layer] = {"memories": self.bank, "diary": self.diary, "conversations": self.dialogues}
+        self.layers = tuple(layers.values())
+        self._hidden = {kind for faculty, layer in layers.items() if not shown(faculty) for kind in layer.kinds}
         self._outline = originals.Outline(blobs)
+
+    def close(self) -> None:
+        """Let go of the file; the next use opens it again."""
+        self.store.close()
 
     def recall(self, query: str, live: Sequence[Entry]) -> str:
         """The best hits for any text, as text; ``live`` are the entries of the context."""
         shown, found = refs.one_line(query), self._telling(self._ways(query, live))[:HITS]
         if not found:
             return f'no hits for "{shown}"; try other words: names, things, a month, as they were said then'
-        lines = [f"{number}. {_told(hit)} -> {way}" for number, (hit, way) in enumerate(found, 1)]
+        lines = [f"{number}. {ways.told(hit)} -> {way}" for number, (hit, way) in enumerate(found, 1)]
         return "\n".join([f'{len(found)} hit{"s" * (len(found) > 1)} for "{shown}"', *lines])
 
     def cue(self, text: str, live: Sequence[Entry]) -> str:
         """The line beside a message that nobody has answered yet; empty when nothing matches clearly."""
-        return cue_line([way for way, _ in self.candidates(text, live, CUE_SHARE)][:CUES])
+        return ways.cue([way for way, _ in self.candidates(text, live, CUE_SHARE)][:CUES])
 
     def candidates(self, text: str, live: Sequence[Entry], share: float) -> list[tuple[Way, float]]:
         """What a cue could name, each once with its share as ``CUE_SHARE`` explains it, at least ``share``; the best first."""
@@ -128,12 +105,11 @@ class Recollection:
             self.chronicle.clear()
             for note in sorted(self.notes, key=lambda note: note.id):
                 self.index.add(document(note))
-            for one in (one for layer in self._layers.values() for one in layer.documents()):
+            for one in (one for layer in self.layers for one in layer.documents()):
                 self.index.add(one)
 
     def _ways(self, query: str, live: Sequence[Entry], budget: Budget | None = None, share: float = 0.0) -> list[tuple[Hit, Way]]:
-        hits = self.index.search(query, CONSIDERED * (5 if self._hidden else 1), budget=budget, share=share)
-        hits = [hit for hit in hits if hit.document.kind not in self._hidden][:CONSIDERED]  # they would name tools that there are not
+        hits = self.index.search(query, CONSIDERED, (), budget, share, self._hidden)  # those would name tools that there are not
         opened = self._outline.opened(live)
 
         def place(id: int) -> Entry | None:
@@ -145,10 +121,10 @@ class Recollection:
         kind, origin = hit.document.kind, hit.document.origin
         if kind in KINDS:
             return self._noted(hit, live, place)
-        if not (layer := next((layer for layer in self._layers.values() if kind in layer.kinds), None)):
-            return _way(place(origin))
+        if not (layer := next((layer for layer in self.layers if kind in layer.kinds), None)):
+            return ways.to(place(origin))
         told = layer.way(kind, origin)
-        return (_shown(hit.document.text.strip(), live) or Way(told=told)) if told else None
+        return (ways.shown(hit.document.text.strip(), live) or Way(told=told)) if told else None
 
     def _telling(self, found: Sequence[tuple[Hit, Way]]) -> list[tuple[Hit, Way]]:
         """Without the archives of stretches in which an entry was found: that tells the same in its own words."""
@@ -160,41 +136,10 @@ class Recollection:
         if not (note := self.notes.numbered(hit.document.origin)):
             return None
         if not note.hash:
-            return _shown(note.content, live) or Way(name=note.name)
+            return ways.shown(note.content, live) or Way(name=note.name)
         try:
             gist, first = self._outline.gist(note.hash), self._outline.entries(note.hash)[0].first
         except (DoryError, IndexError):  # damaged, or loaded from elsewhere: what was noted of it is there all the same
             return Way(name=note.name)
         entry = place(first)
-        return _way(entry) if entry and entry.kind != "compacted" else Way(note.hash, gist, note.name)
-
-
-def cue_line(ways: Sequence[Way]) -> str:
-    """The cue that names these; empty for none."""
-    return f"may belong to this: {' · '.join(way.cue for way in ways)}" if ways else ""
-
-
-def _way(entry: Entry | None) -> Way | None:
-    """The way to an original that stands word for word in ``entry``, or in the blob of it."""
-    if entry and entry.kind == "compacted":
-        return Way(entry.hash or "", entry.gist)
-    return Way(entry=entry.first) if entry else None
-
-
-def _shown(text: str, live: Sequence[Entry]) -> Way | None:
-    """The way to a text that stands in the context by itself, where it was written or read. Only what has a backslash has to be unescaped."""
-    entry = next((one for one in reversed(live) if text in (refs.unescape(one.body) if "\\" in one.body else one.body)), None)
-    return _way(entry) if entry and entry.kind != "compacted" else None
-
-
-def _told(hit: Hit) -> str:
-    """Kind, when, who, where, score, snippet."""
-    what = hit.document
-    who = "".join([f" {_plain(what.speaker)}" if what.speaker else "", f" in {what.room}" if what.room else ""])
-    beside = "" if MARK in hit.snippet else "(beside a match) "
-    return f"{what.kind.lower()} {clock.minute(what.at)}{who}, score {hit.score:.1f}: {beside}{_plain(hit.snippet)}"
-
-
-def _plain(text: str) -> str:
-    """On one line that has no arrow of its own."""
-    return refs.one_line(text, 500).replace("->", "→")
+        return ways.to(entry) if entry and entry.kind != "compacted" else Way(note.hash, gist, note.name)

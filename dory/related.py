@@ -24,8 +24,7 @@ from dory.embedding import Row, Situation, vectors
 from dory.errors import ModelError
 from dory.faculty import Apply, Work
 from dory.records import Embedder
-from dory.sqlite import moment
-from dory.store import Store
+from dory.store import Store, marks
 from dory.terms import asked, folded
 from dory.vectors import Vectors
 
@@ -46,7 +45,7 @@ _SCHEMA = (
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class Experience:
     """A summary of the memories ``first`` to ``last``, made at ``at``."""
 
     first: int
@@ -95,14 +94,14 @@ class Related:
         """When each was made, in seconds since 1970, by id."""
         return dict(self._store.rows("SELECT id, timestamp FROM summary"))
 
-    def similar(self, situation: str, count: int = 2) -> list[Memory]:
+    def similar(self, situation: str, count: int) -> list[Experience]:
         """The ``count`` most similar to any text, best first; fewer when others have nothing in common with it."""
         self._due, situation = True, situation[-SITUATION:]
         vector = self._vector(situation)
         ids = [id for id, _ in self._vectors.nearest(vector, count)] if vector else self._by_words(situation, count)
         sql = "SELECT memory_range_start, memory_range_end, timestamp, summary_text FROM summary WHERE id = ?"
         rows = [row for id in ids for row in self._store.rows(sql, (id,))]
-        return [Memory(first, last, moment(self._store.path, at), text) for first, last, at, text in rows]
+        return [Experience(first, last, self._store.moment(at), text) for first, last, at, text in rows]
 
     def backlog(self) -> Work | None:
         """Make vectors of the next summaries that have none; to be asked for between turns, until it is None."""
@@ -126,13 +125,13 @@ class Related:
 
     def status(self) -> str:
         """By what they are chosen, on one line."""
-        ((total,),) = self._store.rows("SELECT count(*) FROM summary")
+        total = self._store.number("SELECT count(*) FROM summary")
         counted = f"{total} {'summary' if total == 1 else 'summaries'}"
         if not self._embedder or not self._present:
             return f"BM25 over {counted}, no embeddings configured"
         model, dimension = self._vectors.model
         behind = self._vectors.newest if model == self._embedder.name else 0
-        ((lacking,),) = self._store.rows("SELECT count(*) FROM summary WHERE id > ?", (behind,))
+        lacking = self._store.number("SELECT count(*) FROM summary WHERE id > ?", behind)
         left = self._vectors.empty() if behind else []
         size = f", {dimension} numbers" if behind else ""
         why, failure = f" ({self._stuck})" if self._stuck else "", self._present.failure
@@ -173,10 +172,10 @@ class Related:
         """A batch of those that the model did not take, to be tried once more: after a start, and with each new summary."""
         ids = self._vectors.empty()[:BATCH] if self._again else []
         self._again = False
-        return self._store.rows(f"SELECT id, summary_text FROM summary WHERE id IN ({', '.join('?' * len(ids))}) ORDER BY id", ids)
+        return self._store.rows(f"SELECT id, summary_text FROM summary WHERE id IN ({marks(ids)}) ORDER BY id", ids)
 
     def _keep(self, model: str, waiting: Sequence[tuple[int, str]], made: Sequence[Row]) -> None:
-        """Unless another number of numbers means that all must be made anew, or what they were made of has changed meanwhile."""
+        """Store the vectors that were ``made``, in place of all if those cannot be compared with them; none if the summaries have changed."""
         self._due, self._stuck = True, ""
         self._refusal = next((why for _, why in made if why), self._refusal)
         with self._store.writing():

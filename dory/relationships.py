@@ -13,7 +13,6 @@ from datetime import datetime
 
 from dory import refs
 from dory.errors import ToolError
-from dory.sqlite import moment
 from dory.store import Store
 
 USAGE = "ASSIGN_RELATIONSHIP <name> <type>; trust: <level>; tone: <emotion>; notes: <text>; because: <reason>"
@@ -79,13 +78,12 @@ class Relationships:
     @property
     def changes(self) -> int:
         """How many changes there have been."""
-        ((count,),) = self._store.rows("SELECT count(*) FROM relationship")
-        return int(count)
+        return self._store.number("SELECT count(*) FROM relationship")
 
     def history(self, name: str) -> list[Change]:
         """All changes with somebody, the oldest first."""
         rows = self._store.rows(f"SELECT at, {', '.join(FIELDS)} FROM relationship WHERE name = ? ORDER BY id", (name,))
-        return [Change(moment(self._store.path, at), Bond(*row)) for at, *row in rows]
+        return [Change(self._store.moment(at), Bond(*row)) for at, *row in rows]
 
     def bonds(self) -> dict[str, Bond]:
         """How things stand with everyone of whom something was ever said."""

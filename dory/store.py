@@ -4,8 +4,8 @@ A missing file reads as an empty one, and it appears with the first write. ``wri
 ``synchronous=FULL``, one fsync for a commit. Copying the log back into the file is left to ``tidy``, which runs beside the loop; should nobody
 call it, the write that finds 64 MiB of log does it.
 
-Whose file it is stands in ``application_id``, its version in ``user_version``; a foreign one is refused with a ``FormatError``, and what SQLite
-raises is mapped by ``sqlite.py``. A file that was deleted, moved away or exchanged is let go of before the next use, a damaged one at once.
+``sqlite.py`` opens it, or refuses with a ``FormatError`` what is none of ours, and maps what SQLite raises. A file that was deleted, moved away
+or exchanged is let go of before the next use, a damaged one at once.
 
 A ``Store`` belongs to the thread that made it. Other threads and processes open one of their own, at any time, with ``readonly=True``: they see
 whole commits and hold nobody up, and leave no log behind where there was none. They read where nothing can be written, too.
@@ -13,24 +13,16 @@ whole commits and hold nobody up, and leave no log behind where there was none. 
 
 import errno
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Sized
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from dory import files, sqlite
-from dory.errors import DoryError, FormatError
+from dory.errors import FormatError
 
 NAME = "memory.sqlite"
-APPLICATION = int.from_bytes(b"Dory")
-VERSION = 1
-LOG_PAGES = 16384
-"""Pages of log, 4 KiB each, after which a write copies them back itself."""
-PATIENCE = 10.0
-"""Seconds to wait for another process's lock."""
-_SMALLEST = 512  # bytes in a database that has anything in it
-_CACHE = 8 * 1024  # KiB of pages in memory: what a search needs does not grow with the file
-_PRAGMAS = ("synchronous=FULL", f"wal_autocheckpoint={LOG_PAGES}", f"cache_size=-{_CACHE}", "temp_store=MEMORY")
 
 
 class Store:
@@ -38,19 +30,30 @@ class Store:
 
     def __init__(self, path: Path, readonly: bool = False) -> None:
         self.path, self._readonly = path, readonly
-        self._schema: list[str] = []
-        self._file: tuple[int, int] | None = None
+        self._database = sqlite.Database(path, readonly)
         self._connection: sqlite3.Connection | None = None
         self._empty: sqlite3.Connection | None = None
 
     def tables(self, *statements: str) -> None:
-        """Have these there whenever the store is used: ``CREATE … IF NOT EXISTS``, to be called before it is."""
-        self._schema += statements
+        """Have these there whenever the store is used, so it is called before that: ``CREATE … IF NOT EXISTS``, several with ``;`` between."""
+        self._database.schema += [one for each in statements for one in each.split(";")]
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         """What a query finds, as tuples; nothing in a file that is not there."""
         with self._mapped():
             return self._reading().execute(sql, values).fetchall()
+
+    def number(self, sql: str, *values: Any) -> int:
+        """The only value that a query gives, a number; 0 for none."""
+        ((number,),) = self.rows(sql, values)
+        return int(number or 0)
+
+    def moment(self, seconds: int) -> datetime:
+        """The time that stands in the file as so many ``seconds`` since 1970. Raises a ``FormatError`` for one that there is not."""
+        try:
+            return datetime.fromtimestamp(seconds, UTC)
+        except (TypeError, ValueError, OverflowError, OSError) as error:
+            raise sqlite.damaged(self.path, error) from error
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -62,11 +65,11 @@ class Store:
                 yield self._connection
                 return
             fresh = not self._there()
-            connection = self._connection = self._connection or self._opened("rwc" if fresh else "rw")
+            connection = self._connection = self._connection or self._database.writable(fresh)
             connection.execute("BEGIN IMMEDIATE")
             try:
                 if fresh:
-                    self._stamp(connection)
+                    self._database.stamp(connection)
                 yield connection
                 connection.execute("COMMIT")
             except BaseException:
@@ -94,7 +97,7 @@ class Store:
         """Let go of the file; the next use opens it again."""
         for connection in filter(None, (self._connection, self._empty)):
             connection.close()
-        self._connection = self._empty = self._file = None
+        self._connection = self._empty = self._database.opened = None
 
     @property
     def _within(self) -> bool:
@@ -102,83 +105,18 @@ class Store:
 
     def _there(self) -> bool:
         """Whether the file is; what is written to one that was there before would be lost."""
-        file = _file(self.path)
-        if file != self._file and not self._within:
+        file = self._database.standing
+        if file != self._database.opened and not self._within:
             self.close()
         return file is not None
 
     def _reading(self) -> sqlite3.Connection:
         if self._there() and not self._connection:
-            self._connection = self._for_reading() if self._readonly else self._opened("rw")
+            self._connection = self._database.readable() if self._readonly else self._database.writable(fresh=False)
         if self._connection:
             return self._connection
-        if not self._empty:
-            self._empty = sqlite3.connect(":memory:", isolation_level=None)
-            self._create(self._empty)
+        self._empty = self._empty or self._database.empty()
         return self._empty
-
-    def _for_reading(self) -> sqlite3.Connection | None:
-        """None for a file whose first write did not come to its end."""
-        log = self.path.with_name(f"{self.path.name}-wal")
-        try:
-            connection = self._opened("ro" if log.exists() else "rw")  # the latter takes a log away that it brought
-        except sqlite3.OperationalError as error:
-            if sqlite.code(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) or files.size(log):
-                raise
-            connection = self._opened("ro&immutable=1")  # no log can be made there, and none has to be read
-        if not connection.execute("PRAGMA user_version").fetchone()[0]:
-            connection.close()
-            return None
-        try:
-            self._create(connection)  # makes nothing, and fails if there is something to make
-        except sqlite3.OperationalError as error:
-            connection.close()
-            raise FormatError(f"{self.path} was last written by an older Dory: wake its agent once, and it is brought up to date") from error
-        return connection
-
-    def _opened(self, mode: str) -> sqlite3.Connection:
-        uri = f"{self.path.absolute().as_uri()}?mode={mode}"
-        connection = sqlite3.connect(uri, uri=True, timeout=PATIENCE, isolation_level=None)
-        try:
-            self._file = _file(self.path)
-            self._check(connection)
-            for pragma in (f"query_only={self._readonly}", *_PRAGMAS):
-                connection.execute(f"PRAGMA {pragma}")
-            if not self._readonly:
-                connection.execute("PRAGMA journal_mode=WAL")
-                if mode == "rw":
-                    connection.execute("BEGIN IMMEDIATE")
-                    self._stamp(connection)
-                    connection.execute("COMMIT")
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    def _check(self, connection: sqlite3.Connection) -> None:
-        """Raise unless the file is one of Dory's, or nothing was ever written to it."""
-        if not connection.execute("SELECT 1 FROM pragma_module_list WHERE name = 'fts5'").fetchone():
-            raise DoryError("this Python's SQLite has no FTS5, which search needs: take a Python whose sqlite3 was built with it")
-        ((owner,), (version,)) = (connection.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version"))
-        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if (owner, version, tables) == (0, 0, 0):
-            if 0 < files.size(self.path) < _SMALLEST:
-                raise sqlite.damaged(self.path, "cut short")
-        elif owner != APPLICATION:
-            raise FormatError(f"{self.path} is a database of another program: move it away, and it is begun anew")
-        elif version != VERSION:
-            raise FormatError(f"{self.path} is of version {version}, this Dory reads {VERSION}: update Dory")
-
-    def _stamp(self, connection: sqlite3.Connection) -> None:
-        """What is there already is not written again."""
-        if connection.execute("PRAGMA user_version").fetchone() != (VERSION,):
-            connection.execute(f"PRAGMA application_id={APPLICATION}")
-            connection.execute(f"PRAGMA user_version={VERSION}")
-        self._create(connection)
-
-    def _create(self, connection: sqlite3.Connection) -> None:
-        for statement in self._schema:
-            connection.execute(statement)
 
     @contextmanager
     def _mapped(self) -> Iterator[None]:
@@ -191,10 +129,6 @@ class Store:
             raise
 
 
-def _file(path: Path) -> tuple[int, int] | None:
-    """Which file stands at ``path``."""
-    try:
-        found = path.stat()
-        return found.st_dev, found.st_ino
-    except FileNotFoundError:
-        return None
+def marks(values: Sized) -> str:
+    """A mark for each of these, as a query has them between the brackets of ``IN``."""
+    return ", ".join("?" * len(values))

@@ -15,7 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from dory.sqlite import damaged
-from dory.store import Store
+from dory.store import Store, marks
 
 if TYPE_CHECKING:
     from numpy import float32, int64, uint64
@@ -44,8 +44,7 @@ class Vectors:
     @property
     def newest(self) -> int:
         """The highest id that has a vector; 0 when there is none."""
-        ((id,),) = self._store.rows("SELECT ifnull(max(id), 0) FROM vector")
-        return int(id)
+        return self._store.number("SELECT max(id) FROM vector")
 
     @property
     def model(self) -> tuple[str, int]:
@@ -86,8 +85,7 @@ class Vectors:
 
         wanted = _unit([vector])
         near = self._near(_signatures(wanted)[0])
-        marks = ", ".join("?" * len(near))
-        rows = self._store.rows(f"SELECT id, numbers FROM vector WHERE id IN ({marks}) ORDER BY id", near)
+        rows = self._store.rows(f"SELECT id, numbers FROM vector WHERE id IN ({marks(near)}) ORDER BY id", near)
         cosines = numpy.vecdot(self._matrix([numbers for _, numbers in rows], "<f2", wanted.shape[1]).astype(numpy.float32), wanted[0])
         best = numpy.argsort(-cosines, kind="stable")[:count].tolist()
         return [(rows[at][0], float(cosines[at])) for at in best if cosines[at] > 0]
