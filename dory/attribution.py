@@ -3,7 +3,8 @@
 What differs when a response is about to act is a person's, and so is what differs between turns; what differs right after an EDIT_FILE of the
 agent's is the agent's. After a kill what differs is the agent's if edits of one of its newest responses make it of the newest version: not of
 the last alone, for a process may be killed before it has looked at what the one before it left. Else it is taken for a person's; its reason
-says that it was found at a start, for nobody knows what was done while no versions were kept.
+says that it was found at a start, for nobody knows what was done while no versions were kept. What ``repair`` made of the
+newest version is the house's.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,14 +14,14 @@ from dory.edits import checked, edited
 from dory.errors import BlobError, ToolError
 from dory.identity import Identity
 from dory.records import Call
-from dory.texts import DURABLE
-from dory.versions import Versions, agent
+from dory.texts import durable_name
+from dory.versions import DORY, Versions, agent
 
 _LOOKED_BACK = 8
 """Responses."""
 _THOUGHT = 300
 """Characters of what the agent thought before an edit that are its reason."""
-_TAGS = ("<think>", "</think>", "<reasoning>", "</reasoning>")
+_REPAIRED = "Bytes that are no text are shown as � now, and a MEMORY.md that was gone begins empty."
 
 
 class Attribution:
@@ -34,8 +35,7 @@ class Attribution:
 
     def edited(self, path: str) -> None:
         """The agent has just edited a file, if that was one of the three."""
-        name = path.removeprefix("./").partition(" ")[0]
-        if name in DURABLE:
+        if name := durable_name(path):
             self._own[name] = self._reason(self._identity.state.parent)
 
     def begin(self) -> None:
@@ -50,10 +50,18 @@ class Attribution:
 
     def take_in(self, reason: str = "Edited by hand.") -> None:
         """Take in what differs now; what is a person's has this ``reason``. Raises ``VersionError``."""
+        self.see()
+        while self._identity.repaired:
+            name, now, held = self._identity.repaired.pop(), self._versions.raw(), self._versions.raw(self._versions.head())
+            if name in held and now[name] == held[name].decode("utf-8", "replace").encode():
+                self._versions.see(DORY, _REPAIRED, name)
+        self._versions.take_in(reason)
+
+    def see(self) -> None:
+        """Keep what the agent has edited for the next commit. Raises ``VersionError``."""
         for name, why in list(self._own.items()):
             self._versions.see(self._author, why, name)
             del self._own[name]
-        self._versions.take_in(reason)
 
     def _lately(self) -> Iterator[tuple[str, str]]:
         """The newest responses and what stands in them, the last first."""
@@ -71,16 +79,13 @@ class Attribution:
     def _reason(self, response: str | None) -> str:
         """Where the edit was made, and what the agent thought before it."""
         body = self._identity.blobs.get(response).body if response else ""
-        thought = body.partition("EDIT_FILE ")[0]
-        for tag in _TAGS:
-            thought = thought.replace(tag, " ")
-        thought = refs.one_line(thought, _THOUGHT)
+        thought = refs.one_line(toolline.TAG.sub(" ", body.partition("EDIT_FILE ")[0]), _THOUGHT)
         return f"Turn {self._identity.state.turn}, response {response}{': ' if thought else ''}{thought}"
 
 
 def _runs(body: str, name: str) -> list[list[Call]]:
     """The edits of a file that a response wanted, from each of them on."""
-    calls = [call for call in toolline.parse(body, ["EDIT_FILE"]) if call.args.removeprefix("./") == name and call.edits]
+    calls = [call for call in toolline.parse(body, ["EDIT_FILE"]) if durable_name(call.args) == name and call.edits]
     return [calls[first:] for first in range(len(calls))]
 
 

@@ -48,7 +48,9 @@ class Blobs:
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def stash(self, body: str, *, kind: str, gist: str, at: datetime, parent: str | None = None) -> str:
-        """Store ``body`` and return its hash; durable when this returns. The same content stored again is the same blob."""
+        """Store ``body`` and return its hash; durable when this returns. The same content stored again is the same blob. Raises ``BlobError``
+        when another content has its hash at every length.
+        """
         body, gist = refs.redact(body, self._secrets), refs.redact(gist, self._secrets)
         fields = f"{_VERSION}\nkind: {kind}\nat: {clock.exact(at)}\ngist: {json.dumps(refs.one_line(gist), ensure_ascii=False)}\n"
         content = f"---\n{fields}parent: {json.dumps(parent)}\n---\n{body}".encode("utf-8", "replace")
@@ -71,7 +73,7 @@ class Blobs:
         return _read(hash, content)
 
     def resolve(self, prefix: str) -> str:
-        """The whole hash for a unique prefix of 6 or more digits."""
+        """The whole hash for a unique prefix of 6 or more digits. Raises ``BlobError`` when it is none, or fits no blob, or several."""
         if not _HEX.fullmatch(prefix):
             raise BlobError(f"{prefix[:70]!r} is no hash: give at least its first 6 hexadecimal digits")
         if self.path(prefix).exists():

@@ -63,12 +63,12 @@ def _identity(home: Path, folder: Path, blobs: Blobs) -> Iterator[str]:
     try:
         record, entries = as_committed(folder)
         blobs.get(folder.name)
-        life.Life(folder / "LIFE.md", 0)
+        life.Life(folder / life.NAME, 0)
     except (DoryError, OSError) as error:
         yield str(error)
         return
     yield from _texts(folder)
-    log = (folder / "LIFE.md").read_bytes()[: record.life_bytes]
+    log = (folder / life.NAME).read_bytes()[: record.life_bytes]
     if len(log) < record.life_bytes:
         yield f"LIFE.md is shorter than the {record.life_bytes} bytes that state.json knows of"
     elif record.life_check not in (None, zlib.crc32(log + record.life_lines.encode())):
@@ -100,7 +100,9 @@ def _texts(folder: Path) -> Iterator[str]:
 
 
 def as_committed(folder: Path) -> tuple[state.State, list[Entry]]:
-    """State and context that belong together; a running agent may replace one between two looks, so look again."""
+    """State and context that belong together; a running agent may replace one between two looks, so look again. Raises ``FormatError`` for
+    damage, and when no context there is the one that the state describes.
+    """
     for attempt in range(5):
         record = state.load(folder / "state.json")
         for name in ("context.md", "context.next.md"):
@@ -122,7 +124,7 @@ def _references(folder: Path, record: state.State, entries: list[Entry], blobs: 
     named += [hash for hash in (record.parent, record.running.response if record.running else None) if hash]
     for hash in named:
         yield from _missing(blobs, hash, "state or context")
-    with open(folder / "LIFE.md", encoding="utf-8", errors="replace", newline="\n") as log:
+    with open(folder / life.NAME, encoding="utf-8", errors="replace", newline="\n") as log:
         for number, line in enumerate(log, 1):
             for hash, _ in refs.live(line):
                 yield from _missing(blobs, hash, f"LIFE.md line {number}")

@@ -72,7 +72,7 @@ class Objects:
         return self.get(sha, Blob).data
 
     def get(self, sha: str, kind: type[Kind]) -> Kind:
-        """The object of that name, which must be of that kind and what its name says."""
+        """The object of that name. Raises ``KeyError`` when there is none, ``ValueError`` unless it is of that kind and what its name says."""
         from dulwich.objects import ObjectID
 
         found = self.store[ObjectID(sha.encode())]

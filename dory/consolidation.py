@@ -4,15 +4,15 @@
       Ada plans a trip to Lisbon in May; flights and a hotel were chosen.
 
 The times are those of what was said and done in the stretch, the ids those of its entries, and the hash names the original. Stretches are
-taken as the compaction tells of them and written between two turns. What a kill withheld is found at the next start: LIFE tells of every
-stretch that ever left the context, the newest lines of the history name those that were written last. What stood in a line that cannot be read
-any more is written again, what stands in one that can is not.
+taken as the compaction tells of them and written between two turns, the oldest first. What a kill withheld is found at the next start: LIFE
+tells of every stretch that ever left the context, the newest lines of the history name those that were written last. What stood in a line that
+cannot be read any more is written again, what stands in one that can is not.
 """
 
 import re
 from collections.abc import Callable, Iterator
 
-from dory import context, files, hearing, refs
+from dory import context, files, hearing, life, refs
 from dory.context import Entry
 from dory.errors import DoryError
 from dory.history import History
@@ -24,7 +24,6 @@ LOOKED_BACK = 4096
 _NEWEST = 50
 """Lines of the history that are searched for what is written already: some may be damaged."""
 _STEP = 256
-_FADED = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d compacted ◱hash=([0-9a-f]+) gist=([^◱◲]*)◲")
 _HASH = re.compile(r"^- [\w :-]* \(#[\d-]+, ([0-9a-f]+)\): ", re.MULTILINE)
 _MINUTES = len("2026-04-01 09:14")
 
@@ -48,7 +47,7 @@ class Consolidator:
             self._taken = [*(record for record in self._withheld() if record.hash not in known), *self._taken]
             self._looked = True
         if self._taken:
-            content = "\n".join(self._bullet(record) for record in self._taken)
+            content = "\n".join(self._bullet(record) for record in sorted(self._taken, key=lambda record: record.first))
             self._history.add(self._identity.now(), self._identity.redact(content))
             self._taken = []
             self._history.note()
@@ -59,14 +58,14 @@ class Consolidator:
         path, count = self._identity.life.path, _STEP
         while True:
             lines = files.tail(path, count)
-            told = [found for line in lines if (found := _FADED.fullmatch(line.decode("utf-8", "replace")))]
-            last = max((at for at, found in enumerate(told) if found[1] in written), default=-1)
+            told = [(hash, gist) for _, hash, gist in life.references(lines, "compacted")]
+            last = max((at for at, (hash, _) in enumerate(told) if hash in written), default=-1)
             if last >= 0 or len(lines) < count or count >= LOOKED_BACK:
                 break
             count *= 4
         if last < 0 and len(lines) == LOOKED_BACK:
             self._log(f"what faded before the last {LOOKED_BACK} lines of LIFE is passed over: it enters no history")
-        return [self._record(found[1], found[2]) for found in told[last + 1 :]]
+        return [self._record(*one) for one in told[last + 1 :]]
 
     def _record(self, hash: str, gist: str) -> Compacted:
         """What a compaction told of a stretch, as far as it is still to be had."""

@@ -29,7 +29,6 @@ REASON_LIMIT = 300
 """Characters of a reason: it is one line of a commit's message."""
 _AGE = re.compile(r"  ← \d{4}-\d\d-\d\d \d\d:\d\d$", re.MULTILINE)
 _NOTHING = re.compile(r"\W*nothing\W*", re.IGNORECASE)
-_THOUGHT = re.compile(r"<(think|reasoning)>.*?</\1>", re.IGNORECASE | re.DOTALL)
 _BLOCK = re.compile(r"^<<<<<<< SEARCH$.*?^>>>>>>> REPLACE$|^\s*(?:```|~~~)[\w-]*$", re.MULTILINE | re.DOTALL)
 _LINE = re.compile(rf"^(?:{READ}|{EDIT})(?: .*)?$", re.MULTILINE)
 
@@ -149,6 +148,6 @@ class _Dream:
 
 def _wants_changes(answer: str) -> bool:
     """Whether a list was given: it names one of the files, or its first and its last line say something else than NOTHING."""
-    said = _THOUGHT.sub("", answer)
+    said = toolline.without_thoughts(answer)
     lines = [line for line in said.splitlines() if line.strip()]
     return any(name in said for name in DURABLE) or not any(_NOTHING.fullmatch(line) for line in (*lines[:1], *lines[-1:]))

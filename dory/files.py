@@ -9,7 +9,7 @@ import fcntl
 import os
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -22,18 +22,18 @@ def sync_folder(folder: Path) -> None:
         os.fsync(fd)
 
 
-def replace(path: Path, content: bytes, drafts: Path | None = None) -> None:
+def replace(path: Path, content: bytes, drafts: Path | None = None, sure: Callable[[], None] = lambda: None) -> None:
     """Write ``content`` as the whole of ``path``, atomically and durably. The folder must exist.
 
-    The draft of it is made in the same folder, or in ``drafts`` on the same file system, where ``sweep`` will find what a kill leaves.
+    The draft of it is made in the same folder, or in ``drafts`` on the same file system, where ``sweep`` will find what a kill leaves. When
+    it is on the disk, ``sure`` is called: if that raises, nothing was written.
     """
     with _opened(path.parent) as folder, _opened(drafts or path.parent) as beside:
-        replace_in(folder, path.name, content, beside)
+        replace_in(folder, path.name, content, beside, sure)
 
 
-def replace_in(folder: int, name: str, content: bytes, drafts: int | None = None) -> None:
+def replace_in(folder: int, name: str, content: bytes, drafts: int, sure: Callable[[], None]) -> None:
     """``replace`` for a file of the open directory ``folder``: no path is walked, so no symlink can lead elsewhere."""
-    drafts = folder if drafts is None else drafts
     temporary = f".{secrets.token_hex(8)}.tmp"
     fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666, dir_fd=drafts)
     try:
@@ -42,6 +42,7 @@ def replace_in(folder: int, name: str, content: bytes, drafts: int | None = None
             os.fsync(fd)
         finally:
             os.close(fd)
+        sure()
         os.rename(temporary, name, src_dir_fd=drafts, dst_dir_fd=folder)
     except BaseException:
         os.unlink(temporary, dir_fd=drafts)

@@ -156,7 +156,7 @@ class Git:
         try:
             os.link(self._own, lock)
         except FileExistsError as error:
-            raise VersionError(f"{self._path} is locked, for another git is at work there: it is tried again") from error
+            raise VersionError(f"{self._path} is locked, for another git is at work there: it is tried again; if none is, rm {lock}") from error
         try:
             yield
             os.rename(lock, path)

@@ -16,10 +16,13 @@ class Guide:
         self._me, self._own = me, me.folder / NAME
 
     def text(self) -> str:
-        """The guide, without secrets. Raises ``FormatError`` when it is too long, ``OSError`` when it is no regular file."""
+        """The guide, without secrets. Raises ``FormatError`` when it is too long or cannot be read."""
         if not self._own.exists():
             return texts.prompt("dream")
-        content = files.read_from(self._own, 0, LIMIT + 1)
+        try:
+            content = files.read_from(self._own, 0, LIMIT + 1)
+        except OSError as error:
+            raise FormatError(f"{NAME} cannot be read ({error.strerror}): put a text file in its place, or remove it") from error
         if len(content) > LIMIT:
             raise FormatError(f"{NAME} may have {LIMIT} bytes: shorten it, or remove it to go back to prompts/{NAME}")
         return self._me.redact(content.decode("utf-8", "replace"))

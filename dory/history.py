@@ -2,12 +2,13 @@
 
     {"cursor": 42, "timestamp": "2026-04-03 00:02", "content": "- 2026-04-01 09:14 to 2026-04-01 10:02 (#3-9, 5d41402abc4b2a76): …\\n  …"}
 
-The form is for ``grep`` and ``jq``, so no version stands in it: a line of any other form is damage. Cursors rise by one; ``.cursor`` holds that
-of the newest line, ``.dream_cursor`` that of the last one that was dreamed of. The line is written first, then ``.cursor``: after a kill in
-between the line counts. As cursors rise, a line is found by halving the file.
+The form is for ``grep`` and ``jq``, so no version stands in it: a line of any other form is damage, and a blank one is passed over. Cursors
+rise by one; ``.cursor`` holds that of the newest line, ``.dream_cursor`` that of the last one that was dreamed of. The line is written first,
+then ``.cursor``: after a kill in between the line counts. As cursors rise, a line is found by halving the file.
 """
 
 import json
+import sys
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -18,6 +19,8 @@ from dory.errors import FormatError
 
 HISTORY, CURSOR, DREAM_CURSOR = "history.jsonl", ".cursor", ".dream_cursor"
 _DAMAGED = "(this line of history.jsonl is damaged)"
+_LOOKED_THROUGH = 8
+"""Lines at the end, for the newest entry: somebody may have written below it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +47,7 @@ class History:
             told.append(f"{HISTORY} ended in the middle of a line: its last {torn} bytes are in {HISTORY}.torn")
         if not files.size(self.path) and not self._cursor.exists():
             return told
-        noted, newest = read_cursor(self._cursor), self.newest(1)
-        written = newest[0].cursor if newest and newest[0].timestamp else 0
+        noted, written = read_cursor(self._cursor), max((item.cursor for item in self.newest(_LOOKED_THROUGH)), default=0)
         if noted > written:
             told.append(
                 f"{HISTORY} ends with entry {written}, and {CURSOR} says {noted}: put {HISTORY} back from a backup; it goes on behind {noted}"
@@ -102,13 +104,15 @@ class History:
             file.seek(_place(file, files.whole_end(self.path), cursor))
             found: list[Item] = []
             while len(found) < count and (line := file.readline()).endswith(b"\n"):
-                found.append(parse(line) or Item((found[-1].cursor if found else cursor) + 1, "", _DAMAGED))
+                item = parse(line) or Item(min(_missing(file), self.last), "", _DAMAGED)
+                if line.strip() and item.cursor > cursor:
+                    found.append(item)
         return found
 
     def newest(self, count: int) -> list[Item]:
         """The last ``count`` entries, the oldest first."""
         lines = files.tail(self.path, count) if self.path.exists() else []
-        return [parse(line) or Item(0, "", _DAMAGED) for line in lines]
+        return [parse(line) or Item(0, "", _DAMAGED) for line in lines if line.strip()]
 
 
 def parse(line: bytes) -> Item | None:
@@ -159,6 +163,14 @@ def _cursor_at(file: BinaryIO, at: int) -> int | None:
         if item := parse(line):
             return item.cursor
     return None
+
+
+def _missing(file: BinaryIO) -> int:
+    """The cursor of a damaged line behind which ``file`` stands, where it is left: one less than that of the next entry."""
+    at = file.tell()
+    found = _cursor_at(file, at)
+    file.seek(at)
+    return found - 1 if found else sys.maxsize
 
 
 def _to_line(file: BinaryIO, at: int) -> None:

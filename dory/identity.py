@@ -38,10 +38,10 @@ class Identity:
         self.folder = home / "agents" / hash
         self.blobs, self.rooms = Blobs(home / "blobs", secrets), Rooms(home / "chats", secrets)
         self.soul, self.state = self.blobs.get(hash).body, state.load(self.folder / "state.json")
-        self.life = life.Life(self.folder / "LIFE.md", LIFE_KEPT)
+        self.life = life.Life(self.folder / life.NAME, LIFE_KEPT)
         self.listeners: list[Callable[[Event], None]] = []
-        self.damage: list[str] = []
-        """What somebody else has done to its files, for ``repair`` to tell."""
+        self.damage, self.repaired = list[str](), list[str]()
+        """What somebody else has done to its files, for ``repair`` to tell; the files that it wrote, for whoever keeps their versions."""
         self.uncommitted: list[Entry] = []
         """Entries that were added and are not on disk yet."""
         self.private = frozenset[str]()  # texts in its prompts that nothing may repeat which is made of them; see ``discretion``
@@ -49,7 +49,7 @@ class Identity:
         files.sweep(self.folder)
         files.sweep(home / "blobs", LIVE_DRAFT)
         self._settle()
-        self.life = life.Life(self.folder / "LIFE.md", LIFE_KEPT)
+        self.life = life.Life(self.folder / life.NAME, LIFE_KEPT)
         if self.state.life_tail not in (None, self.life.check()):
             self.damage.append("the newest lines of LIFE.md are not those that were written there: somebody else has changed them")
         self.context = Context(self._load_context())

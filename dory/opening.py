@@ -25,7 +25,7 @@ def open_original(identity: Identity, argument: str, hard_limit: int) -> Outcome
     for entry, opened in identity.state.opened.items():
         if opened.hash == blob.hash:
             opened.until = until
-            return Outcome(f"it stands in your context already, at #{entry}; it stays for {PIN_TURNS} more turns")
+            return Outcome(f"it stands in the context already, at #{entry}; it stays for {PIN_TURNS} more turns")
     if identity.tokens(identity.context.characters + len(blob.body)) > hard_limit:
         part = f"READ_FILE blobs/{blob.hash[:2]}/{blob.hash}.md 1-200"
         raise ToolError(f"the original has {len(blob.body)} characters, too many for your context now: read a part of it with {part}")
@@ -34,7 +34,9 @@ def open_original(identity: Identity, argument: str, hard_limit: int) -> Outcome
 
 
 def add_opened(identity: Identity, outcome: Outcome) -> Entry:
-    """Put the original into the context, at its end: what stands before it must not change."""
+    """Put the original into the context, at its end: what stands before it must not change. Raises ``ValueError`` for an ``outcome`` that opens
+    nothing, ``BlobError`` when the original is gone.
+    """
     opened = outcome.opened
     if opened is None:
         raise ValueError("that outcome opens nothing")

@@ -10,14 +10,17 @@ from dory import files, refs
 from dory.identity import Identity
 from dory.rooms import is_id
 from dory.texts import DURABLE, MEMORY, SEGMENT, SUMMARISE
+from dory.worktree import Worktree
 
 
 def repair(identity: Identity) -> Iterator[str]:
-    """Called at the start and before each turn. One line for each thing that was found."""
+    """Called at the start and before each turn. One line for each thing that was found. ``VersionError``: somebody is just saving one."""
     while identity.damage:
         yield identity.damage.pop(0)
+    texts = Worktree(identity.folder)
     if not (identity.folder / MEMORY).exists():
-        files.replace(identity.folder / MEMORY, b"")
+        texts.write(MEMORY, b"", b"")
+        identity.repaired.append(MEMORY)
         yield f"{MEMORY} was gone: it begins empty"
     for name in (*DURABLE, SEGMENT, SUMMARISE):
         path = identity.folder / name
@@ -25,7 +28,8 @@ def repair(identity: Identity) -> Iterator[str]:
         text = content.decode("utf-8", "replace").encode()
         if text != content:
             files.append(path.with_name(f"{name}.damaged"), content + b"\n")
-            files.replace(path, text)
+            texts.write(name, content, text)
+            identity.repaired.append(name)
             yield f"{name} held bytes that are no text: they are shown as � now, and the file as it was is {name}.damaged"
 
 

@@ -12,11 +12,10 @@ dropped: the newer edit wins (``conflicts.py``). One that is dropped only when `
 second record, which is the first and tells that, too.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dory import conflicts, files, journal, refs, toolline
+from dory import conflicts, files, journal, life, refs, toolline
 from dory.clock import minute
 from dory.dreaming import Dreamt
 from dory.errors import ToolError
@@ -24,10 +23,8 @@ from dory.history import History, Item
 from dory.identity import Identity
 from dory.journal import NAME, Begun, Change
 from dory.records import Call
-from dory.steps import EDIT, Step, decoded, file_of, revised
+from dory.steps import EDIT, Step, decoded, file_of
 from dory.versions import DREAM, Versions
-
-_DREAMED = re.compile(rb"^[\d-]+ [\d:]+ dreamed ", re.MULTILINE)
 
 
 class Revision:
@@ -53,11 +50,14 @@ class Revision:
         begun = journal.read(self._path)
         if begun is None:
             return []
-        done, told = self._done(begun), list[str]()
+        self._versions.catch_up()
+        there = any(version.sha == begun.base for version in self._versions.log())  # else the versions were begun anew
+        done, told, texts = self._done(begun), list[str](), self._versions.contents(begun.base if there else self._versions.head())
         for number, change in enumerate(begun.changes, 1):
+            known, texts[change.name] = texts[change.name], change.after
             if number <= done or change.dropped:
                 continue
-            if why := self._make(change, f"Dream: {begun.record} {number}/{len(begun.changes)}"):
+            if why := self._make(change, known, f"Dream: {begun.record} {number}/{len(begun.changes)}"):
                 changes = [replace(one, dropped=why) if one is change else one for one in begun.changes]
                 begun = replace(begun, changes=changes)
                 journal.write(self._path, begun)
@@ -71,7 +71,7 @@ class Revision:
         if begun is None:
             return []
         me, told = self._me, self._final(begun)
-        if not _DREAMED.search(files.read_from(me.life.path, begun.life)):
+        if not any(life.references(files.read_from(me.life.path, begun.life).splitlines(), "dreamed")):
             if self._logged != begun.record:
                 me.log("dreamed", told.gist, told.record)
                 self._logged = begun.record
@@ -93,8 +93,8 @@ class Revision:
         gist += f", {refused} refused or dropped" if (refused := sum(step.outcome == "refused" for step in steps)) else ""
         body = _record(f"Dream of {minute(me.now())}, {gist}", dreamt.items, dreamt.study, steps)
         record = me.blobs.stash(body, kind="dream", gist=gist, at=me.now(), parent=None)
-        life = me.state.life_bytes + len(me.state.life_lines.encode())
-        journal.write(self._path, Begun(record, gist, self._versions.head(), life, dreamt.items[-1].cursor, changes))
+        lived = me.state.life_bytes + len(me.state.life_lines.encode())
+        journal.write(self._path, Begun(record, gist, self._versions.head(), lived, dreamt.items[-1].cursor, changes))
 
     def _done(self, begun: Begun) -> int:
         """The number of the last change that is committed; 0 for none."""
@@ -106,13 +106,13 @@ class Revision:
                 return int(place.partition("/")[0])
         return 0
 
-    def _make(self, change: Change, trailer: str) -> str:
-        """Make one change and commit it; why not, if it has to be dropped."""
+    def _make(self, change: Change, known: str, trailer: str) -> str:
+        """Make one change of the ``known`` text and commit it; why not, if it has to be dropped."""
         before, now = (found[change.name] for found in (self._versions.raw(self._versions.head()), self._versions.raw()))
         if before == _encoded(change.after):  # it was made, and its commit told by somebody who did not know of it
             return ""
         try:
-            wanted = _encoded(revised(decoded(before, change.name), change.name, change.blocks))
+            wanted = _encoded(conflicts.fitted(decoded(before, change.name), known, change.name, change.blocks))
         except ToolError as error:
             return str(error)
         if now == before:

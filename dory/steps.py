@@ -7,7 +7,7 @@ from typing import Literal
 from dory import edits, refs
 from dory.errors import ToolError
 from dory.records import Call
-from dory.texts import DURABLE
+from dory.texts import DURABLE, durable_name
 
 READ, EDIT = "READ_FILE", "EDIT_FILE"
 TITLE_LIMIT = 60
@@ -26,10 +26,9 @@ class Step:
 
 def file_of(call: Call) -> str:
     """The one of the three files that a call names. Raises ``ToolError``."""
-    name = call.args.partition(" ")[0].removeprefix("./")
-    if name not in DURABLE:
-        raise ToolError(f"a Dream reads and edits {', '.join(DURABLE)} only, not {refs.one_line(name, TITLE_LIMIT)!r}")
-    return name
+    if name := durable_name(call.args):
+        return name
+    raise ToolError(f"a Dream reads and edits {', '.join(DURABLE)} only, not {refs.one_line(call.args, TITLE_LIMIT)!r}")
 
 
 def decoded(content: bytes, name: str) -> str:
@@ -41,20 +40,33 @@ def decoded(content: bytes, name: str) -> str:
 
 
 def revised(text: str, name: str, blocks: Sequence[tuple[str, str]]) -> str:
-    """The text of a file after the search/replace blocks of one call. To append what stands there already is no change. Raises ``ToolError``
-    when one does not fit, or nothing would change.
+    """The text of a file after the search/replace blocks of one call. Of what is appended those lines stay away that stand there
+    already. Raises ``ToolError`` when one does not fit, or nothing would change.
     """
     if not blocks:
         raise ToolError("no search/replace block: put '<<<<<<< SEARCH', old text, '=======', new text, '>>>>>>> REPLACE' below the line")
     after = text
     for search, replacement in blocks:
-        if not search and lines(replacement) <= lines(after):
-            continue
-        whole = f"{search}\n" if search and not replacement and f"\n{search}\n" in f"\n{after}" else search  # a line goes with its end
-        after = edits.edited(after, whole, replacement, name)
+        new = replacement if search else _new(replacement, lines(after))
+        if search or lines(new):
+            after = edits.edited(after, sought(after, search, new), new, name)
     return edits.checked(text, after, name)
+
+
+def sought(text: str, search: str, replacement: str) -> str:
+    """What a block replaces in a text: a line that is removed goes with its end."""
+    return f"{search}\n" if search and not replacement and f"\n{search}\n" in f"\n{edits.unix(text)}" else search
 
 
 def lines(text: str) -> set[str]:
     """The lines of a text that say something."""
-    return {line for line in text.split("\n") if line.strip()}
+    return {line for line in plain(text).split("\n") if line.strip()}
+
+
+def plain(text: str) -> str:
+    """A text without what some editors put before it and at the end of each line."""
+    return text.removeprefix("\ufeff").replace("\r\n", "\n")
+
+
+def _new(appended: str, standing: set[str]) -> str:
+    return "\n".join(line for line in plain(appended).split("\n") if line not in standing)

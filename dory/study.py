@@ -11,10 +11,10 @@ from dataclasses import replace
 from datetime import datetime
 from itertools import islice, repeat
 
-from dory import clock, refs
+from dory import clock, refs, steps
 from dory.history import Item
 from dory.limits import MEMORY_LIMIT
-from dory.texts import DURABLE
+from dory.texts import DURABLE, heading
 from dory.versions import Versions
 
 FIRST_LIMIT = 300
@@ -68,13 +68,13 @@ def shown(text: str) -> str:
 
 
 def removed(versions: Versions) -> list[Dated]:
-    """The lines that lately were removed from the files or replaced there, and stand in none of them any more, the newest first. Raises
-    ``VersionError``.
+    """The lines that lately were removed from a file or replaced there, and stand in it no more, behind its name, the newest first. In another
+    one they may stand: there they were moved. Raises ``VersionError``.
     """
     found: dict[str, datetime] = {}
     standing: set[str] | None = None
     for version in islice(versions.log(), LOOKED_BACK):
-        after, before = (_lines(versions.contents(sha)) for sha in (version.sha, version.before))
+        after, before = (_named(versions.contents(sha)) for sha in (version.sha, version.before))
         standing = after if standing is None else standing
         for line in sorted(before - after - standing):
             found.setdefault(line, version.at)
@@ -89,13 +89,19 @@ def laid_out(texts: Mapping[str, str], ages: Mapping[str, Sequence[datetime]], g
     return "".join([*blocks, "[#history]\n", *map(_entry, items)])
 
 
+def _named(texts: Mapping[str, str]) -> set[str]:
+    """The lines of texts, each behind the name of its file."""
+    return {f"{name}: {line}" for name, text in texts.items() for line in steps.lines(text)}
+
+
 def _file(name: str, text: str, ages: Sequence[datetime]) -> str:
     """A file, with the times as far as they are known."""
-    lines = refs.escape(text[:MEMORY_LIMIT]).removesuffix("\n").split("\n") if text else []
+    beginning = refs.escape(steps.plain(text[:MEMORY_LIMIT]))
+    lines = beginning.removesuffix("\n").split("\n") if beginning else []
     known = len(ages) == text.removesuffix("\n").count("\n") + 1
     times: Iterator[datetime | None] = iter(ages if known else repeat(None))
     dated = "".join(_dated(line, at) for line, at in zip(lines, times, strict=False))
-    return f"[#{name.removesuffix('.md').lower()} {len(text)} of {MEMORY_LIMIT} characters]\n{dated}{_rest(text).lstrip()}"
+    return f"[#{heading(name, text)}]\n{dated}{_rest(text).lstrip()}"
 
 
 def _rest(text: str) -> str:
@@ -113,7 +119,3 @@ def _entry(item: Item) -> str:
     lines = refs.escape(item.content).split("\n")
     body = "\n".join(line if line.startswith(("- ", "  ")) else f"  {line}" for line in lines)
     return f"{item.cursor} {refs.one_line(item.timestamp)}\n{body}\n"
-
-
-def _lines(texts: Mapping[str, str]) -> set[str]:
-    return {line for text in texts.values() for line in text.split("\n") if line.strip()}

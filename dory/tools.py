@@ -15,7 +15,6 @@ from dory.edits import checked, edited
 from dory.errors import ToolError
 from dory.faculty import Faculty, Outcome, Tool
 from dory.identity import Identity
-from dory.limits import result_limit
 from dory.opening import open_original
 from dory.records import Call
 from dory.rooms import check_id, laid_out
@@ -67,15 +66,15 @@ class CoreTools(Faculty):
         if first < 1 or last < first:
             raise ToolError(f"there are no lines {first}-{last}: lines count from 1, the lower number first")
         if path == "SOUL.md":
-            return Outcome(_part(io.BytesIO(self._identity.soul.encode()), path, first, last, self._limit))
+            return Outcome(_part(io.BytesIO(self._identity.soul.encode()), path, first, last, self._config.result_limit))
         root, parts = walls.place(self._identity.folder, self._identity.home, path)
         names = walls.listing(root, parts, path)
         if names is not None:
-            return Outcome(f"{path} holds: {', '.join(names) or 'nothing'}"[: self._limit])
+            return Outcome(f"{path} holds: {', '.join(names) or 'nothing'}"[: self._config.result_limit])
         if parts[0] in DURABLE and not os.path.lexists(root / parts[0]):
             return Outcome(f"{path} is empty")
         with open(walls.opened(root, parts, path), "rb") as file:
-            return Outcome(_part(file, path, first, last, self._limit))
+            return Outcome(_part(file, path, first, last, self._config.result_limit))
 
     def edit_file(self, call: Call) -> Outcome:
         """Apply all search/replace blocks of the call, or none."""
@@ -83,14 +82,15 @@ class CoreTools(Faculty):
         walls.may_edit(path)
         if not call.edits:
             raise ToolError("no search/replace block: put '<<<<<<< SEARCH', old text, '=======', new text, '>>>>>>> REPLACE' below the line")
+        root, parts = walls.place(self._identity.folder, self._identity.home, path)
         before = self._content(path)
         after = before
         for search, replacement in call.edits:
             after = edited(after, search, replacement, path)
         checked(before, after, path)
         # its own copy of SEGMENT.md or SUMMARISE.md lies in its folder, wherever the text was read from
-        _, parts = walls.place(self._identity.folder, self._identity.home, path)
-        walls.write(self._identity.folder, parts, path, after.encode("utf-8", "replace"))
+        held = before.encode() if root == self._identity.folder else b""
+        walls.write(self._identity.folder, parts, path, held, after.encode("utf-8", "replace"))
         return Outcome(f"{path} changed; it has {len(after)} characters now")
 
     def uncompact(self, call: Call) -> Outcome:
@@ -113,18 +113,10 @@ class CoreTools(Faculty):
         self._identity.leave(room)
         return Outcome(f"you have left {room}")
 
-    @property
-    def _limit(self) -> int:
-        return result_limit(self._config.context_limit)
-
     def _content(self, path: str) -> str:
         root, parts = walls.place(self._identity.folder, self._identity.home, path)
         try:
             return walls.whole(root, parts, path).decode("utf-8")
-        except ToolError as error:
-            if str(error).startswith("no such file"):
-                return ""
-            raise
         except UnicodeDecodeError:
             raise ToolError(f"{path} is not a text file") from None
 
@@ -156,8 +148,8 @@ class CoreTools(Faculty):
 
 
 def _message(call: Call) -> tuple[str, str]:
-    room, _, text = call.args.partition(" ")
-    return room, text.strip() if call.body is None else f"{text.strip()}\n{call.body}".strip()
+    room, text = call.named
+    return room, text.strip()
 
 
 def _part(file: io.BufferedIOBase, path: str, first: int, last: int, limit: int) -> str:

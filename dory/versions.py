@@ -2,7 +2,7 @@
 
 A commit's message is made from the real diff, with the reason below; its author tells whether the agent, a Dream or a person made the change.
 The files on disk come first and the commit follows: a kill in between leaves a difference, and whoever looks next commits it. So nothing that
-somebody wrote is ever overwritten without being a version. While another git holds the repository, what was seen waits in memory with who
+somebody wrote is overwritten without being a version. While another git holds the repository, what was seen waits in memory with who
 changed it and why, and what is newer comes behind it. What people commit there themselves is history like all else.
 
 A restore goes the other way, so a kill leaves all of it or nothing: ``.git/RESTORING`` names the newest version and the one to go back to, then
@@ -100,6 +100,10 @@ class Versions:
     def commit(self, author: Author, reason: str, name: str | None = None) -> str | None:
         """What differs now, as one version behind what was seen before; the sha of the last, or None when nothing differs."""
         self.see(author, reason, name)
+        return self.catch_up()
+
+    def catch_up(self) -> str | None:
+        """Commit what was seen, and look at nothing new."""
         sha = None
         while self._seen:
             sha = self._commit(self._seen[0])

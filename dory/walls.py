@@ -9,7 +9,6 @@ edit never reaches the file's other names.
 
 import errno
 import os
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,11 +16,12 @@ from pathlib import Path
 from dory import files
 from dory.descriptors import regular
 from dory.errors import ToolError
+from dory.life import NAME as LIFE
 from dory.texts import DURABLE, HOUSE, SEGMENT, SUMMARISE
 
 _TEXTS = (SEGMENT, SUMMARISE)
 EDITABLE = (*DURABLE, *_TEXTS)
-_OWN = (*EDITABLE, "LIFE.md", "context.md")
+_OWN = (*EDITABLE, LIFE, "context.md")
 _FOLDERS, _SHARED = ("workspace", "diary"), ("chats", "blobs")
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 
@@ -63,9 +63,14 @@ def opened(root: Path, parts: list[str], path: str) -> int:
 
 
 def whole(root: Path, parts: list[str], path: str) -> bytes:
-    """The whole of a file that is to be edited. Raises ``ToolError`` when it is longer than ``EDIT_LIMIT``."""
-    with open(opened(root, parts, path), "rb") as file:
-        found = file.read(EDIT_LIMIT + 1)
+    """The whole of a file that is to be edited; a missing one is empty. Raises ``ToolError`` when it is longer than ``EDIT_LIMIT``."""
+    try:
+        with open(opened(root, parts, path), "rb") as file:
+            found = file.read(EDIT_LIMIT + 1)
+    except ToolError as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            return b""
+        raise
     if len(found) > EDIT_LIMIT:
         raise ToolError(f"{path} is too long to be edited: it has more than {EDIT_LIMIT} bytes")
     return found
@@ -81,17 +86,17 @@ def listing(root: Path, parts: list[str], path: str) -> list[str] | None:
         return None
 
 
-def write(root: Path, parts: list[str], path: str, content: bytes) -> None:
-    """Replace the file atomically; folders on the way are made. All of it is durable when this returns."""
-    with _folder(root, parts[:-1], path, make=True) as folder:
-        try:
-            kind = os.stat(parts[-1], dir_fd=folder, follow_symlinks=False).st_mode
-        except FileNotFoundError:
-            kind = stat.S_IFREG
-        if not stat.S_ISREG(kind):
-            raise ToolError(f"{path} is not a regular file")
-        with _folder(root, [], path) as drafts:  # where a resume sweeps away what a kill leaves
-            files.replace_in(folder, parts[-1], content, drafts)
+def write(root: Path, parts: list[str], path: str, before: bytes, after: bytes) -> None:
+    """Replace the file atomically if it holds ``before`` right then; folders on the way are made. All of it is durable when this returns.
+    Raises ``ToolError`` when it does not, and for what is no regular file or leads outside.
+    """
+
+    def sure() -> None:
+        if whole(root, parts, path) != before:
+            raise ToolError(f"somebody has just saved {path}: nothing was changed; read it again")
+
+    with _folder(root, parts[:-1], path, make=True) as folder, _folder(root, [], path) as drafts:  # where a resume sweeps away drafts
+        files.replace_in(folder, parts[-1], after, drafts, sure)
 
 
 @contextmanager

@@ -44,9 +44,12 @@ class Worktree:
 
     def write(self, name: str, before: bytes, after: bytes) -> None:
         """Write a file that holds ``before`` right now. Raises ``VersionError`` when it does not. A missing one is empty."""
-        if (self._content(name) or b"") != before:
-            raise VersionError(f"somebody has just saved {name}, and it was left as it is: try again")
-        files.replace(self._folder / name, after)
+
+        def sure() -> None:
+            if (self._content(name) or b"") != before:
+                raise VersionError(f"somebody has just saved {name}, and it was left as it is: try again")
+
+        files.replace(self._folder / name, after, sure=sure)
 
     def go_over(self, before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[str]:
         """Write those that are as ``before``, and leave alone those that somebody has saved meanwhile; the names of those written."""

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from dory import check
-from dory.errors import DoryError
+from dory.errors import DoryError, VersionError
 from dory.inbox import Inbox
 from dory.repair import repair, strange_links
 from tests.household import Household, bodies
+from tests.versioned import Versioned, meanwhile
 
 
 def cut(content: bytes) -> bytes:
@@ -123,6 +124,26 @@ def test_a_memory_that_is_gone_begins_empty_and_the_agent_is_told(house: Househo
     assert not (house.me.folder / "USER.md").exists() and not (house.me.folder / "VOICE.md").exists(), (
         "these begin when there is something in them"
     )
+
+
+def test_what_is_repaired_is_a_version_of_the_house_behind_the_persons(tmp_path: Path) -> None:
+    house = Versioned(tmp_path)
+    user, memory = (house.me.folder / name for name in ("USER.md", "MEMORY.md"))
+    for damage in (lambda: user.write_bytes(b"caf\xe9\n"), memory.unlink, lambda: user.write_bytes(b"")):
+        damage()
+        house.faculties.step()
+        list(repair(house.me))
+        house.respond("SAY dev hi")
+    assert [author for author, _ in house.log()] == ["a person", "Dory", "a person", "Dory", "a person"]
+    assert house.log()[1:4:2] == [("Dory", "MEMORY.md: begun, empty"), ("Dory", r"USER.md: caf� (was: caf\xe9)")]
+
+
+def test_what_a_person_saves_while_a_file_is_repaired_stays(house: Household) -> None:
+    user = house.me.folder / "USER.md"
+    user.write_bytes(b"caf\xe9\n")
+    with meanwhile("replace", 1, lambda: user.write_text("café au lait\n")), pytest.raises(VersionError, match="just saved USER"):
+        list(repair(house.me))
+    assert user.read_text() == "café au lait\n" and list(repair(house.me)) == []
 
 
 @pytest.mark.parametrize("damage", [cut, empty])

@@ -20,6 +20,12 @@ def test_an_empty_search_part_appends_a_line_of_its_own() -> None:
     assert edited("a", "", "b", "x") == edited("a\n", "", "b", "x") == "a\nb\n"
 
 
+def test_a_text_whose_lines_end_in_crlf_is_searched_and_stays_so_whatever_ends_the_block_has() -> None:
+    assert edited("a\r\nb\r\nc\r\n", "a\nb", "x\ny", "x") == edited("a\r\nb\r\nc\r\n", "a\r\nb\r", "x\r\ny\r", "x") == "x\r\ny\r\nc\r\n"
+    assert edited("a\r\nb", "", "c", "x") == "a\r\nb\r\nc\r\n"
+    assert edited("a\r\nb\n", "b", "c", "x") == "a\r\nc\n"
+
+
 def test_what_is_left_when_the_last_line_is_removed_is_empty() -> None:
     assert edited("a\n", "a", "", "x") == ""
 

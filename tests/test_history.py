@@ -120,7 +120,21 @@ def test_a_damaged_line_is_not_passed_over_in_silence(tmp_path: Path) -> None:
     (tmp_path / HISTORY).write_text("".join([*lines[:2], "garbage\n", *lines[3:]]))
     history = History(tmp_path)
     assert [(item.cursor, "damaged" in item.content) for item in history.after(1, 9)] == [(2, False), (3, True), (4, False), (5, False)]
-    assert [item.cursor for item in history.after(2, 1)] == [3] and [item.cursor for item in history.after(3, 1)] == [4]
+    assert [item.cursor for item in history.after(2, 1)] == [3] and [item.content for item in history.after(3, 1)] == ["- thing 4"]
+
+
+@pytest.mark.parametrize("alien", ["\n", "  \n\n\n", "garbage\n", "[]\ngarbage\n"])
+def test_lines_that_somebody_puts_in_between_or_behind_hide_no_entry(tmp_path: Path, alien: str) -> None:
+    written(tmp_path, 5)
+    lines = (tmp_path / HISTORY).read_text().splitlines(keepends=True)
+    (tmp_path / HISTORY).write_text("".join([*lines[:2], alien, *lines[2:], alien]))
+    history, shown, dreamed = History(tmp_path), list[str](), 0
+    assert history.mend() == [] and history.last == 5
+    while items := history.after(dreamed, 1):
+        shown += [item.content for item in items if "damaged" not in item.content]
+        dreamed = items[-1].cursor
+    assert shown == [f"- thing {number}" for number in range(1, 6)] and dreamed == 5
+    assert history.add(NOON, "on").cursor == 6
 
 
 @given(st.lists(st.text(max_size=300), max_size=30), st.integers(0, 35), st.integers(0, 40))

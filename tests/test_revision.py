@@ -153,7 +153,10 @@ def one(struck: Sleeper, tmp_path: Path) -> Sleeper:
     return next_one
 
 
-def test_what_a_kill_left_is_told_once_also_when_it_is_completed_while_an_event_is_told(one: Sleeper) -> None:
+@pytest.mark.parametrize("anew", [False, True], ids=["", "the versions begin anew"])
+def test_what_a_kill_left_is_told_once_also_when_it_is_completed_while_an_event_is_told(one: Sleeper, anew: bool) -> None:
+    if anew:
+        (one.me.folder / ".git").rename(one.me.folder / "workspace" / "away")
     one.me.notice("the first event of the process, told in one commit with the response")
     one.house.respond("WAIT")
     one.step()
@@ -176,7 +179,7 @@ def test_what_stands_in_the_files_after_a_kill_is_the_dreams_or_stays_as_somebod
     assert any("a change of the Dream was dropped: somebody was editing it" in told for told in one.told) == by_hand
 
 
-@pytest.mark.parametrize("content", ['{"version": 2}', "{", "[]", '{"version": 1, "changes": [{"name": "USER.md"}]}'])
+@pytest.mark.parametrize("content", ['{"version": 2}', "", "{", "[]", "[" * 200_000, '{"version": 1, "changes": [{"name": "USER.md"}]}'])
 def test_a_revision_of_an_unknown_version_or_a_damaged_one_is_told_and_nothing_is_dreamed(tmp_path: Path, content: str) -> None:
     one = sleeper(tmp_path)
     path = one.me.folder / journal.NAME

@@ -221,7 +221,7 @@ def test_uncompact_of_what_stands_open_prolongs_its_stay(house: Household) -> No
     hash = faded(house, "the hotel is called Lua")
     first = house.result(f"UNCOMPACT {hash}")
     house.me.state.turn += 5
-    assert f"it stands in your context already, at #{first.first}" in house.result(f"UNCOMPACT {hash}").body
+    assert f"it stands in the context already, at #{first.first}" in house.result(f"UNCOMPACT {hash}").body
     assert house.me.state.opened[str(first.first)].until == house.me.state.turn + PIN_TURNS
 
 

@@ -111,6 +111,13 @@ def test_a_file_is_written_only_as_long_as_it_holds_what_it_is_taken_to_hold(tex
         with pytest.raises(VersionError, match="somebody has just saved USER"):
             texts.versions.write("USER.md", wrong, b"x")
     assert texts.versions.raw() == {"USER.md": b"caf\xe9\n", "MEMORY.md": b"", "VOICE.md": b""} == texts.versions.raw(texts.versions.head())
+    with (
+        meanwhile("_write_all", 1, lambda: texts.write("VOICE.md", "cold\n")),
+        pytest.raises(VersionError, match="somebody has just saved VOICE"),
+    ):
+        texts.versions.write("VOICE.md", b"", b"warm\n")  # the look is the last thing before the name changes hands
+    assert texts.versions.raw()["VOICE.md"] == b"cold\n"
+    (texts.folder / "VOICE.md").unlink()
     texts.versions.write("USER.md", b"caf\xe9\n", b"caf\xe9s\n")
     texts.versions.write("VOICE.md", b"", b"warm\n")
     assert texts.versions.raw()["USER.md"] == b"caf\xe9s\n" and texts.versions.changed() == ["USER.md", "VOICE.md"]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from dory import walls
 from dory.errors import ToolError
 from tests.household import Household, texts
+from tests.versioned import meanwhile
 
 SECRET = "the secret of the house next door"
 OUTSIDE = [
@@ -160,6 +161,16 @@ def test_folders_are_made_on_the_way_and_a_file_in_the_way_is_told(house: Househ
     assert edit(house, "workspace/a/b/c.md/d") == "workspace/a/b/c.md/d is not a plain file or leads outside your files"
     assert edit(house, "./workspace/e/").startswith("./workspace/e/ changed")
     assert read(house, "workspace/e") == "workspace/e, lines 1-1, its end\nmine\n"
+
+
+@pytest.mark.parametrize("path", ["MEMORY.md", "SEGMENT.md", "workspace/a/b.md"])
+def test_what_a_person_saves_while_a_tool_edits_is_not_overwritten_and_told(house: Household, path: str) -> None:
+    file = house.me.folder / path
+    file.parent.mkdir(exist_ok=True)
+    with meanwhile("write", 1, lambda: file.write_text("by hand\n")):
+        assert edit(house, path) == f"somebody has just saved {path}: nothing was changed; read it again"
+    assert file.read_text() == "by hand\n"
+    assert "changed" in edit(house, path) and file.read_text() == "by hand\nmine\n"
 
 
 def test_a_folder_is_listed_without_hidden_names_whatever_bytes_they_are_of(house: Household) -> None:

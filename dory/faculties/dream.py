@@ -11,10 +11,10 @@ for the edit of somebody else. So this stands before the faculty that commits th
 """
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 
-from dory import dreaming, refs, rhythm, study
+from dory import clock, dreaming, refs, rhythm, study
 from dory.consolidation import Consolidator
 from dory.dreaming import Dreamt, Task
 from dory.errors import DoryError, FormatError, SpendingLimit
@@ -22,6 +22,7 @@ from dory.faculty import Apply, Command, Faculty, Work
 from dory.guide import Guide
 from dory.history import HISTORY, History
 from dory.identity import Identity
+from dory.inbox import post
 from dory.records import Compacted, Event, Model
 from dory.revision import Revision
 from dory.texts import DURABLE
@@ -50,7 +51,7 @@ class DreamFaculty(Faculty):
         self._outcome, self._failing = "", False
 
     def commands(self) -> Sequence[Command]:
-        """For people."""
+        """A Dream now, and how Dreams are guided."""
         return [
             Command("dream", "/dream  dream now of what has faded since the last Dream", self.force),
             Command("dream-prompt", "/dream-prompt [init]  how Dreams are guided; init makes a guide of its own", self._guide.command),
@@ -144,7 +145,7 @@ class DreamFaculty(Faculty):
         """When the oldest entry was written that was not dreamed of; now, if it does not say or is dated ahead."""
         oldest = self._history.after(self._dreamed, 1)
         try:
-            return min(now, datetime.strptime(oldest[0].timestamp, "%Y-%m-%d %H:%M").replace(tzinfo=UTC))
+            return min(now, clock.of_minute(oldest[0].timestamp))
         except (IndexError, ValueError):
             return now
 
@@ -190,8 +191,7 @@ class DreamFaculty(Faculty):
     def _ended(self, outcome: str) -> None:
         """What came of it; a person who asked for the Dream is told in the rooms."""
         if self._awaited:
-            for room in self._me.subscriptions():
-                self._me.rooms.say(room, "NOTICE", self._me.name, f"the Dream has ended: {refs.one_line(outcome, 400)}", self._me.now())
+            post(self._me, f"the Dream has ended: {refs.one_line(outcome, 400)}")
         self._awaited, self._outcome, self._due = False, outcome, None
 
     def _last(self) -> str:

@@ -40,7 +40,7 @@ class VersionFaculty(Faculty):
         self._opened, self._again = False, 0.0
 
     def commands(self) -> Sequence[Command]:
-        """For people."""
+        """Looking at the versions, and going back."""
         return [
             Command("dream-log", "/dream-log [sha]  the latest change of USER, MEMORY and VOICE, or that one, with its reason", self.log),
             Command("dream-restore", "/dream-restore [sha]  their versions; with a sha: back to the state before that change", self.restore),
@@ -138,8 +138,9 @@ class VersionFaculty(Faculty):
 
     def _take_in(self) -> None:
         if self._waits():
-            return
-        if self._opened:
+            if self._opened:
+                self._attribution.see()
+        elif self._opened:
             self._attribution.take_in()
         else:
             for line in self._versions.open():
