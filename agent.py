@@ -3,10 +3,11 @@
 ``python agent.py`` boots a new identity, ``python agent.py HASH`` resumes one. Only this thread writes its state; model calls run beside it.
 """
 
-from dory import arguments
+from dory import arguments, requirements
 
 if __name__ == "__main__":
     arguments.parser().parse_args()  # --help and a wrong flag are answered here: people do not wait for what only an agent needs
+    requirements.check()
 
 import os
 import sys
@@ -14,19 +15,19 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from dory import cli, locks, models, redaction, refs, toolline
+from dory import cli, flags, locks, models, redaction, refs, toolline
 from dory.act import Hands
 from dory.clock import minute, utc
 from dory.commands import CoreCommands
 from dory.compact import Compaction
 from dory.config import Config
 from dory.errors import DoryError
-from dory.faculties import checked, ordered
+from dory.faculties import TOOLS, checked, ordered
 from dory.faculty import Faculties
 from dory.identity import Identity
-from dory.inbox import Inbox
+from dory.inbox import Inbox, post
 from dory.life import line
-from dory.limits import TURN_LIMIT, result_limit
+from dory.limits import TURN_LIMIT
 from dory.models import Models
 from dory.prompt import PromptBuilder
 from dory.purse import Purse
@@ -48,8 +49,8 @@ class Agent:
         self.prompts, asked = PromptBuilder(me, settings, self.faculties), self.models.own
         self.compaction = Compaction(me, settings, asked, self.prompts, self.faculties.on_compacted, self.say)
         self.faculties.members.insert(0, CoreCommands(me, settings, self.compaction, self.purse, lambda: self.faculties))
-        self.inbox = Inbox(me, self.faculties.commands(), self.say, result_limit(settings.context_limit), self.faculties.cue)
-        self.hands, self.thought = Hands(me, self.faculties.tools(), settings.context_limit), Thought(me, asked, self.inbox, self.say)
+        self.inbox = Inbox(me, self.faculties.commands(), self.say, settings.result_limit, self.faculties.cue)
+        self.hands, self.thought = Hands(me, self.faculties.tools(), settings.result_limit, TOOLS), Thought(me, asked, self.inbox, self.say)
         me.listeners += [self.faculties.on_event, *([lambda event: self.say(line(event))] if verbose else [])]
 
     def run(self) -> None:
@@ -96,8 +97,7 @@ class Agent:
             self.me.wake(self.me.state.next_id - 1)
             self.me.commit()
             return
-        busy = self.compaction.under_way or self.faculties.under_way()
-        self.stop.wait(POLL if busy else CALM, self.inbox.stirred)
+        self.stop.wait(POLL if self.compaction.under_way or self.faculties.under_way() else CALM, self.inbox.stirred)
 
     def report(self, *troubles: str) -> None:
         """Something is wrong: the person and the agent are told."""
@@ -113,10 +113,10 @@ class Agent:
         """One line for the person at this terminal and, if the disk takes it, for those in the rooms."""
         self.say(text)
         with suppress(DoryError, OSError):
-            self.inbox.post(text)
+            post(self.me, text)
 
 
-def live(home: Path, hash: str, settings: Config, verbose: bool) -> None:
+def live(home: Path, hash: str, settings: Config, verbose: bool, again: str) -> None:
     """Hold the identity's lock and live until told to stop. Raises ``Busy`` when another process holds it."""
 
     def wake(why: str) -> Agent:
@@ -127,21 +127,21 @@ def live(home: Path, hash: str, settings: Config, verbose: bool) -> None:
     with locks.held(home / "agents" / hash):
         stop = Stop().listening()
         agent = wake("You were resumed.")
-        cli.show(cli.greeting(agent.me, settings))
+        cli.show(cli.greeting(agent.me, settings, again))
         survive(agent, wake, stop)
-        cli.show(f"{agent.me.name} sleeps; 'python agent.py {hash[:8]}' wakes it")
+        cli.show(f"{agent.me.name} sleeps; '{again}' wakes it")
 
 
 def main() -> int:
     """Boot or resume as the command line says. Exit code 0, or 2 after a one-line error."""
     options = arguments.parser().parse_args()
-    home = cli.home(options.home, os.environ)
     try:
-        if not cli.answered(options, home):
-            settings = checked(cli.settings(options, home))
-            live(home, cli.resident(options, home, settings), settings, options.verbose)
+        if not cli.answered(options, options.home):
+            settings = checked(cli.settings(options, options.home))
+            hash = cli.resident(options, options.home, settings)
+            live(options.home, hash, settings, options.verbose, cli.again(options, hash, settings))
     except (DoryError, OSError) as error:
-        cli.tell("agent.py", str(error))
+        cli.tell("agent.py", flags.failure(error, options.home))
         return 2
     return 0
 

@@ -8,37 +8,36 @@ What hidden tools are given enters neither the context nor the blob of the respo
 ``state.json`` alone; so after a crash it is made up for, or, if its tool is switched off by then, waits there as a draft.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from dory import refs
-from dory.discretion import discreet, given
+from dory.discretion import discreet
 from dory.errors import DoryError, ToolError
 from dory.faculty import Outcome, Tool
 from dory.identity import Identity
-from dory.limits import CALL_LIMIT, result_limit
+from dory.limits import ABOUT_LIMIT, CALL_LIMIT
 from dory.opening import add_opened
 from dory.records import Call, Reply
 from dory.state import Running
 from dory.toolline import parse
 
-ABOUT_LIMIT = 60
-"""Characters of a call's title in the header of its result."""
-
 
 class Hands:
-    """The tools of one identity."""
+    """The tools of one identity; ``limit`` is how many characters one result may have, ``known`` are names of tools that others may have."""
 
-    def __init__(self, identity: Identity, tools: Sequence[Tool], context_limit: int) -> None:
-        self._identity = identity
+    def __init__(self, identity: Identity, tools: Sequence[Tool], limit: int, known: Collection[str] = ()) -> None:
+        self._identity, self._known = identity, known
         self._tools = {tool.name: tool for tool in tools}
         self._hidden = {tool.name for tool in tools if tool.hidden}
         self._veiled = self._hidden | {tool.name for tool in tools if tool.veiled}
-        self._limit = result_limit(context_limit)
+        self._limit = limit
 
-    def parse(self, text: str, cut: bool = False) -> list[Call]:
-        """The calls in a response. One that was ``cut`` at its length limit may end in half a call: the last one is not run."""
-        calls = parse(text, self._tools)
+    def parse(self, text: str, cut: bool = False, tools: Collection[str] = ()) -> list[Call]:
+        """The calls in a response. One that was ``cut`` at its length limit may end in half a call: the last one is not run. ``tools`` are the
+        names that there were when it came, unless they are those of now.
+        """
+        calls = parse(text, tools or self._tools, self._known)
         if len(calls) > CALL_LIMIT:
             told = f"a response may have {CALL_LIMIT} tool lines, this one had {len(calls)}: those from here on were not run"
             calls = [*calls[:CALL_LIMIT], Call("RESPONSE", error=told)]
@@ -50,13 +49,13 @@ class Hands:
 
     def discreet(self, reply: Reply) -> Reply:
         """The reply as it is kept: without what it gives to hidden tools."""
-        text, reasoning = discreet(reply.text, reply.reasoning, self._tools, self._veiled, self._identity.private)
+        text, reasoning = discreet(reply.text, reply.reasoning, self._tools, self._veiled, self._identity.private, self._known)
         return replace(reply, text=text, reasoning=reasoning)
 
     def act(self, response: str, calls: Sequence[Call]) -> bool:
         """Run ``calls`` of the stashed ``response``; returns whether another turn must follow because a result has to be seen."""
-        hidden = ["" if call.error else self._identity.redact(given(call)) for call in calls if call.tool in self._hidden]
-        running = self._identity.state.running = Running(response, hidden=hidden)
+        hidden = ["" if call.error else self._identity.redact(call.given) for call in calls if call.tool in self._hidden]
+        running = self._identity.state.running = Running(response, hidden=hidden, tools=list(self._tools))
         follow = False
         for call in calls:
             running.mark = self._mark(call)
@@ -72,15 +71,18 @@ class Hands:
         if not running:
             return
         hidden = iter(running.hidden)
-        kept = self.parse(self._identity.blobs.get(running.response).body)
+        kept = self.parse(self._identity.blobs.get(running.response).body, tools=running.tools)
         calls = [(call, replace(call, args=next(hidden, ""), body=None) if call.tool in self._hidden else call) for call in kept]
         self._identity.state.drafts += filter(None, hidden)
-        ran, rest = [shown for shown, _ in calls[: running.done]], list[Call]()
+        ran, rest, doubt = [shown for shown, _ in calls[: running.done]], list[Call](), ""
         for number, (shown, call) in enumerate(calls[running.done :]):
+            if number == 0 and not call.error and call.tool not in self._tools:
+                doubt = f" Whether this ran, nobody can tell, for its tool is gone: {_titles([shown])}."
+                continue
             done = (number == 0 and self._acted(call, running.mark)) or self._made_up(call)
             (ran if done else rest).append(shown)
-        told = "You were stopped while the tool lines of your last response ran."
-        self._identity.notice(f"{told} Ran: {_titles(ran)}. Did not run, and had no effect: {_titles(rest)}. Repeat what is still wanted.")
+        told = f"You were stopped while the tool lines of your last response ran. Ran: {_titles(ran)}."
+        self._identity.notice(f"{told} Did not run, and had no effect: {_titles(rest)}. Repeat what is still wanted.{doubt}")
         self._identity.state.running = None
         self._identity.state.awake = True
         self._identity.commit()
@@ -118,7 +120,7 @@ class Hands:
 
     def _add(self, kind: str, call: Call, outcome: Outcome, response: str) -> None:
         # tool and first argument: the rest stands in the response just above, and headers are paid for like all else
-        first = "" if call.tool in self._veiled else call.args.partition(" ")[0]
+        first = "" if call.tool in self._veiled else call.named[0]
         title = refs.one_line(f"{call.tool} {first}", ABOUT_LIMIT)
         if outcome.opened:
             entry = add_opened(self._identity, outcome)

@@ -129,7 +129,8 @@ class Compaction:
         for entry in stand:
             self._identity.context.replace([entry], context.parse(self._identity.blobs.get(entry.hash or "").body))
             self._identity.log("restored", entry.gist, entry.hash)
-        state.last_swap, state.paused_until, self._taken_back = [], state.turn + PAUSE_TURNS, True
+        state.last_swap, state.last_compaction = [], f"turn {state.turn}: taken back, {self.tokens} tokens again"
+        state.paused_until, self._taken_back = state.turn + PAUSE_TURNS, True
         self._identity.new_epoch()
         return f"{len(stand)} stretches stand in full again ({self.tokens} tokens of context); no compaction for {PAUSE_TURNS} turns"
 
@@ -162,9 +163,8 @@ class Compaction:
         records = list(self._replaced(drafts))
         fold(self._identity, self._identity.context)
         now = f"{before} → {self.tokens} tokens"
-        state.last_swap = [record.first for record in records]
+        state.last_swap, state.failures, state.paused_until = [record.first for record in records], 0, state.turn
         state.last_compaction = f"turn {state.turn}: {len(records)} stretches, {now} {how}".strip()
-        state.failures, state.paused_until = 0, state.turn
         self._identity.new_epoch()
         for record in records:
             self._on_compacted(record)
@@ -196,5 +196,5 @@ class Compaction:
         state.last_compaction, state.paused_until = f"turn {state.turn}: failed, {refs.one_line(why)}", state.turn
         if state.failures >= FAILURE_LIMIT:
             state.failures, state.paused_until = 0, state.turn + PAUSE_TURNS
-            self._identity.notice(f"Compaction failed twice ({refs.one_line(why)}); it pauses for {PAUSE_TURNS} turns.")
+            self._identity.notice(f"Compaction failed {FAILURE_LIMIT} times ({refs.one_line(why)}); it pauses for {PAUSE_TURNS} turns.")
         self._identity.commit()

@@ -13,6 +13,7 @@ from typing import Any
 
 from dory import notation, prices, profiles, rhythm, sources, values
 from dory.errors import ConfigError
+from dory.limits import RESULT_LIMIT
 from dory.prices import Price, Prices
 from dory.profiles import PROVIDERS, STAND_IN, Cascade, Profile, Profiles
 from dory.rhythm import Dream
@@ -78,7 +79,12 @@ class Config:
 
     def has(self, faculty: str) -> bool:
         """Whether that part of the mind is in use."""
-        return faculty in (name.strip() for name in self.faculties.split(","))
+        return faculty in self.wanted
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """The names of the faculties, in their order."""
+        return tuple(name for part in self.faculties.split(",") if (name := part.strip()))
 
     @property
     def offline(self) -> bool:
@@ -99,6 +105,11 @@ class Config:
     def hard_limit(self) -> int:
         """Tokens of context at which a turn waits for the compaction: twice the limit, or the model's window if that is smaller."""
         return min(2 * self.context_limit, self.window or 2 * self.context_limit)
+
+    @property
+    def result_limit(self) -> int:
+        """Characters that one tool result may have: in a small context at most about a quarter of that."""
+        return min(RESULT_LIMIT, self.context_limit)
 
 
 LAYOUTS = ("tail", "ledger")  # of a prompt, see prompt.py
@@ -165,7 +176,8 @@ def _checked(config: Config) -> Config:
         values.bounded(name, getattr(config, name), _LEAST.get(name, 0))
     if config.window and config.context_limit > config.window * 3 // 4:
         most = config.window * 3 // 4
-        raise ConfigError(f"a context_limit of {config.context_limit} does not fit a window of {config.window}: set it to at most {most}")
+        way = f"set it to at most {most}" if most >= _LEAST["context_limit"] else "that is too small a window"
+        raise ConfigError(f"a context_limit of {config.context_limit} does not fit a window of {config.window}: {way}")
     if config.has("cascade"):
         config.cascade.check_size(config.context_limit)
     config.own.check_address()

@@ -1,8 +1,8 @@
 """What a part of the mind offers to the loop: tools, commands, a section of the prompt, and work beside the loop.
 
-A faculty is one file and one line in the list that ``agent.py`` holds. ``Faculty`` has a default for everything, so each says only what it
-does. ``Faculties`` is the list in use, behind a boundary: whatever a faculty raises is reported to the person and the agent, and the turn
-goes on.
+A faculty is one file, its line in the table and its tools in the list of ``faculties/__init__.py``, and its name in the setting ``faculties``.
+``Faculty`` has a default for everything, so each says only what it does. ``Faculties`` is the list in use, behind a boundary: whatever a
+faculty raises is reported to the person and the agent, and the turn goes on.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,14 +24,6 @@ class Outcome:
     opened: Opened | None = None
 
 
-def _no_mark(call: Call) -> str:
-    return ""
-
-
-def _never(call: Call, mark: str) -> bool:
-    return False
-
-
 @dataclass(frozen=True, slots=True)
 class Tool:
     """A tool line. ``run`` raises ``ToolError`` when nothing was changed.
@@ -39,25 +31,25 @@ class Tool:
     For the crash rule a tool with an effect leaves a ``mark`` before it runs and can tell from it afterwards whether it ``acted``.
     ``quiet``: its result need not be seen, so no further turn follows. ``hidden``: it keeps what it is given in a place of its own, and nothing
     else shall hold it; run again with the same, it changes nothing more. What it could not keep waits in the state's ``drafts``. ``veiled``:
-    what it is given may quote that, so it stands in nothing that is kept either, an id aside.
+    what it is given may quote that, so nothing of it but an id stands in anything that is kept.
     """
 
     name: str
     usage: str
     run: Callable[[Call], Outcome]
-    mark: Callable[[Call], str] = _no_mark
-    acted: Callable[[Call, str], bool] = _never
+    mark: Callable[[Call], str] = lambda call: ""
+    acted: Callable[[Call, str], bool] = lambda call, mark: False
     quiet: bool = False
     hidden: bool = False
     veiled: bool = False
 
 
-def counted(usage: str, run: Callable[[Call], Outcome], count: Callable[[], object]) -> Tool:
+def counted(usage: str, run: Callable[[Call], Outcome], count: Callable[[Call], object]) -> Tool:
     """A tool that acted if ``count`` gives something else than before it ran, as the number of writes to a table does."""
 
     def mark(call: Call) -> str:
         try:
-            return str(count())
+            return str(count(call))
         except (DoryError, OSError):  # the tool itself will say what is wrong with the file
             return ""
 
@@ -122,6 +114,20 @@ class Faculty:
         return ""
 
 
+class Still:
+    """A section as it stood when the epoch began, though what it tells of changes; ``epoch`` is the one that it was made in, -1 before."""
+
+    def __init__(self) -> None:
+        self.epoch, self._text = -1, ""
+
+    def at(self, epoch: int, make: Callable[[], str]) -> str:
+        """The text for that epoch; ``make`` is asked once for each, and again if it raised."""
+        if epoch != self.epoch:
+            self._text = make()
+            self.epoch = epoch
+        return self._text
+
+
 class Faculties:
     """The faculties in order, with the boundary that keeps one's failure from the others."""
 
@@ -152,13 +158,13 @@ class Faculties:
         return found
 
     def on_event(self, event: Event) -> None:
-        """Tell all."""
+        """Tell all what happened; one that fails at it keeps it from no other."""
         for member in self.members:
             with self._boundary.around(member.name, "event"):
                 member.on_event(event)
 
     def on_compacted(self, record: Compacted) -> None:
-        """Tell all."""
+        """Tell all what left the context, likewise."""
         for member in self.members:
             with self._boundary.around(member.name, "compacted stretch"):
                 member.on_compacted(record)

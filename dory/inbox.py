@@ -23,6 +23,12 @@ CUED = 10
 _COMMAND = re.compile(r"([/@])(\S*)\s*(.*)", re.DOTALL)
 
 
+def post(identity: Identity, text: str) -> None:
+    """Say something to the people in every room that the agent is in."""
+    for room in identity.subscriptions():
+        identity.rooms.say(room, "NOTICE", identity.name, text, identity.now())
+
+
 class Inbox:
     """The rooms that one identity is in."""
 
@@ -63,11 +69,6 @@ class Inbox:
     def stirred(self) -> bool:
         """Whether something has changed in the rooms since they were looked into: a few calls of ``stat``, for an agent that sleeps."""
         return self._signs(list(self._seen)) != self._seen
-
-    def post(self, text: str) -> None:
-        """Say something to the people in every room that the agent is in."""
-        for room in self._identity.subscriptions():
-            self._identity.rooms.say(room, "NOTICE", self._identity.name, text, self._identity.now())
 
     def _signs(self, rooms: Sequence[str]) -> dict[str, int]:
         return {room: self._identity.rooms.size(room) for room in rooms}
@@ -165,7 +166,9 @@ class Inbox:
         unsure = f"/{name} was being done when the process ended: look whether it had its effect, and repeat it if not"
         owed = self._identity.state.owed = Owed(room, unsure, self._identity.rooms.end(room))  # counts if the command itself commits
         try:
-            if command:
+            if command and not argument and "<" in command.usage.partition("  ")[0]:
+                answer = f"something is missing: {command.usage}"
+            elif command:
                 answer = command.run(argument)
             else:
                 near = difflib.get_close_matches(name, self._commands, n=1)

@@ -10,6 +10,8 @@ TURN_LIMIT = 30
 """Turns in a row without an event from outside."""
 CALL_LIMIT = 100
 """Tool lines of one response that are run; a model that repeats itself without end writes thousands."""
+ABOUT_LIMIT = 60
+"""Characters of a call's title in the header of its result."""
 EXCHANGE_LIMIT = 30
 """Lines of other agents answered in a room without a person."""
 FAILURE_LIMIT = 2
@@ -17,9 +19,4 @@ FAILURE_LIMIT = 2
 PAUSE_TURNS = 10
 """How long it pauses then, and after a compaction was taken back."""
 RESULT_LIMIT = 20_000
-"""Characters of one tool result; in a small context fewer, see ``result_limit``."""
-
-
-def result_limit(context_limit: int) -> int:
-    """Characters that one tool result may have: at most about a quarter of the context."""
-    return min(RESULT_LIMIT, context_limit)
+"""Characters of one tool result; in a small context fewer, see ``Config.result_limit``."""

@@ -102,6 +102,17 @@ class Call:
         """The line as a person would name it: tool and arguments, without bodies."""
         return f"{self.tool} {self.args}".strip()
 
+    @property
+    def given(self) -> str:
+        """What it gives to a tool that takes one text: the rest of its line, and what stands below."""
+        return "\n".join(part for part in (self.args, self.body) if part)
+
+    @property
+    def named(self) -> tuple[str, str]:
+        """What it gives to a tool that takes a name and a text: the first word, and all behind that."""
+        first, _, rest = self.args.partition(" ")
+        return first, replace(self, args=rest.strip()).given
+
 
 @dataclass(frozen=True, slots=True)
 class Line:

@@ -59,6 +59,8 @@ class Running:
     mark: str = ""
     hidden: list[str] = field(default_factory=list)
     """What its hidden tools were given, in order: it stands nowhere else until they have run."""
+    tools: list[str] = field(default_factory=list)
+    """The tools that there were: by the same names its lines are read again. Empty: written by an older Dory."""
 
 
 @dataclass(slots=True)

@@ -1,7 +1,10 @@
-"""The faculties that there are. Each is one file; taking it out is deleting that and its line here."""
+"""The faculties that there are. Each is a file, its line in the table at the end of this one, its tools in the list at the top, and its name in
+the setting ``faculties``; taking it out is deleting these.
+"""
 
 import difflib
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from dory.care import Care
 from dory.config import Config
@@ -23,7 +26,6 @@ from dory.faculties.versions import VersionFaculty
 from dory.faculty import Faculty
 from dory.history import History
 from dory.identity import Identity
-from dory.limits import result_limit
 from dory.models import Models
 from dory.recollection import Recollection
 from dory.related import Related
@@ -32,50 +34,43 @@ from dory.tools import CoreTools
 from dory.versions import Versions
 from dory.windows import Windows
 
-NAMES = (
-    NoteFaculty.name,
-    RecallFaculty.name,
-    CascadeFaculty.name,
-    DreamFaculty.name,
-    SoulFaculty.name,
-    MemoryFaculty.name,
-    DiaryFaculty.name,
-    ConversationsFaculty.name,
-    RelationshipFaculty.name,
-    LinkFaculty.name,
-)
-
+_TAUGHT = """NOTE_ADD NOTE_WRITE NOTE_RENAME NOTE_ALIAS NOTE_REMOVE NOTE_READ RECALL ADD_TO_SOUL REMOVE_FROM_SOUL
+ADD_TO_LONGTERM_MEMORY REMOVE_FROM_MEMORY RETRIEVE_SPECIFIC_MEMORIES SELF_CARE
+WRITE_DIARY SEARCH_DIARY_FOR_KEYWORDS SHOW_DIARY_ENTRIES_FROM_DAY SET_MOOD GO_TO_PLACE GO_HOME
+ASSIGN_RELATIONSHIP NEURAL_LINK_REQUEST_MEMORY NEURAL_LINK_SHARE_MEMORY"""
+TOOLS = frozenset(_TAUGHT.split())
+"""The names of all their tools: SOUL.md teaches them, in use or not."""
 HISTORY_SHARE = 2
 """Characters of history before a Dream for each token of the context's limit: about half of a usual window."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """What the faculties of one agent are made of; ``log`` gets a line about what they do."""
+
+    me: Identity
+    settings: Config
+    models: Models
+    past: Recollection
+    conversations: ConversationsFaculty
+    log: Callable[[str], None]
 
 
 def ordered(me: Identity, settings: Config, models: Models, log: Callable[[str], None]) -> list[Faculty]:
     """Those that the ``checked`` settings name, in the order in which the prompt lists their tools. ``log`` gets a line about what they do."""
     past = Recollection(me.folder, me.blobs, shown=settings.has)  # all share the agent's one SQLite file
     members: list[Faculty] = [CoreTools(me, settings)]
-    conversations = ConversationsFaculty(
-        me, past.dialogues, lambda: [one for each in members for one in each.commands()], settings.has("memories")
-    )
-    made: dict[str, Callable[[], Sequence[Faculty]]] = {
-        SoulFaculty.name: lambda: [SoulFaculty(me)],
-        MemoryFaculty.name: lambda: _memories(me, settings, models, past, log),
-        DiaryFaculty.name: lambda: [DiaryFaculty(me, past.diary, result_limit(settings.context_limit))],
-        NoteFaculty.name: lambda: [NoteFaculty(me, past.store, past.notes, result_limit(settings.context_limit))],
-        RecallFaculty.name: lambda: [RecallFaculty(me, past, settings.cues)],
-        CascadeFaculty.name: lambda: _cascade(me, settings, models, past, log),
-        DreamFaculty.name: lambda: _dream(me, settings, models, log),
-        ConversationsFaculty.name: lambda: [conversations],
-        RelationshipFaculty.name: lambda: [RelationshipFaculty(me, past.relationships, past.dialogues, conversations.record)],
-        LinkFaculty.name: lambda: [LinkFaculty(me, past.store, past.bank, past.relationships, log)],
-    }
-    for name in _wanted(settings):
-        members += made[name]()
+    cared = settings.has(MemoryFaculty.name)
+    conversations = ConversationsFaculty(me, past.dialogues, lambda: [one for each in members for one in each.commands()], cared)
+    shared = _Shared(me, settings, models, past, conversations, log)
+    for name in settings.wanted:
+        members += _MADE[name](shared)
     return members
 
 
 def checked(settings: Config) -> Config:
     """The settings themselves. Raises ``ConfigError`` when they name a faculty that there is not."""
-    wanted = _wanted(settings)
+    wanted = settings.wanted
     for name in wanted:
         if name not in NAMES:
             near = difflib.get_close_matches(name, NAMES, n=1, cutoff=0.0)
@@ -91,27 +86,40 @@ def checked(settings: Config) -> Config:
     return settings
 
 
-def _cascade(me: Identity, settings: Config, models: Models, past: Recollection, log: Callable[[str], None]) -> Sequence[Faculty]:
+def _cascade(of: _Shared) -> Sequence[Faculty]:
     """The summaries, and what of them is like the present."""
-    chosen, related = settings.cascade, Related(past.store, models.embedder())
-    model, windows = models.of(settings.profile(chosen.profile)), Windows(chosen.immediate_window, chosen.recent_window)
-    cascade = CascadeFaculty(me, windows, model, related, log)
-    return [cascade, RelatedFaculty(me, past.store, related, cascade.newest)]
+    chosen, related = of.settings.cascade, Related(of.past.store, of.models.embedder())
+    model, windows = of.models.of(of.settings.profile(chosen.profile)), Windows(chosen.immediate_window, chosen.recent_window)
+    cascade = CascadeFaculty(of.me, windows, model, related, of.log)
+    return [cascade, RelatedFaculty(of.me, of.past.store, related, cascade.newest)]
 
 
-def _dream(me: Identity, settings: Config, models: Models, log: Callable[[str], None]) -> Sequence[Faculty]:
+def _dream(of: _Shared) -> Sequence[Faculty]:
     """The Dreams, the versions of what they and others write, and those texts in the prompt."""
-    versions, history, room = Versions(me.folder, me.now, me.redact), History(me.folder), settings.context_limit * HISTORY_SHARE
-    dreams = DreamFaculty(me, settings.dream, models.of(settings.dreamer), versions, history, room, log)
-    return [dreams, VersionFaculty(me, versions, log), TextFaculty(me, USER), TextFaculty(me, VOICE)]
+    me, settings, room = of.me, of.settings, of.settings.context_limit * HISTORY_SHARE
+    versions, history = Versions(me.folder, me.now, me.redact), History(me.folder)
+    dreams = DreamFaculty(me, settings.dream, of.models.of(settings.dreamer), versions, history, room, of.log)
+    return [dreams, VersionFaculty(me, versions, of.log), TextFaculty(me, USER), TextFaculty(me, VOICE)]
 
 
-def _memories(me: Identity, settings: Config, models: Models, past: Recollection, log: Callable[[str], None]) -> Sequence[Faculty]:
+def _memories(of: _Shared) -> Sequence[Faculty]:
     """The bank, and the care for it and for what was said."""
-    care, sources = Care(past.store, past.bank), [past.dialogues.batch] if settings.has(ConversationsFaculty.name) else []
-    memories = MemoryFaculty(me, past.bank, care, result_limit(settings.context_limit))
-    return [memories, SelfCareFaculty(me, past.bank, care, sources, models.own, log, places=settings.has(DiaryFaculty.name))]
+    me, bank, dialogues, has = of.me, of.past.bank, of.past.dialogues, of.settings.has
+    care, sources = Care(of.past.store, bank), [dialogues.batch] if has(ConversationsFaculty.name) else []
+    memories = MemoryFaculty(me, bank, care, of.settings.result_limit)
+    return [memories, SelfCareFaculty(me, bank, care, sources, of.models.own, of.log, places=has(DiaryFaculty.name))]
 
 
-def _wanted(settings: Config) -> list[str]:
-    return [name for part in settings.faculties.split(",") if (name := part.strip())]
+_MADE: dict[str, Callable[[_Shared], Sequence[Faculty]]] = {
+    NoteFaculty.name: lambda of: [NoteFaculty(of.me, of.past.store, of.past.notes, of.settings.result_limit)],
+    RecallFaculty.name: lambda of: [RecallFaculty(of.me, of.past, of.settings.cues)],
+    CascadeFaculty.name: _cascade,
+    DreamFaculty.name: _dream,
+    SoulFaculty.name: lambda of: [SoulFaculty(of.me)],
+    MemoryFaculty.name: _memories,
+    DiaryFaculty.name: lambda of: [DiaryFaculty(of.me, of.past.diary, of.settings.result_limit)],
+    ConversationsFaculty.name: lambda of: [of.conversations],
+    RelationshipFaculty.name: lambda of: [RelationshipFaculty(of.me, of.past.relationships, of.past.dialogues, of.conversations.record)],
+    LinkFaculty.name: lambda of: [LinkFaculty(of.me, of.past.store, of.past.bank, of.past.relationships, of.log)],
+}
+NAMES = tuple(_MADE)

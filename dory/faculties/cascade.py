@@ -17,7 +17,7 @@ from dory.errors import DoryError, ModelError
 from dory.faculty import Apply, Command, Faculty, Work
 from dory.gauge import status, too_few
 from dory.identity import Identity
-from dory.memories import Memories, Place
+from dory.moments import Moments, Place
 from dory.records import Model
 from dory.related import Related
 from dory.summaries import Summaries, Summary
@@ -37,7 +37,7 @@ class CascadeFaculty(Faculty):
     def __init__(self, identity: Identity, windows: Windows, model: Model, related: Related, log: Callable[[str], None]) -> None:
         self._identity, self._windows, self._model, self._related = identity, windows, model, related
         self._log: Callable[[str], None] = lambda text: log(f"cascade: {text}")
-        self._memories = Memories(identity.life.path)
+        self._moments = Moments(identity.life.path)
         self._kept: Summaries | None = None
         self._covered = Place(0, 0, 0)
         self._number = self._end = 0
@@ -47,7 +47,7 @@ class CascadeFaculty(Faculty):
         identity.life.show(windows.immediate)
 
     def commands(self) -> Sequence[Command]:
-        """For people, also with an ``@``."""
+        """How the summaries stand, and making them now; both may be called with an ``@``."""
         return [
             Command("memory-status", "/memory-status  the summaries of the agent's life, and when they are next made", self.status, True),
             Command("compact-memories", "/compact-memories  sum up now what has left the immediate window", self.force, True),
@@ -123,7 +123,7 @@ class CascadeFaculty(Faculty):
             if kept.passed_over:
                 self._log(f"what is read so far of a long life is read again: {kept.passed_over}")
             place = kept.covered
-            self._covered = place if self._memories.holds(place) else self._memories.find(place.number)
+            self._covered = place if self._moments.holds(place) else self._moments.find(place.number)
             self._number, self._end, self._kept, self._refused = self._covered.number, self._covered.end, kept, False
         return self._kept
 
@@ -134,14 +134,14 @@ class CascadeFaculty(Faculty):
         if end - self._end > AT_ONCE:
             return None
         if end != self._end:
-            self._number, self._end = self._number + self._memories.count(self._end, end), end
+            self._number, self._end = self._number + self._moments.count(self._end, end), end
         return self._number
 
     def _counting(self) -> Work:
         number, start, end = self._number, self._end, self._identity.state.life_bytes
 
         def work() -> Apply:
-            counted = number + self._memories.count(start, end)
+            counted = number + self._moments.count(start, end)
             return lambda: self._counted(counted, end)
 
         return work
@@ -163,7 +163,7 @@ class CascadeFaculty(Faculty):
     def _run(self, task: Task) -> Apply:
         """Beside the loop."""
         try:
-            outcome = waterfall.run(self._model, self._memories, task, self._identity.redact)
+            outcome = waterfall.run(self._model, self._moments, task, self._identity.redact)
             return lambda: self._apply(task, outcome)
         except ModelError as error:
             why = str(error)

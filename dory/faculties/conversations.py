@@ -12,10 +12,11 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from dory import clock, refs, rooms
-from dory.dialogues import EVER, HELD, Dialogues, Place, Said
+from dory.dialogues import HELD, Dialogues, Said
 from dory.errors import DoryError
-from dory.faculty import Apply, Command, Faculty, Work
+from dory.faculty import Apply, Command, Faculty, Still, Work
 from dory.identity import Identity
+from dory.recording import EVER, Place
 from dory.state import RoomState
 from dory.tables import table
 
@@ -26,6 +27,7 @@ SHOWN, LINE_LIMIT = 12, 160
 """Records in the prompt, and characters of each: the newest that have left the context; a search finds the others."""
 _LOOKED_THROUGH = 400
 """Of the newest records, for those."""
+_MANY = f"More than {HELD:,} lines of your conversations wait to be summed up: SELF_CARE does it."
 _LISTED, _LINE_SHOWN = 40, 400
 """Partners, or records with one of them, that a person is shown, and characters of a record."""
 
@@ -37,12 +39,12 @@ class ConversationsFaculty(Faculty):
 
     name = "conversations"
 
-    def __init__(self, identity: Identity, dialogues: Dialogues, commands: Callable[[], Sequence[Command]], cared: bool = True) -> None:
+    def __init__(self, identity: Identity, dialogues: Dialogues, commands: Callable[[], Sequence[Command]], cared: bool) -> None:
         self._identity, self._dialogues, self._commands, self._cared = identity, dialogues, commands, cared
         self._born = clock.parsed(identity.blobs.get(identity.hash).at, EVER)
         self._seen: dict[str, tuple[int, int]] = {}
         self._tried: datetime | None = None
-        self._section: tuple[int, str] = (-1, "")
+        self._section = Still()
         self._progress = ""
 
     def commands(self) -> Sequence[Command]:
@@ -51,13 +53,7 @@ class ConversationsFaculty(Faculty):
 
     def section(self) -> str:
         """The newest that stand in the context no more, as it was when the epoch began: they change with every message."""
-        epoch = self._identity.state.epoch
-        if self._section[0] != epoch:
-            with suppress(DoryError, OSError):  # told of between turns
-                self.record()
-            gone = [said for said in self._dialogues.recent(_LOOKED_THROUGH) if not self._stands(said)]
-            self._section = (epoch, "\n".join(refs.escape(refs.one_line(said.line, LINE_LIMIT)) for said in gone[-SHOWN:]))
-        return self._section[1]
+        return self._section.at(self._identity.state.epoch, self._gone)
 
     def shown(self, name: str) -> str:
         """Everyone, or the newest of what was said with one."""
@@ -99,6 +95,13 @@ class ConversationsFaculty(Faculty):
         """How much of a long past is recorded."""
         return self._progress
 
+    def _gone(self) -> str:
+        with suppress(DoryError, OSError):  # told of between turns
+            self.record()
+        gone = [said for said in self._dialogues.recent(_LOOKED_THROUGH) if not self._stands(said)]
+        many = [_MANY] * (self._cared and self._dialogues.waiting > HELD)
+        return "\n".join([*many, *(refs.escape(refs.one_line(said.line, LINE_LIMIT)) for said in gone[-SHOWN:])])
+
     def _due(self, room: str, at: RoomState) -> Work | None:
         """Record the next lines of a room; of many, the work that does it."""
         place: Place | None = None
@@ -128,9 +131,9 @@ class ConversationsFaculty(Faculty):
         return apply
 
     def _tell_of_many(self, waited: int) -> None:
-        """Once, when the records that wait for self-care have become too many."""
+        """When the records that wait for self-care have just become too many; the section tells of it in each epoch that begins then."""
         if self._cared and waited <= HELD < self._dialogues.waiting:
-            self._identity.notice(f"More than {HELD:,} lines of your conversations wait to be summed up: SELF_CARE does it.")
+            self._identity.notice(_MANY)
             self._identity.commit()
 
     def _stands(self, said: Said) -> bool:

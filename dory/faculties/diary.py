@@ -12,9 +12,8 @@ from functools import partial
 
 from dory import refs
 from dory.diary import Diary
-from dory.discretion import given
 from dory.errors import DoryError, FormatError, ToolError
-from dory.faculty import Command, Faculty, Outcome, Tool, Work
+from dory.faculty import Command, Faculty, Outcome, Still, Tool, Work
 from dory.identity import Identity
 from dory.pages import Entry
 from dory.records import Call
@@ -38,9 +37,9 @@ class DiaryFaculty(Faculty):
     def __init__(self, identity: Identity, diary: Diary, limit: int) -> None:
         """``limit``: characters of one result."""
         self._identity, self._diary, self._limit = identity, diary, limit
-        self._next_look: datetime | None = None
+        self._looked: datetime | None = None
         self._behind = True
-        self._told = (-1, "")
+        self._section = Still()
 
     def tools(self) -> Sequence[Tool]:
         """Writing, finding and reading; how it is, and where."""
@@ -60,23 +59,21 @@ class DiaryFaculty(Faculty):
     def section(self) -> str:
         """One line, as things stood when the epoch began: of changes the results of the tools tell."""
         state = self._identity.state
-        if self._told[0] != state.epoch:
-            mood = f"; your mood: {refs.one_line(state.mood, WORDS)}" if state.mood else ""
-            place = refs.one_line(state.place, WORDS)
-            self._told = state.epoch, f"You are at {place}{mood}. WRITE_DIARY keeps what a day was like, with both."
-        return self._told[1]
+        mood = f"; your mood: {refs.one_line(state.mood, WORDS)}" if state.mood else ""
+        told = f"You are at {refs.one_line(state.place, WORDS)}{mood}. WRITE_DIARY keeps what a day was like, with both."
+        return self._section.at(state.epoch, lambda: told)
 
     def write(self, call: Call) -> Outcome:
         """An entry of today."""
         now, state = self._identity.now(), self._identity.state
-        text = self._identity.redact(given(call))
+        text = self._identity.redact(call.given)
         count = self._diary.write(Entry(text, f"{now:%H:%M}", state.mood, state.place), now.date())
         self._behind = True
         return Outcome(f"written into your diary, entry {count} of {now.date()}")
 
     def search(self, call: Call) -> Outcome:
         """The days that fit best."""
-        words = given(call)
+        words = call.given
         if not words.strip():
             raise ToolError("what are you looking for? write SEARCH_DIARY_FOR_KEYWORDS <words>")
         left = self._diary.refresh(FOR_A_SEARCH)
@@ -121,8 +118,8 @@ class DiaryFaculty(Faculty):
     def background(self) -> Work | None:
         """Take what has changed into the index, some of it at once."""
         now = self._identity.now()
-        if self._next_look is None or now >= self._next_look:
-            self._next_look = now + LOOK
+        if self._looked is None or abs(now - self._looked) >= LOOK:  # a clock may be put back
+            self._looked = now
             looking = self._diary.looking()
             return lambda: partial(self._saw, looking())
         if self._behind:
@@ -181,7 +178,7 @@ class DiaryFaculty(Faculty):
         if not mark:
             return False
         first, _, count = mark.partition(" ")
-        day, text = date.fromisoformat(first), self._identity.redact(given(call))
+        day, text = date.fromisoformat(first), self._identity.redact(call.given)
         try:
             later = [*self._diary.entries(day)[int(count) :], *self._diary.entries(day + timedelta(days=1))]
         except DoryError:  # then nobody can tell
@@ -191,7 +188,7 @@ class DiaryFaculty(Faculty):
 
 def _words(call: Call, question: str) -> str:
     """A few words on one line."""
-    words = refs.one_line(given(call), WORDS + 1)
+    words = refs.one_line(call.given, WORDS + 1)
     if not words:
         raise ToolError(question)
     if len(words) > WORDS:

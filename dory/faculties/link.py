@@ -8,11 +8,12 @@ the time of a folder, and at what is in it when that has changed or something is
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import timedelta
 
 from dory import clock, files, letters, linking, refs
 from dory.bank import CEILING, Bank
-from dory.errors import BlobError, DoryError, FormatError, ToolError
-from dory.faculty import Apply, Command, Faculty, Outcome, Tool, Work
+from dory.errors import BlobError, FormatError, ToolError
+from dory.faculty import Apply, Command, Faculty, Outcome, Tool, Work, counted
 from dory.identity import LIVE_DRAFT, Identity
 from dory.letters import PATIENCE, Letter, Link
 from dory.limits import TURN_LIMIT
@@ -25,6 +26,7 @@ from dory.store import Store
 from dory.tables import table
 
 _LISTED = 40
+_TIME = f"{PATIENCE // timedelta(minutes=1)} minutes"
 
 
 class LinkFaculty(Faculty):
@@ -41,15 +43,17 @@ class LinkFaculty(Faculty):
 
     def tools(self) -> Sequence[Tool]:
         """Asking, and sharing."""
-        asking = self._tool("NEURAL_LINK_REQUEST_MEMORY", self.ask, lambda other: self._to(other).request)
-        return [asking, self._tool("NEURAL_LINK_SHARE_MEMORY", self.share, lambda other: self._from(other).answer)]
+        return [
+            counted("NEURAL_LINK_REQUEST_MEMORY <agent>", self.ask, lambda call: self._to(self._partner(call)).request),
+            counted("NEURAL_LINK_SHARE_MEMORY <agent>", self.share, lambda call: self._from(self._partner(call)).answer),
+        ]
 
     def commands(self) -> Sequence[Command]:
         """What people may see of them."""
         return [Command("links", "/links  whose memories the agent has taken over, and to whom it gave its own", self.listed)]
 
     def ask(self, call: Call) -> Outcome:
-        """A request that another agent has two minutes to answer."""
+        """A request that another agent has ``PATIENCE`` to answer."""
         other, now = self._partner(call), self._identity.now()
         link = self._to(other)
         if (before := link.request) and before.in_time(now):
@@ -57,7 +61,7 @@ class LinkFaculty(Faculty):
         if not linking.awake(self._identity.home, other.hash):
             raise ToolError(f"{other.name} is asleep and cannot share now: ask when it is awake")
         link.ask(now)
-        return Outcome(f"asked {other.name}; you are told when its memories are here, or that it has not shared them within two minutes")
+        return Outcome(f"asked {other.name}; you are told when its memories are here, or that it has not shared them within {_TIME}")
 
     def share(self, call: Call) -> Outcome:
         """All memories and their summaries, to one that has asked for them."""
@@ -69,7 +73,7 @@ class LinkFaculty(Faculty):
         if answer and answer.asked == request.asked:
             raise ToolError(f"you share them with {other.name} already: nothing more is to do")
         if not request.in_time(now):
-            raise ToolError(f"too late: {other.name} asked at {clock.second(request.asked)}, you had two minutes; nothing was shared")
+            raise ToolError(f"too late: {other.name} asked at {clock.second(request.asked)}, you had {_TIME}; nothing was shared")
         if not linking.awake(self._identity.home, other.hash):
             raise ToolError(f"{other.name} has fallen asleep meanwhile: nothing was shared; it can ask again")
         link.share(Letter(request.asked, now))
@@ -106,7 +110,7 @@ class LinkFaculty(Faculty):
         if coming and coming.blob:
             return lambda: self._read(link, coming)
         if not request.in_time(self._identity.now()) and not (coming and linking.awake(self._identity.home, link.sharer)):
-            why = "fell asleep before its memories were here" if coming else "has not shared its memories within two minutes"
+            why = "fell asleep before its memories were here" if coming else f"has not shared its memories within {_TIME}"
             self._end(link, f"{self._name(link.sharer)} {why}, asked at {clock.second(request.asked)}: nothing came.")
         return None
 
@@ -186,15 +190,3 @@ class LinkFaculty(Faculty):
 
     def _name(self, hash: str) -> str:
         return linking.name_of(self._identity.home, hash)
-
-    def _tool(self, name: str, run: Callable[[Call], Outcome], letter: Callable[[Resident], Letter | None]) -> Tool:
-        """A tool that leaves a letter: the one that there was before is its mark."""
-
-        def mark(call: Call) -> str:
-            try:
-                found = letter(self._partner(call))
-            except (DoryError, OSError):  # the tool itself will say what is wrong
-                return ""
-            return clock.exact(found.asked) if found else "none"
-
-        return Tool(name, f"{name} <agent>", run, mark, lambda call, before: before not in ("", mark(call)))

@@ -1,5 +1,5 @@
 """Long-term memories: the tools with which the agent keeps what shall not fade, and what people see of them. They stand in the bank
-(``bank.py``); the lines of LIFE, which ``dory/memories.py`` reads as memories, are others.
+(``bank.py``).
 
 The section tells how many there are once per epoch. Copies that a link has brought are indexed between turns, some at a time.
 """
@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from dory import refs
 from dory.bank import CEILING, Bank
 from dory.care import Care
-from dory.discretion import given
 from dory.errors import ToolError
-from dory.faculty import Command, Faculty, Outcome, Tool, counted
+from dory.faculty import Command, Faculty, Outcome, Still, Tool, counted
 from dory.identity import Identity
 from dory.mementos import KINDS, Memory
 from dory.records import Call
@@ -39,13 +38,13 @@ class MemoryFaculty(Faculty):
 
     def __init__(self, identity: Identity, bank: Bank, care: Care, limit: int) -> None:
         self._identity, self._bank, self._care, self._limit = identity, bank, care, limit
-        self._section = (-1, "")
+        self._section = Still()
 
     def tools(self) -> Sequence[Tool]:
-        """Three."""
+        """Adding, removing, finding."""
         return [
-            counted("ADD_TO_LONGTERM_MEMORY <text>", self.add, lambda: self._bank.stamp),
-            counted("REMOVE_FROM_MEMORY <id>", self.remove, lambda: self._bank.stamp),
+            counted("ADD_TO_LONGTERM_MEMORY <text>", self.add, lambda _: self._bank.stamp),
+            counted("REMOVE_FROM_MEMORY <id>", self.remove, lambda _: self._bank.stamp),
             Tool("RETRIEVE_SPECIFIC_MEMORIES", "RETRIEVE_SPECIFIC_MEMORIES <keywords>", self.retrieve),
         ]
 
@@ -58,27 +57,24 @@ class MemoryFaculty(Faculty):
 
     def section(self) -> str:
         """How many there are, as it was when the epoch began: a change would be told again with every memory."""
-        if self._section[0] != self._identity.state.epoch:
-            told = f"Your long-term memory: {self._care.extent}; RETRIEVE_SPECIFIC_MEMORIES finds them." if self._bank.newest else ""
-            self._section = (self._identity.state.epoch, told)
-        return self._section[1]
+        return self._section.at(self._identity.state.epoch, self._counted)
 
     def add(self, call: Call) -> Outcome:
         """A new memory."""
-        made = self._bank.add(self._identity.redact(given(call)), self._identity.now())
+        made = self._bank.add(self._identity.redact(call.given), self._identity.now())
         tokens = self._bank.tokens
         nearly = f"; your memories hold {tokens:,} of {CEILING:,} tokens: care for yourself soon" if tokens > _NEARLY * CEILING else ""
         return Outcome(f"remembered as memory {made.id}{nearly}")
 
     def remove(self, call: Call) -> Outcome:
         """A memory, for good."""
-        id = _number(given(call), "which one? write REMOVE_FROM_MEMORY <id>; RETRIEVE_SPECIFIC_MEMORIES <keywords> tells the ids")
+        id = _number(call.given, "which one? write REMOVE_FROM_MEMORY <id>; RETRIEVE_SPECIFIC_MEMORIES <keywords> tells the ids")
         removed = self._bank.remove(id)
         return Outcome(f"removed {removed.title}: {refs.one_line(removed.text)}")
 
     def retrieve(self, call: Call) -> Outcome:
         """The memories and summaries that fit best, word for word, as many as one result holds."""
-        query = given(call).strip()
+        query = call.given.strip()
         if not query:
             raise ToolError("which memories? write RETRIEVE_SPECIFIC_MEMORIES <keywords>: names, things, a month")
         if named := _PAGED.fullmatch(query):
@@ -91,6 +87,9 @@ class MemoryFaculty(Faculty):
             size, fitting = size + len(found[fitting]), fitting + 1
         rest = [_REST.format(len(found) - fitting)] * (fitting < len(found))
         return Outcome("\n".join([*found[:fitting], *rest]))
+
+    def _counted(self) -> str:
+        return f"Your long-term memory: {self._care.extent}; RETRIEVE_SPECIFIC_MEMORIES finds them." if self._bank.newest else ""
 
     def _page(self, one: Memory, number: int = 1) -> str:
         """It, or a page of it if one result does not hold the whole."""
@@ -111,6 +110,8 @@ class MemoryFaculty(Faculty):
         id = _number(argument, "which summary? write /restore-memories and its id; /memories lists them")
         if self._care.wish:
             raise ToolError("self-care is under way: /status tells how far it is; restore when it has ended")
+        if not self._bank.find(id):
+            raise ToolError(f"there is no summary {id}: /memories lists them")
         restored = self._bank.restore(id)
         self._identity.notice(f"{restored:,} memories are active again in the place of summary {id}: a person has brought them back.")
         return f"{restored:,} memories are active again in the place of summary {id}; {self._care.extent}"

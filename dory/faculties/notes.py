@@ -13,7 +13,7 @@ from dory.context import Entry
 from dory.errors import DoryError, ToolError
 from dory.faculty import Apply, Command, Faculty, Outcome, Tool, Work, counted
 from dory.identity import Identity
-from dory.notes import CONTENT_LIMIT, KINDS, Note, Notes
+from dory.notes import KINDS, Note, Notes
 from dory.records import Call, Compacted
 from dory.store import Store
 
@@ -30,11 +30,11 @@ class NoteFaculty(Faculty):
 
     name = "notes"
 
-    def __init__(self, identity: Identity, store: Store, notes: Notes, limit: int = CONTENT_LIMIT) -> None:
+    def __init__(self, identity: Identity, store: Store, notes: Notes, limit: int) -> None:
         """``limit``: characters of a note that fit into one result."""
         self._identity, self._store, self._notes, self._limit = identity, store, notes, limit
         self._archives = Archives(store, notes)
-        self._told = {marker.hash for marker in markers(files.tail(identity.folder / "LIFE.md", _LAST))}
+        self._told = {marker.hash for marker in markers(files.tail(identity.life.path, _LAST))}
         self._new: list[tuple[Compacted, bool]] = []
         self._due, self._waiting = False, True
         self._looked, self._complete = False, False
@@ -48,7 +48,7 @@ class NoteFaculty(Faculty):
             ("NOTE_ALIAS <name> <another name>", self.alias),
             ("NOTE_REMOVE <name>", self.remove),
         ]
-        tools = [counted(usage, run, lambda: self._notes.writes) for usage, run in writes]
+        tools = [counted(usage, run, lambda _: self._notes.writes) for usage, run in writes]
         return [*tools, Tool("NOTE_READ", "NOTE_READ <name>", lambda call: Outcome(_shown(self._notes.get(call.args))))]
 
     def commands(self) -> Sequence[Command]:
@@ -170,9 +170,9 @@ class NoteFaculty(Faculty):
         return name, content
 
     def _named(self, call: Call) -> tuple[str, str]:
-        """The first word, and what follows on the line and below it, without secrets."""
-        name, _, text = call.args.partition(" ")
-        return self._identity.redact(name), self._identity.redact("\n".join(part for part in (text.strip(), call.body) if part))
+        """The name and what stands behind it, without secrets."""
+        name, text = call.named
+        return self._identity.redact(name), self._identity.redact(text)
 
 
 def _shown(note: Note) -> str:

@@ -1,15 +1,15 @@
 """Recall: everything that enters the context is indexed once, and the tool, the command and the cues that search it.
 
 Entries are indexed when they are on disk, between turns, and the index notes in the same transaction up to which id it has come. A few new
-entries are added at once; of a long past that is not indexed yet (this faculty was switched on later, or the index was deleted) batch after
-batch is read beside the loop and added between turns, so it goes on after a kill where it was.
+entries are added at once; of a long past that is not indexed yet (this faculty was switched on later, or the index was deleted) stride after
+stride is read beside the loop and added between turns, so it goes on after a kill where it was.
 """
 
 from collections.abc import Sequence
+from contextlib import closing
 
-from dory.chronicle import Mark, next_batch
+from dory.chronicle import Mark, next_stride
 from dory.context import Entry
-from dory.discretion import given
 from dory.errors import FormatError
 from dory.faculty import Apply, Command, Faculty, Outcome, Tool, Work
 from dory.identity import Identity
@@ -35,8 +35,8 @@ class RecallFaculty(Faculty):
         self._progress = ""
 
     def tools(self) -> Sequence[Tool]:
-        """One."""
-        return [Tool("RECALL", "RECALL <query>", lambda call: Outcome(self.recall(given(call))))]
+        """The search."""
+        return [Tool("RECALL", "RECALL <query>", lambda call: Outcome(self.recall(call.given)))]
 
     def commands(self) -> Sequence[Command]:
         """The same for people."""
@@ -80,19 +80,18 @@ class RecallFaculty(Faculty):
         return None
 
     def _tidy(self) -> Apply:
-        store = Store(self._past.store.path)  # of this thread's own
-        store.tidy()
-        store.close()
+        with closing(Store(self._past.store.path)) as store:  # of this thread's own
+            store.tidy()
         return lambda: None
 
     def _next(self, live: Sequence[Entry], mark: Mark) -> Apply:
         """Read the next entries; what is returned indexes them."""
-        batch = next_batch(live, self._identity.blobs, mark, self._identity.name)
+        stride = next_stride(live, self._identity.blobs, mark, self._identity.name)
 
         def apply() -> None:
-            self._past.chronicle.add(batch)
-            self._seen = batch.mark.newest
-            if batch.damage:
-                raise batch.damage[0]  # to be told of; the rest goes on
+            self._past.chronicle.add(stride)
+            self._seen = stride.mark.newest
+            if stride.damage:
+                raise stride.damage[0]  # to be told of; the rest goes on
 
         return apply

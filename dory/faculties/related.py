@@ -7,7 +7,7 @@ that are in the index are not read.
 """
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from dory.faculty import Apply, Faculty, Work
 from dory.identity import Identity
 from dory.related import Related
 from dory.store import Store
-from dory.summaries import FOLDER, Summary, copies, read
+from dory.summaries import FOLDER, Summary, copies, read, second_of
 
 SHOWN = 2
 LIMIT = 300
@@ -57,12 +57,9 @@ class RelatedFaculty(Faculty):
 
     def _compared(self) -> Apply:
         """The index is read before the copies: one that is made meanwhile is then no row without a copy."""
-        store = Store(self._store.path, readonly=True)
-        try:
+        with closing(Store(self._store.path, readonly=True)) as store:
             known = Related(store, None).made()
-        finally:
-            store.close()
-        there = {second: path for path in copies(self._identity.folder) if (second := _second(path))}
+        there = {second: path for path in copies(self._identity.folder) if (second := second_of(path))}
         gone, left = [id for id, second in known.items() if second not in there], sorted(there.keys() - known.values())
         return lambda: self._begin(gone, [there[second] for second in left])
 
@@ -87,11 +84,3 @@ class RelatedFaculty(Faculty):
                 self._related.add(one.text, one.first, one.last, one.at)
         if damage:
             raise damage[0]  # to be told of; the rest is there
-
-
-def _second(path: Path) -> int:
-    """When a copy was made, by its name, in seconds since 1970; 0 for what is no copy's name."""
-    try:
-        return int(datetime.strptime(path.name, "recent-%Y%m%d-%H%M%S.md").replace(tzinfo=UTC).timestamp())
-    except ValueError:
-        return 0

@@ -13,7 +13,7 @@ from datetime import timedelta
 from dory import clock, refs
 from dory.dialogues import Dialogues, Partner
 from dory.errors import DoryError
-from dory.faculty import Command, Faculty, Outcome, Tool, counted
+from dory.faculty import Command, Faculty, Outcome, Still, Tool, counted
 from dory.identity import Identity
 from dory.records import Call, Event
 from dory.relationships import FIELDS, USAGE, Bond, Change, Relationships, read
@@ -23,6 +23,8 @@ PRESENT, LATELY, LINE_LIMIT = 12, timedelta(days=14), 240
 """People in the prompt at most, for how long somebody counts as present, and characters of the line for each."""
 _LISTED = 100
 """People whom a person is shown."""
+_LABELS = ("type", "trust", "tone", "notes")
+"""What people read for the fields, all but the last, which is the reason."""
 
 
 class RelationshipFaculty(Faculty):
@@ -32,12 +34,12 @@ class RelationshipFaculty(Faculty):
 
     def __init__(self, identity: Identity, relationships: Relationships, dialogues: Dialogues, record: Callable[[], None]) -> None:
         self._identity, self._relationships, self._dialogues, self._record = identity, relationships, dialogues, record
-        self._section: tuple[int, str] = (-1, "")
+        self._section = Still()
         self._known = set[str]()
 
     def tools(self) -> Sequence[Tool]:
-        """One."""
-        return [counted(USAGE, self.assign, lambda: self._relationships.changes)]
+        """Saying what somebody is to it."""
+        return [counted(USAGE, self.assign, lambda _: self._relationships.changes)]
 
     def commands(self) -> Sequence[Command]:
         """A table, a picture, the history of one."""
@@ -46,7 +48,7 @@ class RelationshipFaculty(Faculty):
 
     def assign(self, call: Call) -> Outcome:
         """What somebody is from now on."""
-        name, said = read("\n".join(part for part in (call.args, call.body) if part))
+        name, said = read(call.given)
         self._record()
         name = self._dialogues.partner(name).name
         said = {field: self._identity.redact(value) for field, value in said.items()}
@@ -57,21 +59,12 @@ class RelationshipFaculty(Faculty):
 
     def section(self) -> str:
         """A line for each of those present."""
-        epoch = self._identity.state.epoch
-        if self._section[0] != epoch:
-            with suppress(DoryError, OSError):  # told of by the conversations
-                self._record()
-            bonds, people = self._relationships.bonds(), self._dialogues.who(self._identity.subscriptions())
-            now = self._identity.now()
-            present = [one for one in people if now - one.last_met_at < LATELY][:PRESENT]
-            self._section = (epoch, "\n".join(refs.escape(_line(one, bonds.get(one.name, Bond()))) for one in present))
-            self._known = {one.name for one in present}
-        return self._section[1]
+        return self._section.at(self._identity.state.epoch, self._present)
 
     def on_event(self, event: Event) -> None:
         """Tell once in an epoch who it is that speaks up, if the agent has said something of them and they are not in its prompt."""
         name = event.text.split(" ", 2)[1].removesuffix(":") if event.kind == "heard" else ""
-        if not name or name in self._known or self._section[0] != self._identity.state.epoch:
+        if not name or name in self._known or self._section.epoch != self._identity.state.epoch:
             return
         self._known.add(name)
         if bond := self._relationships.bonds().get(name):
@@ -91,8 +84,16 @@ class RelationshipFaculty(Faculty):
         more = f"{len(people) - _LISTED:,} more people are not shown; /relationships <name> shows one" if len(people) > _LISTED else ""
         if argument:
             return _graph(self._identity.name, known) + (f"\n%% {more}" if more else "")
-        heading = ("name", "type", "trust", "tone", "since", "times", "notes", "because")
+        heading = ("name", *_LABELS[:3], "since", "times", _LABELS[3], "because")
         return "\n".join(filter(None, [table([heading, *(_row(one, bond) for one, bond in known)]), more]))
+
+    def _present(self) -> str:
+        with suppress(DoryError, OSError):  # told of by the conversations
+            self._record()
+        bonds, people, now = self._relationships.bonds(), self._dialogues.who(self._identity.subscriptions()), self._identity.now()
+        present = [one for one in people if now - one.last_met_at < LATELY][:PRESENT]
+        self._known = {one.name for one in present}
+        return "\n".join(refs.escape(_line(one, bonds.get(one.name, Bond()))) for one in present)
 
 
 def _line(one: Partner, bond: Bond) -> str:
@@ -114,8 +115,8 @@ def _history(changes: Sequence[Change]) -> list[str]:
     """A line for each change: when, what from what, why."""
     lines, before = [], Bond()
     for change in changes:
-        values = ((field, getattr(before, field), getattr(change.bond, field)) for field in FIELDS if field != "rationale")
-        changed = "; ".join(f"{field} {new or 'cleared'} (was {old or 'not said'})" for field, old, new in values if new != old)
+        values = ((label, getattr(before, field), getattr(change.bond, field)) for field, label in zip(FIELDS, _LABELS, strict=False))
+        changed = "; ".join(f"{label} {new or 'cleared'} (was {old or 'not said'})" for label, old, new in values if new != old)
         lines.append(f"{clock.minute(change.at)} {changed or 'as before'}, because: {change.bond.rationale}")
         before = change.bond
     return lines

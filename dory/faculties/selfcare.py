@@ -13,8 +13,8 @@ from datetime import datetime, timedelta
 from dory import clock, narratives, refs
 from dory.bank import Bank
 from dory.care import HELD, LEAST, Care, Wish
-from dory.errors import DoryError, ModelAway, ModelError, SpendingLimit, ToolError
-from dory.faculty import Apply, Faculty, Outcome, Tool, Work
+from dory.errors import ModelAway, ModelError, SpendingLimit, ToolError
+from dory.faculty import Apply, Faculty, Outcome, Tool, Work, counted
 from dory.identity import Identity
 from dory.records import Batch, Call, Model
 from dory.state import HOME
@@ -47,7 +47,7 @@ class SelfCareFaculty(Faculty):
     name = "self-care"
 
     def __init__(
-        self, me: Identity, bank: Bank, care: Care, sources: Sequence[Source], model: Model, log: Callable[[str], None], places: bool = True
+        self, me: Identity, bank: Bank, care: Care, sources: Sequence[Source], model: Model, log: Callable[[str], None], places: bool
     ) -> None:
         self._identity, self._bank, self._care, self._sources, self._model, self._log = me, bank, care, sources, model, log
         self._places = places
@@ -57,8 +57,8 @@ class SelfCareFaculty(Faculty):
         self._course = _Course()
 
     def tools(self) -> Sequence[Tool]:
-        """One."""
-        return [Tool("SELF_CARE", "SELF_CARE", self.care, self._mark, lambda call, mark: (mark, self._mark(call)) == ("none", "begun"))]
+        """Beginning it."""
+        return [counted("SELF_CARE", self.care, lambda _: self._care.wish is not None)]
 
     def care(self, call: Call) -> Outcome:
         """Begin to sum up all memories that there are, and what else is due."""
@@ -168,9 +168,3 @@ class SelfCareFaculty(Faculty):
     def _say(self, text: str) -> None:
         self._log(text)
         self._identity.notice(text)
-
-    def _mark(self, call: Call) -> str:
-        try:
-            return "begun" if self._care.wish else "none"
-        except (DoryError, OSError):  # the tool itself will say what is wrong with the file
-            return ""

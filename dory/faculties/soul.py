@@ -7,18 +7,19 @@ what it refuses, or cannot write, would stand nowhere then, so it waits in the s
 """
 
 from collections.abc import Sequence
-from contextlib import suppress
+from dataclasses import replace
 
 from dory.beliefs import LIMIT, NAME, Beliefs
-from dory.discretion import MARK, given
+from dory.discretion import MARK
 from dory.errors import DoryError, ToolError
-from dory.faculty import Command, Faculty, Outcome, Tool, Work
+from dory.faculty import Command, Faculty, Outcome, Still, Tool, Work, counted
 from dory.identity import Identity
 from dory.records import Call
 
 DRAFT = "draft"
 """What REMOVE_FROM_SOUL is given for all drafts."""
 _DRAFTS = 2 * LIMIT  # characters of all
+_UNREAD = f"It cannot be read now: a person has to see to {NAME}."
 _HEADING = "What you believe, by id, each said once: ADD_TO_SOUL A promise is kept. It stands in every prompt and is summed up nowhere."
 
 
@@ -29,13 +30,13 @@ class SoulFaculty(Faculty):
 
     def __init__(self, identity: Identity) -> None:
         self._identity, self._beliefs = identity, Beliefs(identity.folder)
-        self._epoch, self._shown, self._waiting = -1, "", ""
+        self._section, self._shown = Still(), ""
 
     def tools(self) -> Sequence[Tool]:
         """Adding and removing."""
         return [
             Tool("ADD_TO_SOUL", "ADD_TO_SOUL <text>", self.add, hidden=True),
-            Tool("REMOVE_FROM_SOUL", "REMOVE_FROM_SOUL <id>", self.remove, self._stands, self._removed, veiled=True),
+            replace(counted("REMOVE_FROM_SOUL <id>", self.remove, self._stands), veiled=True),
         ]
 
     def commands(self) -> Sequence[Command]:
@@ -44,7 +45,7 @@ class SoulFaculty(Faculty):
 
     def add(self, call: Call) -> Outcome:
         """A new entry; without a text, the drafts."""
-        text, drafts = self._identity.redact(given(call)), self._identity.state.drafts
+        text, drafts = self._identity.redact(call.given), self._identity.state.drafts
         if text == MARK:
             raise ToolError(f"{MARK} is how such a line is kept, not what you wrote: write what you believe itself")
         if not text.strip() and drafts:
@@ -65,21 +66,24 @@ class SoulFaculty(Faculty):
         return Outcome(f"entry {_id(call)} of your soul is removed")
 
     def section(self) -> str:
-        """All entries, as they stood when the epoch began; if the file cannot be read, those that were read last."""
-        me = self._identity
-        if self._epoch != me.state.epoch:
-            self._epoch, self._waiting = me.state.epoch, self._drafts()
-            with suppress(DoryError, OSError):  # told of below
-                self._shown = self._listed()
-                me.private |= {one.text for one in self._beliefs.entries}
-            me.private |= set(me.state.drafts)
-        return "\n".join(filter(None, [_HEADING, self._shown, self._waiting]))
+        """All entries, as they stood when the epoch began; if the file cannot be read, those that this process read last."""
+        return self._section.at(self._identity.state.epoch, self._read)
 
     def background(self) -> Work | None:
         """Between turns: a soul that has changed begins an epoch."""
-        if self._listed() != self._shown and self._epoch == self._identity.state.epoch:
+        if self._listed() != self._shown and self._section.epoch == self._identity.state.epoch:
             self._identity.new_epoch()
         return None
+
+    def _read(self) -> str:
+        me = self._identity
+        try:
+            self._shown = self._listed()
+            me.private |= {one.text for one in self._beliefs.entries}
+        except (DoryError, OSError):  # told of between turns
+            self._shown = self._shown or _UNREAD
+        me.private |= set(me.state.drafts)
+        return "\n".join(filter(None, [_HEADING, self._shown, self._drafts()]))
 
     def _listed(self) -> str:
         return "\n".join(f"{one.id}. {one.text}" for one in self._beliefs.entries)
@@ -88,8 +92,8 @@ class SoulFaculty(Faculty):
         known = self._beliefs.entries
         if not known:
             return "its soul is empty yet"
-        ids, size = ", ".join(str(one.id) for one in known), sum(len(one.text) for one in known)
-        return f"its soul has {size:,} of {LIMIT:,} characters, in the entries {ids}; they stand in {NAME} in its folder, and nowhere else"
+        ids, size = ("entry " if len(known) == 1 else "entries ") + ", ".join(str(one.id) for one in known), sum(len(one.text) for one in known)
+        return f"its soul has {size:,} of {LIMIT:,} characters, in the {ids}; they stand in {NAME} in its folder, and nowhere else"
 
     def _drafts(self) -> str:
         """How many there are, and what can be done about it."""
@@ -101,32 +105,26 @@ class SoulFaculty(Faculty):
         """Have what was refused wait, if it may ever stand in the soul; in words."""
         if not text.strip():
             return ""
-        if sum(map(len, {*drafts, text})) > _DRAFTS:
+        if len(text) > LIMIT or sum(map(len, {*drafts, text})) > _DRAFTS:
             return "it is too long to be kept until then"
         drafts += [text] if text not in drafts else []
         return f"it is kept as a draft; {self._drafts()}"
 
     def _add_drafts(self, drafts: list[str]) -> Outcome:
-        """As many as can be added, in their order."""
-        added = list[str]()
-        while drafts:
+        """All that can be added, in their order."""
+        added, refused = list[str](), ""
+        for draft in list(drafts):
             try:
-                added.append(str(self._beliefs.add(drafts[0], self._identity.now())[0].id))
+                added.append(str(self._beliefs.add(draft, self._identity.now())[0].id))
+                drafts.remove(draft)
             except (DoryError, OSError) as error:
-                if not added:
-                    raise ToolError(f"{error}; {self._drafts()}") from error
-                break
-            del drafts[0]
+                refused = refused or str(error)
+        if not added:
+            raise ToolError(f"{refused}; {self._drafts()}")
         return Outcome("; ".join(filter(None, [f"entries of your soul now: {', '.join(added)}", self._drafts()])))
 
-    def _stands(self, call: Call) -> str:
-        try:
-            return "in" if _id(call) in [str(one.id) for one in self._beliefs.entries] else "out"
-        except (DoryError, OSError):  # the tool itself will say what is wrong with the file
-            return ""
-
-    def _removed(self, call: Call, mark: str) -> bool:
-        return mark == "in" and self._stands(call) == "out"
+    def _stands(self, call: Call) -> bool:
+        return _id(call) in [str(one.id) for one in self._beliefs.entries]
 
 
 def _id(call: Call) -> str:
