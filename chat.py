@@ -5,33 +5,36 @@ import signal
 if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C while the rest is imported ends the process without a traceback
 
+from dory import requirements
+
+if __name__ == "__main__":
+    requirements.check()
+
 import argparse
 import getpass
 import os
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
-from pathlib import Path
 
 from dory.errors import DoryError, ToolError
-from dory.flags import Parser
+from dory.flags import Parser, failure
 from dory.rooms import check_id
 from dory.terminal import pipe
 from dory.terminal.company import company
 from dory.terminal.signals import Signals
 from dory.terminal.visit import Visit
-
-HERE = Path(__file__).resolve().parent
+from dory.texts import HOUSE
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the chat; 0 if all went well, 1 if nobody answers or listens, 2 if the command line is wrong, 128 and more after a signal."""
     given, flags = read_arguments(arguments)
-    visit = Visit(given.home, given.room, given.name)
     signals = Signals()
     by_person = sys.stdin.isatty() and sys.stdout.isatty()  # asked now: a terminal that is closed later is none any more
     try:
-        with company(visit, HERE / "agent.py", flags, complain, signals) if given.boot else nullcontext():
+        visit = Visit(given.home, given.room, given.name)
+        with company(visit, HOUSE / "agent.py", flags, complain, signals) if given.boot else nullcontext():
             if by_person:
                 from dory.terminal import screen  # its imports cost half a second
 
@@ -43,7 +46,7 @@ def main(arguments: Sequence[str]) -> int:
     except BrokenPipeError:  # nobody reads the answers any more, so nobody misses them
         return 1
     except (DoryError, OSError) as error:
-        complain(f"chat.py: {error}")
+        complain(f"chat.py: {failure(error, given.home)}")
         return 1
     finally:
         hush()
@@ -59,12 +62,11 @@ def read_arguments(arguments: Sequence[str]) -> tuple[argparse.Namespace, Sequen
     parser.add_argument(
         "--wait", type=seconds, default=60.0, metavar="SECONDS", help="how long a piped line waits for its answer (default: 60)"
     )
-    parser.add_argument("--home", type=Path, default=os.environ.get("DORY_HOME") or HERE, help="where agents/, chats/ and blobs/ are")
+    parser.add_home()
     end = arguments.index("--") if "--" in arguments else len(arguments)
     given, flags = parser.parse_args(arguments[:end]), arguments[end + 1 :]
     if flags and not given.boot:
         parser.error("what follows -- is for an agent: it needs --boot")
-    given.home = given.home.expanduser().resolve()
     return given, flags
 
 

@@ -5,12 +5,16 @@ import signal
 if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends the process without a traceback, also while the rest is imported
 
-import os
+from dory import requirements
+
+if __name__ == "__main__":
+    requirements.check()
+
 import shutil
 import sys
 from pathlib import Path
 
-from dory import check, cli, refs, roster
+from dory import check, cli, flags, refs, roster
 from dory.flags import Parser
 from dory.tables import table
 
@@ -20,27 +24,26 @@ STATE = ("agents", "chats", "blobs", "links")
 def main() -> int:
     """Exit code 0; 1 when the check finds something or the person says no; 2 when an agent runs or the disk refuses."""
     options = Parser(prog="clean.py", description="Wipe all agents, rooms and blobs, or check them.")
-    options.add_argument("--home", type=Path, help="the folder with agents/, chats/ and blobs/ (default: the program's own, or DORY_HOME)")
+    options.add_home()
     options.add_argument("--yes", action="store_true", help="wipe without asking")
     options.add_argument("--check", action="store_true", help="wipe nothing: verify every blob, reference and identity")
     given = options.parse_args()
-    home = cli.home(given.home, os.environ)
     try:
-        return checked(home) if given.check else wiped(home, given.yes)
+        return checked(given.home) if given.check else wiped(given.home, given.yes)
     except OSError as error:
-        print(f"clean.py: {error}", file=sys.stderr)
+        cli.tell("clean.py", flags.failure(error, given.home))
         return 2
 
 
 def checked(home: Path) -> int:
     """Print what is wrong in ``home``. A folder that holds no state at all is more likely a misspelt one than a healthy one."""
     if not any((home / name).exists() for name in STATE):
-        print(f"clean.py: {home} holds no agents, rooms or blobs to check: is it the right folder?", file=sys.stderr)
+        cli.tell("clean.py", f"{home} holds no agents, rooms or blobs to check: is it the right folder?")
         return 2
     found = list(check.problems(home))
     for problem in found:
-        print(refs.one_line(problem, 1000))
-    print(f"{home}: {len(found)} problems" if found else f"{home}: everything is whole")
+        cli.show(refs.one_line(problem, 1000))
+    cli.show(f"{home}: {len(found)} problem{'s' * (len(found) > 1)}" if found else f"{home}: everything is whole")
     return 1 if found else 0
 
 
@@ -49,19 +52,19 @@ def wiped(home: Path, yes: bool) -> int:
     running = [one for one in roster.residents(home) if one.pid is not None]
     if running:
         names = ", ".join(f"{one.name} (process {one.pid})" for one in running)
-        print(f"clean.py: {names} runs: stop it first (Ctrl-C where it runs, or kill {running[0].pid})", file=sys.stderr)
+        cli.tell("clean.py", f"{names} runs: stop it first: {flags.command(home, 'agent.py', '--stop', running[0].hash[:8])}")
         return 2
     present = [home / name for name in STATE if (home / name).exists()]
     if not present:
-        print(f"{home} holds no agents, rooms or blobs: nothing to do")
+        cli.show(f"{home} holds no agents, rooms or blobs: nothing to do")
         return 0
-    print(table([("what", "how many", "bytes"), *map(_row, present)]))
+    cli.show(table([("what", "how many", "bytes"), *map(_row, present)]))
     if not yes and not _agreed():
-        print("nothing was removed")
+        cli.show("nothing was removed")
         return 1
     for folder in present:
         shutil.rmtree(folder)
-    print("removed")
+    cli.show("removed")
     return 0
 
 
@@ -75,7 +78,7 @@ def _agreed() -> bool:
     try:
         return input("Remove all of it? It cannot be undone. [y/N] ").strip().lower() in ("y", "yes")
     except EOFError:
-        print()
+        cli.show("")
         return False
 
 

@@ -2,7 +2,6 @@
 
 import argparse
 from dataclasses import fields
-from pathlib import Path
 
 from dory.config import Config
 from dory.flags import Parser
@@ -12,7 +11,7 @@ def parser() -> argparse.ArgumentParser:
     """One flag per setting, so that a setting is described in one place."""
     made = Parser(prog="agent.py", description="Boot an agent, or resume one. Talk to it with chat.py.")
     made.add_argument("identity", nargs="?", metavar="HASH", help="resume this identity; 4 or more digits of it will do")
-    made.add_argument("--home", type=Path, help="the folder with agents/, chats/ and blobs/ (default: the program's own, or DORY_HOME)")
+    made.add_home()
     made.add_argument("--verbose", action="store_true", help="print what happens, and what each model call cost")
     made.add_argument("--detach", action="store_true", help="live in the background; closing the terminal does not end it")
     made.add_argument("--stop", action="store_true", help="end the agent HASH, wherever it runs, after its step")

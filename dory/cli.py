@@ -1,13 +1,12 @@
-"""What the command line of ``agent.py`` leads to: the settings that it names, and what is printed."""
+"""What the command line of ``agent.py`` leads to: the settings that it names, and what is printed, which other programs print the same way."""
 
 import argparse
 import os
 import sys
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from dory import config, detached, redaction, refs, roster, texts, usage
 from dory.accounts import Accounts
@@ -15,14 +14,10 @@ from dory.boot import boot
 from dory.clock import minute, utc
 from dory.config import Config
 from dory.errors import ConfigError
+from dory.flags import command
 from dory.identity import Identity
 from dory.tables import table
 from dory.texts import HOUSE
-
-
-def home(given: Path | None, environment: Mapping[str, str]) -> Path:
-    """The folder that holds all state: the flag, then ``DORY_HOME``, then where the program is."""
-    return (given or Path(environment.get("DORY_HOME") or HOUSE)).expanduser().resolve()
 
 
 def settings(options: argparse.Namespace, folder: Path) -> Config:
@@ -35,15 +30,21 @@ def settings(options: argparse.Namespace, folder: Path) -> Config:
 
 def tell(name: str, text: str) -> None:
     """One line for the person at this terminal, if it is still there: an agent outlives it."""
-    with suppress(OSError):
-        kept = refs.redact(text, redaction.secrets(Config(), os.environ))
-        print(f"{name}: {refs.one_line(kept, 1000)}", file=sys.stderr, flush=True)
+    kept = refs.redact(text, redaction.secrets(Config(), os.environ))
+    _print(f"{name}: {refs.one_line(kept, 1000)}", sys.stderr)
 
 
 def show(text: str) -> None:
     """What was asked for, to the same terminal."""
+    _print(text, sys.stdout)
+
+
+def _print(text: str, stream: TextIO) -> None:
     with suppress(OSError):
-        print(text, flush=True)
+        try:
+            print(text, file=stream, flush=True)
+        except BrokenPipeError:  # nobody reads on, and the interpreter must not complain at its last flush
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def answered(options: argparse.Namespace, folder: Path) -> bool:
@@ -73,7 +74,7 @@ def stop(options: argparse.Namespace, folder: Path) -> str:
 def named(options: argparse.Namespace, folder: Path, flag: str) -> str:
     """The identity that ``flag`` is about. Raises ``ConfigError`` when none is named, ``IdentityError`` when none is meant."""
     if options.identity is None:
-        raise ConfigError(f"{flag} needs the agent's hash: 'python agent.py --list' shows who lives here")
+        raise ConfigError(f"{flag} needs the agent's hash: '{command(folder, 'agent.py', '--list')}' shows who lives here")
     return roster.find(folder, options.identity)
 
 
@@ -87,24 +88,35 @@ def resident(options: argparse.Namespace, folder: Path, current: Config) -> str:
 def detach(options: argparse.Namespace, folder: Path) -> str:
     """Start an agent behind the terminal; what to tell the person. Raises ``DoryError`` when it does not wake."""
     hash = resident(options, folder, settings(options, folder))
-    flags = [f"--{one.name.replace('_', '-')}={value}" for one in fields(Config) if (value := getattr(options, one.name)) is not None]
-    kept = [flag for flag in flags if not flag.startswith(("--room=", "--name=", "--api-key=", "--profiles="))] + [
-        "--verbose"
-    ] * options.verbose
     for name in ("api_key", "profiles"):
         if getattr(options, name):
             os.environ[f"DORY_{name.upper()}"] = getattr(options, name)  # everybody on the machine can read a command line
-    pid = detached.start(HOUSE / "agent.py", folder / "agents" / hash, ["--home", str(folder), *kept])
+    pid = detached.start(HOUSE / "agent.py", folder / "agents" / hash, ["--home", str(folder), *_kept(options)])
     log = folder / "agents" / hash / detached.LOG
-    return f"{hash} lives in the background as process {pid} and writes to {log}\nend it: python agent.py --stop {hash[:8]}"
+    room = next((room for one in roster.residents(folder) if one.hash == hash for room in one.rooms), "dev")
+    talk, end = command(folder, "chat.py", room), command(folder, "agent.py", "--stop", hash[:8])
+    return f"{hash} lives in the background as process {pid} and writes to {log}\ntalk to it: {talk}\nend it: {end}"
 
 
-def greeting(me: Identity, current: Config) -> str:
-    """What a person sees when an agent wakes."""
+def again(options: argparse.Namespace, hash: str, current: Config) -> str:
+    """The command that wakes the agent as it is now, as it may be shown."""
+    shown = argparse.Namespace(**vars(options) | {"base_url": options.base_url and current.shown_url})
+    return command(options.home, "agent.py", hash[:8], *_kept(shown))
+
+
+def _kept(options: argparse.Namespace) -> list[str]:
+    """The flags that hold for an agent that is resumed, without those that hold keys."""
+    given = {one.name: getattr(options, one.name) for one in fields(Config) if one.name not in ("room", "name", "api_key", "profiles")}
+    flags = [f"--{name.replace('_', '-')}={value}" for name, value in given.items() if value is not None]
+    return [*flags, *["--verbose"] * options.verbose]
+
+
+def greeting(me: Identity, current: Config, again: str) -> str:
+    """What a person sees when an agent wakes; the command ``again`` wakes it again."""
     rooms = me.subscriptions()
     lines = [
         f"{me.name} is awake; its identity is {me.hash}",
-        f"talk to it: python chat.py {rooms[0] if rooms else 'dev'}   end it: Ctrl-C   wake it again: python agent.py {me.hash[:8]}",
+        f"talk to it: {command(me.home, 'chat.py', rooms[0] if rooms else 'dev')}   end it: Ctrl-C   wake it again: {again}",
     ]
     if me.soul != me.redact(texts.template(me.home, "SOUL.md")):
         lines.append("SOUL.md has changed since this identity was booted; it goes on with the one it was booted with")
@@ -131,5 +143,5 @@ def listing(folder: Path) -> str:
         soul = one.trouble or one.soul_line[:50]
         rows.append((one.hash, when, str(one.turns), f"{one.context_tokens} tokens", f"{one.life_bytes} bytes", runs, soul))
     if len(rows) == 1:
-        return f"nobody lives in {folder} yet: 'python agent.py' boots an agent"
+        return f"nobody lives in {folder} yet: '{command(folder, 'agent.py')}' boots an agent"
     return table(rows)

@@ -21,7 +21,8 @@ def held(folder: Path) -> Iterator[None]:
     fd = os.open(folder, _FOLDER)
     try:
         if not _taken(fd):
-            raise Busy(f"{folder.name} runs already, as process {holder(folder)}: talk to it with 'python chat.py', or stop it first")
+            way = f"talk to it with chat.py, or stop it first, with agent.py --stop {folder.name[:8]}"
+            raise Busy(f"{folder.name} runs already, as process {holder(folder)}: {way}")
         (folder / "lock").write_text(f"{os.getpid()}\n")
         yield
     finally:

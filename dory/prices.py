@@ -6,11 +6,11 @@
 A price that is not known is None, never 0: a sum of which a part is unknown must say so.
 """
 
-import difflib
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from datetime import datetime
+
+from dory import values
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +39,8 @@ class Prices:
 
     def __str__(self) -> str:
         """As it may stand in dory.yaml, on one line."""
-        import json  # not for --help
-
-        rows = (f"{json.dumps(model)}: {{prompt: {p.prompt}, cached: {p.cached}, completion: {p.completion}}}" for model, p in self.rows)
-        return f"{{{', '.join(rows)}}}"
+        rows = {model: {one.name: values.written(getattr(price, one.name)) for one in fields(Price)} for model, price in self.rows}
+        return values.flow({values.written(model): values.flow(row) for model, row in rows.items()})
 
 
 FREE = Price(0.0, 0.0, 0.0)
@@ -85,24 +83,13 @@ def read(given: object) -> Prices:
 
 
 def _price(model: str, row: Mapping[object, object]) -> Price:
-    known = [one.name for one in fields(Price)]
-    for key in row:
-        if key not in known:
-            nearest = difflib.get_close_matches(str(key), known, n=1, cutoff=0.0)[0]
-            raise ValueError(f"prices: unknown key {str(key)[:70]!r} of {model[:70]!r}; did you mean {nearest!r}?")
-    for name in ("prompt", "completion"):
-        if name not in row:
-            raise ValueError(f"prices: {model[:70]!r} has no {name}, in dollars per million tokens")
-    rates = {name: _rate(model, name, value) for name, value in row.items()}
-    return Price(rates["prompt"], rates.get("cached", rates["prompt"]), rates["completion"])
-
-
-def _rate(model: str, name: object, value: object) -> float:
     try:
-        rate = float(value) if isinstance(value, str) else math.nan
-    except ValueError:
-        rate = math.nan
-    if not 0 <= rate < math.inf:
-        shown = f", not {value[:70]!r}" if isinstance(value, str) else ""
-        raise ValueError(f"prices: {name} of {model[:70]!r} must be a number of at least 0{shown}")
-    return rate
+        rates = {name: rate for name, rate in values.filled(row, fields(Price)).items() if rate is not MISSING}
+        for name, rate in rates.items():
+            values.bounded(name, rate)
+        for name in ("prompt", "completion"):
+            if name not in rates:
+                raise ValueError(f"has no {name}, in dollars per million tokens")
+    except ValueError as error:
+        raise ValueError(f"prices: {values.quoted(model)}: {error}") from None
+    return Price(rates["prompt"], rates.get("cached", rates["prompt"]), rates["completion"])

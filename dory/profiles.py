@@ -82,7 +82,7 @@ class Profile:
         """As it may stand in dory.yaml, on one line, the key hidden."""
         given = {one.name: value for one in fields(self) if (value := getattr(self, one.name)) != one.default}
         shown = {"base_url": self.shown_url, "api_key": "(given)"}
-        return _flow({name: _quoted(shown.get(name, value)) for name, value in given.items()})
+        return values.flow({name: values.written(shown.get(name, value)) for name, value in given.items()})
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Profiles:
 
     def __str__(self) -> str:
         """As they may stand in dory.yaml, on one line, without their keys."""
-        return _flow({_quoted(name): str(profile) for name, profile in self.rows})
+        return values.flow({values.written(name): str(profile) for name, profile in self.rows})
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class Cascade:
 
     def __str__(self) -> str:
         """As it may stand in dory.yaml, on one line."""
-        return _flow({one.name: str(getattr(self, one.name)) for one in fields(self)})
+        return values.flow({one.name: str(getattr(self, one.name)) for one in fields(self)})
 
 
 def keys(environment: Mapping[str, str]) -> dict[str, str]:
@@ -178,13 +178,3 @@ def _profile(name: str, row: object) -> Profile:
 
 def _near(name: str, known: Collection[str]) -> str:
     return f"; did you mean {values.quoted(values.nearest(name, known))}?" if known else ""
-
-
-def _quoted(value: object) -> str:
-    import json  # not for --help
-
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _flow(shown: Mapping[str, str]) -> str:
-    return f"{{{', '.join(f'{name}: {value}' for name, value in shown.items())}}}"

@@ -33,9 +33,7 @@ class Dream:
 
     def __str__(self) -> str:
         """As it may stand in dory.yaml, on one line."""
-        import json  # not for --help
-
-        return f"{{{', '.join(f'{one.name}: {json.dumps(getattr(self, one.name) or None)}' for one in fields(self))}}}"
+        return values.flow({one.name: values.written(getattr(self, one.name) or None) for one in fields(self)})
 
 
 def read(given: object) -> Dream:

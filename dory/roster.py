@@ -5,9 +5,10 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
-from dory import files, locks, state
+from dory import files, life, locks, state
 from dory.blobs import Blobs
 from dory.errors import DoryError, IdentityError
+from dory.flags import command
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +41,12 @@ def folders(home: Path) -> list[Path]:
 
 
 def find(home: Path, prefix: str) -> str:
-    """The identity that a prefix of 4 or more digits names. Raises ``IdentityError`` that lists the candidates."""
+    """The identity that a prefix of 4 or more digits names, or a name that ends with it. Raises ``IdentityError``, the candidates listed."""
     known = [folder.name for folder in folders(home)]
-    found = [hash for hash in known if hash.startswith(prefix)]
-    listed = f"there are {', '.join(known[:10])}" if known else "there is none yet: 'python agent.py' boots one"
-    if len(prefix) < 4:
+    digits = prefix.lower().rpartition("-")[2]
+    found = [hash for hash in known if hash.startswith(digits)]
+    listed = f"there are {', '.join(known[:10])}" if known else f"there is none yet: '{command(home, 'agent.py')}' boots one"
+    if len(digits) < 4:
         raise IdentityError(f"{prefix!r} is too short: give at least 4 digits of an identity ({listed})")
     if not found:
         raise IdentityError(f"no identity begins with {prefix[:70]!r} ({listed})")
@@ -82,7 +84,7 @@ def _resident(home: Path, folder: Path) -> Resident:
         current = state.load(record)
         soul = _soul_line(home, folder.name)
     except (DoryError, OSError) as error:
-        return Resident(folder.name, folder.name[:8], folder, "", None, 0, 0, files.size(folder / "LIFE.md"), pid, False, {}, str(error))
+        return Resident(folder.name, folder.name[:8], folder, "", None, 0, 0, files.size(folder / life.NAME), pid, False, {}, str(error))
     return Resident(
         hash=folder.name,
         name=current.name,
@@ -91,7 +93,7 @@ def _resident(home: Path, folder: Path) -> Resident:
         last_active=datetime.fromtimestamp(record.stat().st_mtime, UTC),
         turns=current.turn,
         context_tokens=round(current.context_bytes / current.characters_per_token),
-        life_bytes=files.size(folder / "LIFE.md"),
+        life_bytes=files.size(folder / life.NAME),
         pid=pid,
         awake=current.awake and not current.stuck,
         read={room: at.read for room, at in current.rooms.items()},

@@ -22,7 +22,7 @@ def layers(known: Collection[str], file: Path, environment: Mapping[str, str], f
 def _from_file(file: Path) -> dict[str, Any]:
     try:
         text = file.read_text(encoding="utf-8")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):  # whoever writes first will say that the home is no folder
         return {}
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{file.name} cannot be read ({error}): mend it or remove it") from error

@@ -63,6 +63,18 @@ def quoted(text: str) -> str:
     return repr(f"{before}:…"[:70] if colon else text[:70])
 
 
+def flow(shown: Mapping[str, str]) -> str:
+    """A mapping as it may stand in dory.yaml, on one line, its names and values as they are written there."""
+    return f"{{{', '.join(f'{name}: {value}' for name, value in shown.items())}}}"
+
+
+def written(value: object) -> str:
+    """One text, number or list of texts as it may stand there."""
+    import json  # not for --help
+
+    return json.dumps(value, ensure_ascii=False)
+
+
 def nearest(given: str, known: Collection[str]) -> str:
     """The one of the ``known`` names that somebody may have meant."""
     return difflib.get_close_matches(given, known, n=1, cutoff=0.0)[0]

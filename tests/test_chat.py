@@ -64,16 +64,23 @@ def test_without_a_listener_and_without_boot_nothing_is_said(tmp_path: Path) -> 
     ended = chat(tmp_path, "lab", said="hello\n")
     assert (ended.returncode, ended.stdout) == (1, "")
     assert "nobody listens in lab" in ended.stderr
-    assert "python agent.py --room lab" in ended.stderr
+    assert f"`python agent.py --room lab --home {tmp_path}`" in ended.stderr
     assert "--boot" in ended.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_home_that_is_no_folder_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    ended = chat(tmp_path / "file", said="hello\n")
+    assert ended.returncode == 1 and len(ended.stderr.splitlines()) == 1 and "must be a folder that can be written" in ended.stderr
 
 
 def test_no_answer_in_time_is_an_error_and_the_agent_is_stopped_all_the_same(tmp_path: Path) -> None:
     nowhere = ["--base-url", "http://127.0.0.1:9/v1", "--model", "none", "--retries", "0"]
     ended = chat(tmp_path, "--boot", "--wait", "1", "--", *nowhere, said="hello\nhello again\n")
     assert ended.returncode == 1
-    assert "no answer within 1 seconds to 'hello'" in ended.stderr
+    assert "no answer within 1 seconds (--wait SECONDS waits longer) to 'hello'" in ended.stderr
+    assert "it stays in the room, and no line after it was said" in ended.stderr
     assert "hello again" not in (tmp_path / "chats" / "dev.md").read_text()
     assert running(tmp_path) == []
 

@@ -48,9 +48,8 @@ def test_it_refuses_while_an_agent_runs_even_if_told_yes(house: Household) -> No
     with locks.held(house.me.folder):
         ended = clean(house.home, "--yes")
     assert ended.returncode == 2
-    assert (
-        ended.stderr == f"clean.py: {house.me.name} (process {os.getpid()}) runs: stop it first (Ctrl-C where it runs, or kill {os.getpid()})\n"
-    )
+    way = f"python agent.py --stop {house.hash[:8]} --home {house.home}"
+    assert ended.stderr == f"clean.py: {house.me.name} (process {os.getpid()}) runs: stop it first: {way}\n"
     assert sorted(os.listdir(house.home)) == [*STATE, "dory.yaml"]
 
 
@@ -72,6 +71,15 @@ def test_the_check_tells_by_its_exit_code_whether_all_is_whole_also_beside_a_run
     assert ended.returncode == 1 and len(ended.stdout.splitlines()) == 3
     assert ended.stdout.endswith(f"{house.home}: 2 problems\n")
     assert sorted(os.listdir(house.home)) == [*STATE, "dory.yaml"]
+
+
+def test_a_pipe_that_nobody_reads_on_changes_nothing_of_what_the_check_found(house: Household) -> None:
+    house.me.blobs.path(house.hash).unlink()
+    command = [sys.executable, str(HOUSE / "clean.py"), "--home", str(house.home), "--check"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout and process.stderr
+        process.stdout.close()
+        assert (process.stderr.read(), process.wait()) == (b"", 1)
 
 
 def test_a_folder_without_any_state_is_not_called_whole(tmp_path: Path) -> None:

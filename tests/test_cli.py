@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dory import cli, locks, roster
+from bench import household
+from dory import arguments, cli, flags, locks, roster
 from dory.boot import boot
 from dory.config import Config
 from dory.errors import IdentityError
@@ -19,9 +20,10 @@ from tests.household import Household
 
 def agent(home: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run it with these arguments, without any key or setting of this machine."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("DORY_") and not name.endswith("_API_KEY")}
     command = [sys.executable, str(HOUSE / "agent.py"), "--home", str(home), *arguments]
-    return subprocess.run(command, env=kept | environment, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60)
+    return subprocess.run(
+        command, env=household.environment() | environment, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60
+    )
 
 
 def complaint(ended: subprocess.CompletedProcess[str]) -> str:
@@ -44,7 +46,7 @@ def twins(house: Household) -> list[str]:
 
 def test_nobody_lives_in_a_new_home(tmp_path: Path) -> None:
     ended = agent(tmp_path, "--list")
-    assert (ended.returncode, ended.stdout) == (0, f"nobody lives in {tmp_path} yet: 'python agent.py' boots an agent\n")
+    assert (ended.returncode, ended.stdout) == (0, f"nobody lives in {tmp_path} yet: 'python agent.py --home {tmp_path}' boots an agent\n")
     assert os.listdir(tmp_path) == []
 
 
@@ -90,12 +92,13 @@ def test_a_hash_that_names_nobody_several_or_too_little_is_an_error_that_lists_t
 
 
 def test_a_home_without_anybody_says_how_to_boot(tmp_path: Path) -> None:
-    with pytest.raises(IdentityError, match=r"no identity begins with 'abcd' \(there is none yet: 'python agent.py' boots one\)"):
+    with pytest.raises(IdentityError, match=rf"begins with 'abcd' \(there is none yet: 'python agent.py --home {tmp_path}' boots one\)"):
         roster.find(tmp_path, "abcd")
 
 
-def test_four_digits_find_an_identity_and_more_find_one_of_twins(house: Household) -> None:
-    assert roster.find(house.home, house.hash[:4]) == house.hash
+def test_four_digits_or_its_name_find_an_identity_and_more_digits_find_one_of_twins(house: Household) -> None:
+    for one in (house.hash[:4], house.hash[:8].upper(), house.me.name, f"dory-{house.hash[:4]}"):
+        assert roster.find(house.home, one) == house.hash
     for twin in twins(house):
         assert roster.find(house.home, twin[:10]) == twin
 
@@ -103,7 +106,8 @@ def test_four_digits_find_an_identity_and_more_find_one_of_twins(house: Househol
 def test_an_identity_that_runs_is_not_run_twice(house: Household) -> None:
     with locks.held(house.me.folder):
         told = complaint(agent(house.home, house.hash))
-    assert told == f"{house.hash} runs already, as process {os.getpid()}: talk to it with 'python chat.py', or stop it first"
+    way = f"talk to it with chat.py, or stop it first, with agent.py --stop {house.hash[:8]}"
+    assert told == f"{house.hash} runs already, as process {os.getpid()}: {way}"
 
 
 def test_a_damaged_identity_is_one_line_and_stays_as_it_is(house: Household) -> None:
@@ -120,24 +124,40 @@ def test_a_room_that_is_none_is_one_line_and_boots_nothing(tmp_path: Path) -> No
 def test_a_changed_soul_is_told_on_resume_and_the_old_one_goes_on(tmp_path: Path) -> None:
     (tmp_path / "SOUL.md").write_text("I am who I am.\n")
     house = Household(tmp_path)
-    assert "SOUL.md has changed" not in cli.greeting(house.me, Config())
+    assert "SOUL.md has changed" not in cli.greeting(house.me, Config(), "")
     (tmp_path / "SOUL.md").write_text("Somebody else.\n")
-    greeting = cli.greeting(house.restart(), Config())
+    greeting = cli.greeting(house.restart(), Config(), "")
     assert "SOUL.md has changed since this identity was booted; it goes on with the one it was booted with" in greeting.splitlines()
     assert house.me.soul == "I am who I am.\n"
 
 
 def test_the_greeting_says_how_to_talk_to_it_and_how_to_wake_it_and_which_model_it_is(house: Household) -> None:
-    stand_in = cli.greeting(house.me, Config(model=STAND_IN))
-    assert "python chat.py dev" in stand_in and f"python agent.py {house.hash[:8]}" in stand_in
+    stand_in = cli.greeting(house.me, Config(model=STAND_IN), "the way back")
+    assert f"python chat.py dev --home {house.home}   " in stand_in and "wake it again: the way back" in stand_in
     assert "No model is configured" in stand_in and "DEEPSEEK_API_KEY" in stand_in
-    assert cli.greeting(house.me, Config(model="m", base_url="http://localhost/v1")).endswith("model: m at http://localhost/v1")
+    assert cli.greeting(house.me, Config(model="m", base_url="http://localhost/v1"), "").endswith("model: m at http://localhost/v1")
 
 
-def test_state_lives_where_the_flag_or_the_environment_says_or_beside_the_program(tmp_path: Path) -> None:
-    assert cli.home(tmp_path, {"DORY_HOME": "/elsewhere"}) == tmp_path
-    assert cli.home(None, {"DORY_HOME": str(tmp_path)}) == tmp_path
-    assert cli.home(None, {}) == HOUSE
+def test_the_way_back_has_the_home_and_the_flags_and_no_key(house: Household) -> None:
+    given = ["--home", str(house.home), "--model", "m", "--base-url", "http://x:geheim@localhost/v1", "--api-key", "sk-secret", "--name", "x"]
+    options = arguments.parser().parse_args([*given, "--verbose"])
+    again = cli.again(options, house.hash, Config(model="m", base_url=options.base_url, api_key=options.api_key))
+    assert again.startswith(f"python agent.py {house.hash[:8]} --model=m --base-url=") and again.endswith(f" --verbose --home {house.home}")
+    assert not any(hidden in again for hidden in ("geheim", "secret", "--name"))
+
+
+def test_a_home_that_is_no_folder_or_cannot_be_written_is_one_line_that_says_what_it_must_be(house: Household) -> None:
+    (house.home / "file").write_text("")
+    told = complaint(agent(house.home / "file"))
+    assert told.startswith("Not a directory: ") and told.endswith("must be a folder that can be written: --home or DORY_HOME names another")
+    assert flags.failure(OSError("not of the disk"), house.home) == "not of the disk"
+
+
+def test_state_lives_where_the_flag_or_the_environment_says_or_beside_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    for value, given, home in (("/there", ["--home", "/here/."], "/here"), ("~", [], Path.home()), ("", [], HOUSE), ("/there", [], "/there")):
+        monkeypatch.setenv("DORY_HOME", value)
+        assert arguments.parser().parse_args(given).home == Path(home)
+    assert "Could not determine home directory" in complaint(agent(Path("~nobody-has-this-name")))
 
 
 def test_a_misspelt_flag_is_one_line_that_names_the_nearest(tmp_path: Path) -> None:
@@ -152,7 +172,7 @@ def test_what_only_a_new_agent_can_take_is_refused_on_resume(house: Household) -
 
 def test_an_address_is_shown_without_its_password(house: Household) -> None:
     settings = Config(model="m", base_url="http://ada:geheim@localhost:1/v1")
-    assert "geheim" not in cli.greeting(house.me, settings)
+    assert "geheim" not in cli.greeting(house.me, settings, "")
 
 
 def test_a_limit_without_a_price_is_refused_at_the_start(tmp_path: Path) -> None:

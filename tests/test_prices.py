@@ -63,7 +63,7 @@ def test_a_price_that_is_given_wins_and_may_come_from_the_file_the_environment_o
 
 
 def test_prices_are_shown_as_they_may_be_given(tmp_path: Path) -> None:
-    given = Prices((("a: b", Price(0.5, 0.05, 1.5)), ("x\ny", Price(1, 1, 1))))
+    given = Prices((("a: b", Price(0.5, 0.05, 1.5)), ("x\ny", Price(1, 1, 1)), ("鱼🐟", Price(2, 2, 2))))
     assert load(tmp_path, "", prices=str(given)).prices == given
     assert load(tmp_path, "prices:").prices == load(tmp_path, "", {"DORY_PRICES": ""}).prices == Prices()
 
@@ -72,12 +72,16 @@ WRONG = [
     ("prices: 5", "dory.yaml: prices must name models, each with prompt, cached and completion in dollars per million tokens"),
     ("prices: []", "prices must name models"),
     ("prices: {qwen3: 0.5}", "prices must name models"),
-    ("prices: {qwen3: {promt: 1, completion: 1}}", "dory.yaml: prices: unknown key 'promt' of 'qwen3'; did you mean 'prompt'?"),
-    ("prices: {qwen3: {prompt: 1}}", "prices: 'qwen3' has no completion, in dollars per million tokens"),
-    ("prices: {qwen3: {prompt: cheap, completion: 1}}", "prices: prompt of 'qwen3' must be a number of at least 0, not 'cheap'"),
-    ("prices: {qwen3: {prompt: 1, completion: -1}}", "prices: completion of 'qwen3' must be a number of at least 0, not '-1'"),
-    ("prices: {qwen3: {prompt: nan, completion: 1}}", "must be a number of at least 0, not 'nan'"),
-    ("prices: {qwen3: {prompt: [1], completion: 1}}", "prices: prompt of 'qwen3' must be a number of at least 0"),
+    ("prices: {qwen3: {promt: 1, completion: 1}}", "dory.yaml: prices: 'qwen3': unknown key 'promt'; did you mean 'prompt'?"),
+    ("prices: {qwen3: {prompt: 1, completion: 1, api_key:hunter2-hunter2: 1}}", "prices: 'qwen3': unknown key 'api_key:…'; did you mean "),
+    ("prices: {qwen3: {prompt: '1 api_key:hunter2-hunter2', completion: 1}}", "prompt must be a number, not '1 api_key:…'"),
+    ("prices: {api_key:hunter2-hunter2: {prompt: 1}}", "prices: 'api_key:…': has no completion"),
+    ("prices: {qwen3: {prompt: 1}}", "prices: 'qwen3': has no completion, in dollars per million tokens"),
+    ("prices: {qwen3: {prompt: '', completion: 1}}", "prices: 'qwen3': has no prompt, in dollars per million tokens"),
+    ("prices: {qwen3: {prompt: cheap, completion: 1}}", "prices: 'qwen3': prompt must be a number, not 'cheap'"),
+    ("prices: {qwen3: {prompt: 1, completion: -1}}", "prices: 'qwen3': completion must be at least 0, not -1.0"),
+    ("prices: {qwen3: {prompt: nan, completion: 1}}", "prompt must be a number, not 'nan'"),
+    ("prices: {qwen3: {prompt: [1], completion: 1}}", "prices: 'qwen3': prompt must be a number"),
     (f"prices: {{qwen3: {ROW}, qwen3: {ROW}}}", "dory.yaml is not YAML (a name stands twice in what begins in line 1)"),
     ("spend_per_hour: -1", "spend_per_hour must be at least 0, not -1.0"),
     ("spend_per_day: lots", "spend_per_day must be a number, not 'lots'"),
@@ -93,6 +97,7 @@ def test_a_wrong_price_or_limit_is_one_line_that_says_what_is_wanted(tmp_path: P
     with pytest.raises(ConfigError) as raised:
         load(tmp_path, text)
     assert complaint in str(raised.value) and len(str(raised.value).splitlines()) == 1
+    assert "hunter2" not in str(raised.value)
 
 
 @pytest.mark.parametrize(("text", "why"), [("{a", "line 1"), (f"{{a: {ROW}, a: {ROW}}}", "a name stands twice in what begins in line 1")])

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from dory import files, roster
 from dory.errors import DoryError
+from dory.flags import command
 from dory.roster import Resident
 from dory.terminal.plain import visible
 from dory.terminal.signals import Signals
@@ -49,7 +50,7 @@ def company(visit: Visit, program: Path, flags: Sequence[str], tell: Tell, signa
         return
     known = roster.last_active(visit.home, visit.room)
     if known:
-        tell(f"resuming {visible(known.name)} (`python agent.py` boots a fresh one)")
+        tell(f"resuming {visible(known.name)} (`{visit.fresh}` boots a fresh one)")
     guest = Guest(visit, program, flags, known, signals)
     try:
         guest.await_listening()
@@ -109,8 +110,8 @@ class Guest:
         else:
             self._process.kill()
             self._process.wait()
-        plain = self._visit.room == "dev" and self._visit.home == HOUSE
-        way_back = "make run" if plain else f"python chat.py {self._visit.room} --boot --home {self._visit.home}"
+        room, home = self._visit.room, self._visit.home
+        way_back = "make run" if room == "dev" and home == HOUSE else command(home, "chat.py", room, "--boot")
         tell(f"{self.name} stopped; `{way_back}` brings it back")
 
     def _ended(self, seconds: float, requests: int) -> bool:

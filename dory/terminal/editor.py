@@ -29,6 +29,7 @@ def editor(history: Path, sign: Callable[[], str]) -> PromptSession[str]:
         bottom_toolbar=sign,
         style=Style.from_dict({"bottom-toolbar": "noreverse fg:ansibrightblack"}),
         erase_when_done=True,
+        enable_suspend=True,
     )
 
 

@@ -11,12 +11,13 @@ from dory.terminal.visit import Visit
 
 _PAUSE = 0.05
 """Seconds between two looks at the room."""
+_LEFT = "it stays in the room, and no line after it was said"
 
 
 def run(visit: Visit, lines: Iterable[str], patience: float) -> None:
     """Say every line that is not blank and print what the room says.
 
-    Raises ``DoryError`` if nobody listens, or if an answer takes longer than ``patience`` seconds.
+    Raises ``DoryError`` if nobody listens, or if an answer takes longer than ``patience`` seconds; no further line is said then.
     """
     if not visit.listeners():
         raise DoryError(visit.absence())
@@ -33,7 +34,7 @@ def _ask(visit: Visit, text: str, patience: float) -> None:
     replied = settled = False
     while not (replied and settled):
         if time.monotonic() > deadline:
-            raise DoryError(f"no answer within {patience:g} seconds to {text[:60]!r}; it stays in the room (--wait SECONDS waits longer)")
+            raise DoryError(f"no answer within {patience:g} seconds (--wait SECONDS waits longer) to {text[:60]!r}; {_LEFT}")
         time.sleep(_PAUSE)
         listeners = visit.listeners()  # before the lines are read: whatever the listeners said until now is then printed
         settled = all(one.read.get(visit.room, 0) >= own and not one.awake for one in listeners)
@@ -43,4 +44,4 @@ def _ask(visit: Visit, text: str, patience: float) -> None:
                 print(plain(line))
         sys.stdout.flush()
         if not replied and not listeners:
-            raise DoryError(f"nobody listens in {visit.room} any more; {text[:60]!r} stays there for the next agent")
+            raise DoryError(f"nobody listens in {visit.room} any more to answer {text[:60]!r}: {_LEFT}")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from dory import clock, roster
 from dory.errors import DoryError
+from dory.flags import command
 from dory.records import Line
 from dory.rooms import Rooms, clean_name, laid_out
 from dory.roster import Resident
@@ -49,7 +50,11 @@ class Visit:
         """The agents that run and are in the room."""
         return roster.listening(self.home, self.room)
 
+    @property
+    def fresh(self) -> str:
+        """The command that boots an agent for the room."""
+        return command(self.home, "agent.py", *([] if self.room == "dev" else ["--room", self.room]))
+
     def absence(self) -> str:
         """What to say when nobody listens: one line that names the way out."""
-        flag = "" if self.room == "dev" else f" --room {self.room}"
-        return f"nobody listens in {self.room}: start an agent with `python agent.py{flag}`, or let chat.py do so with --boot"
+        return f"nobody listens in {self.room}: start an agent with `{self.fresh}`, or let chat.py do so with --boot"
