@@ -115,7 +115,12 @@ def counts(usage: Mapping[str, Any], prompt: str, answer: str) -> tuple[int, int
 
 def tokens(text: str) -> int:
     """How many tokens ``text`` has by rule of thumb, rounded up."""
-    return math.ceil(len(text) / CHARACTERS_PER_TOKEN)
+    return tokens_of(len(text))
+
+
+def tokens_of(characters: int) -> int:
+    """How many tokens so many characters are, by the same rule."""
+    return math.ceil(characters / CHARACTERS_PER_TOKEN)
 
 
 def reported(answer: object) -> object:

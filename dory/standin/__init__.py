@@ -1,11 +1,11 @@
 """The offline stand-in: a deterministic, rule-based model that needs no key, no download and no network.
 
-It does a model's job in small, in English, from nothing but its prompt: ``reading.py`` says what stands there, ``turn.py`` holds the rules of
-a turn, ``segmenting.py`` and ``summarising.py`` do the two jobs of a compaction, ``recounting.py`` sums a life up, ``dreaming.py`` does both
-phases of a Dream, and ``embedding.py`` makes vectors. It keeps no state, so any number of threads may call it.
+It does a model's job in small, in English, from nothing but its prompt: ``reading.py`` says what stands there and ``entries.py`` what an
+entry tells, ``turn.py`` holds the rules of a turn, ``segmenting.py`` and ``summarising.py`` do the two jobs of a compaction,
+``recounting.py`` sums a life up, ``dreaming.py`` does both phases of a Dream, and ``embedding.py`` makes vectors. It keeps no state, so any
+number of threads may call it.
 """
 
-import math
 import time
 from collections.abc import Sequence
 
@@ -17,8 +17,7 @@ from dory.standin.recounting import memories, recount
 from dory.standin.segmenting import segment
 from dory.standin.summarising import summarise
 from dory.standin.turn import respond
-
-_CHARACTERS_PER_TOKEN = 4
+from dory.wire import tokens
 
 
 class StandIn:
@@ -30,14 +29,14 @@ class StandIn:
         """Answer at once. Tokens are counted as four characters each; nothing is cached. Raises nothing."""
         began = time.monotonic()
         text, reasoning = _answer(prompt)
-        usage = Usage(purpose, self.name, _tokens(prompt.text), None, _tokens(text), time.monotonic() - began)
+        usage = Usage(purpose, self.name, tokens(prompt.text), None, tokens(text), time.monotonic() - began)
         return Reply(text, reasoning, usage)
 
     def embed(self, texts: Sequence[str]) -> Embedded:
         """One vector for each text, of words and not of meaning. Raises nothing."""
         began = time.monotonic()
         vectors = [vector(text) for text in texts]
-        return Embedded(vectors, Usage("embedding", self.name, sum(map(_tokens, texts)), None, 0, time.monotonic() - began))
+        return Embedded(vectors, Usage("embedding", self.name, sum(map(tokens, texts)), None, 0, time.monotonic() - began))
 
 
 def _answer(prompt: Prompt) -> tuple[str, str]:
@@ -53,7 +52,3 @@ def _answer(prompt: Prompt) -> tuple[str, str]:
     if "study" in reading.sections:
         return dream(reading), ""
     return respond(reading)
-
-
-def _tokens(text: str) -> int:
-    return math.ceil(len(text) / _CHARACTERS_PER_TOKEN)

@@ -1,17 +1,17 @@
 """``python -m dory.standin``: the offline stand-in as an OpenAI-compatible endpoint on this machine, until Ctrl-C."""
 
-import argparse
 import contextlib
 import sys
 import threading
 
+from dory.flags import Parser
 from dory.standin import StandIn
 from dory.standin.server import Server
 
 
 def main() -> int:
     """Serve. The exit code is 0 after Ctrl-C and 2 when the port cannot be had."""
-    parser = argparse.ArgumentParser(prog="python -m dory.standin", description="Serve the offline stand-in in the OpenAI formats.")
+    parser = Parser(prog="python -m dory.standin", description="Serve the offline stand-in in the OpenAI formats.")
     parser.add_argument("--port", type=int, default=8399, help="port on 127.0.0.1; 0: any free one (default: %(default)s)")
     parser.add_argument("--latency", type=float, default=0.0, metavar="SECONDS", help="pause before each answer (default: none)")
     options = parser.parse_args()

@@ -18,8 +18,9 @@ from itertools import chain
 from dory import toolline
 from dory.context import Entry
 from dory.records import Call
+from dory.standin.entries import LAYERS, READINGS, Heard, heard, original, plain
 from dory.standin.intents import intent, is_question
-from dory.standin.reading import LAYERS, READINGS, Heard, Reading, heard, original, plain
+from dory.standin.reading import Reading
 from dory.standin.searching import Hit, hits, search
 from dory.standin.words import Weights, coverage, sentences, stems
 

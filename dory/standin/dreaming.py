@@ -3,7 +3,8 @@
 1. What a person takes back in the history ("forget …", "… is no longer true") after the line was last changed: the line goes.
 2. A fact that a person tells there, newer than every line on its subject, standing or removed: it replaces that line, or goes to the others of
    its kind, what somebody is or has into USER, all else into MEMORY.
-3. A line of MEMORY that tells what somebody is or has: it goes into USER, where the newer of two on the same subject stays.
+3. A line of MEMORY that tells what somebody is or has: it goes into USER, where the newer of two on the same subject stays; unless it was
+   removed from there since MEMORY has it.
 
 The history tells when a stretch began and not when each sentence in it was said. A line that was changed or removed since then is left to the
 agent, who heard the same. The first phase lists the changes with their reasons; the second finds the same ones, and makes each by a tool line.
@@ -56,7 +57,13 @@ class _Study:
         known = {name: list(_dated(reading, section)) for name, section in ((USER, "user"), (MEMORY, "memory"))}
         self._files = {name: [line for line, _ in lines] for name, lines in known.items()}
         self._dates = {line: date for lines in known.values() for line, date in lines}
-        self._removed = dict(_dated(reading, "removed"))
+        self._removed, self._moved = dict[str, str](), dict[str, str]()
+        for named, date in _dated(reading, "removed"):  # the newest first
+            name, _, line = named.partition(": ")
+            if line not in self._dates:
+                self._removed.setdefault(line, date)
+            elif name == USER:
+                self._moved[line] = date
         self._limit = reading.memory_limit
         self.changes: list[Change] = []
         for since, speaker, text in sorted(_told(reading), key=lambda one: one[0]):
@@ -87,6 +94,8 @@ class _Study:
             self._put(name, line, f"{speaker} told it in the stretch from {since} on")
 
     def _move(self, line: str) -> None:
+        if line in self._moved and self._moved[line] >= self._dates[line]:
+            return
         rival = memory.alike(self._files[USER], line)
         if not rival or (rival != line and self._dates[rival] < self._dates[line]):
             self._put(USER, line, "it is about a person")

@@ -30,6 +30,19 @@ def envelope(kind: str, model: str, choices: list[dict[str, Any]]) -> dict[str, 
     return {"id": "chatcmpl-dory", "object": kind, "created": int(time.time()), "model": model, "choices": choices}
 
 
+def halves(
+    format: Format, model: str, text: str, reasoning: str, finish: str, usage: dict[str, Any] | None
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """An answer as the events of a stream: the first half of its pieces; the others, its end, and the usage unless it is None."""
+
+    def event(choices: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+        return {**envelope(format.chunk, model, choices), **more}
+
+    pieces = [event([{"index": 0, **piece, "finish_reason": None}]) for piece in format.pieces(text, reasoning)]
+    end = [event([{"index": 0, **format.end, "finish_reason": finish}]), *([event([], usage=usage)] if usage else [])]
+    return pieces[: len(pieces) // 2], pieces[len(pieces) // 2 :] + end
+
+
 def stopped(text: str, asked: object) -> str:
     """``text`` as far as the first of the texts at which a request wants it to stop."""
     stop = asked.get("stop") if isinstance(asked, dict) else None

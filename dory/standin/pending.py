@@ -1,6 +1,6 @@
 """What the agent still has to see to, told from its own responses in the context.
 
-Everything heard since the last response is open. A response that looked something up (``_OPENING``) settled only the rooms in which it also
+Everything heard since the last response is open. A response that looked something up (``OPENING``) settled only the rooms in which it also
 spoke: whatever it had to answer in other rooms is still open, now with the result in view. After a crash a notice names the tool lines that
 did not run: as many of a room's last messages are open again as there were SAY lines for it among them.
 """
@@ -9,13 +9,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from dory import toolline
+from dory import refs, toolline
 from dory.context import Entry
+from dory.limits import ABOUT_LIMIT
 from dory.records import Call
-from dory.standin.reading import LAYERS, Heard, Reading, calls, heard, plain
+from dory.standin.entries import OPENING, Heard, calls, heard, plain
+from dory.standin.reading import Reading
 
-_OPENING = {"UNCOMPACT", "READ_FILE", "RECALL", "NOTE_READ", *LAYERS}
-_TOLD_BY_THE_ANSWER = ("SAY", *_OPENING)
+_TOLD_BY_THE_ANSWER = ("SAY", *OPENING)
 _UNDONE = re.compile(r"Did not run, and had no effect: (.*)\. Repeat", re.DOTALL)
 
 
@@ -30,7 +31,7 @@ def unanswered(reading: Reading) -> list[Heard]:
             undone += _undone(entry)
         elif entry.kind == "response":
             made = calls(entry)
-            if not undone and _OPENING.isdisjoint(call.tool for call in made):
+            if not undone and not any(call.tool in OPENING for call in made):
                 break
             unsaid, undone = _rooms(undone), []
             left |= {room: unsaid[room] for room in _rooms(call.title for call in made)}
@@ -45,26 +46,33 @@ def unanswered(reading: Reading) -> list[Heard]:
 
 def tried(reading: Reading, message: Heard) -> list[Call]:
     """What was looked up since ``message`` was heard."""
-    later = reading.entries[message.place :]
-    undone = {title for entry in later if entry.kind == "notice" for title in _undone(entry)}
-    made = [call for entry in later if entry.kind == "response" for call in calls(entry) if call.tool in _OPENING]
-    return [call for call in made if call.title not in undone]
+    return [call for call in written(reading, message) if call.tool in OPENING]
 
 
-def written(reading: Reading, message: Heard) -> set[str]:
-    """The titles of all tool lines since ``message`` was heard, of any tool, but for those that a crash kept from running."""
-    later = reading.entries[message.place :]
-    undone = {title for entry in later if entry.kind == "notice" for title in _undone(entry)}
-    made = [call for entry in later if entry.kind == "response" for call in toolline.parse(plain(entry.body), reading.tools)]
-    return {call.title for call in made} - undone
-
-
-def outcome(reading: Reading, message: Heard, title: str) -> Entry | None:
-    """The result or error of the tool line ``title`` since ``message`` was heard. A header may show the beginning of a long title only."""
+def written(reading: Reading, message: Heard) -> list[Call]:
+    """All tool lines since ``message`` was heard, but for those of which a later notice says that a crash kept them from running."""
+    made: list[Call] = []
     for entry in reading.entries[message.place :]:
-        if entry.kind in ("result", "error") and entry.about and title.startswith(entry.about.removesuffix("…")):
-            return entry
-    return None
+        if entry.kind == "response":
+            made += toolline.parse(plain(entry.body), reading.tools)
+        elif entry.kind == "notice":
+            undone = f"; {'; '.join(_undone(entry))}; "
+            made = [call for call in made if f"; {refs.one_line(call.title, ABOUT_LIMIT)}; " not in undone]
+    return made
+
+
+def outcomes(reading: Reading, message: Heard, made: Iterable[Call]) -> list[Entry]:
+    """The results and errors of these tool lines since ``message`` was heard. Their headers name the tool and the first word behind it; of
+    several lines that begin so, they come in the order of the lines.
+    """
+    wanted, waiting, found = list(made), list[Call](), list[Entry]()
+    for entry in reading.entries[message.place :]:
+        if entry.kind == "response":
+            waiting = toolline.parse(plain(entry.body), reading.tools)
+        elif entry.kind in ("result", "error") and (call := next((one for one in waiting if _about(one) == entry.about), None)):
+            waiting.remove(call)
+            found += [entry] * (call in wanted)
+    return found
 
 
 def failures(reading: Reading) -> Iterator[tuple[str, str]]:
@@ -78,6 +86,10 @@ def failures(reading: Reading) -> Iterator[tuple[str, str]]:
             yield spoken[-1], plain(entry.body)
 
 
+def _about(call: Call) -> str:
+    return refs.one_line(f"{call.tool} {call.named[0]}", ABOUT_LIMIT)
+
+
 def _rooms(titles: Iterable[str]) -> Counter[str]:
     """How many SAY lines there are for each room."""
     said = (title.split(" ", 2) for title in titles)
@@ -85,5 +97,5 @@ def _rooms(titles: Iterable[str]) -> Counter[str]:
 
 
 def _undone(notice: Entry) -> list[str]:
-    named = _UNDONE.search(notice.body)
+    named = _UNDONE.search(plain(notice.body))
     return named[1].split("; ") if named else []

@@ -1,63 +1,24 @@
 """Prompt → what stands in it. Pure; a line that looks like no header the stand-in knows is left aside, so nothing raises.
 
 The prompt is text that ``prompt.py`` wrote: entries as ``context.py`` lays them out, and sections whose header is a word
-(``[#memory 31 of 4000 characters]``, ``[#turn]``), of which the last one of a name counts. In the ledger a response is a message of its own,
-and its header stands behind it. Only the harness can write a line that begins with ``[#``; an opened original carries its own headers behind
-one backslash, and is read by taking that away.
+(``[#memory 31 of 4000 characters]``, ``[#turn]``), of which the last one of a name counts. Only the harness can write a line that begins with
+``[#``.
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from dory import hearing, refs, toolline
-from dory.context import Entry
-from dory.records import Call, Prompt
+from dory import refs
+from dory.context import CHANGED, Entry
+from dory.records import Prompt
+from dory.standin.entries import add, blocks, plain
 
-LAYERS = ("RETRIEVE_SPECIFIC_MEMORIES", "SHOW_DIARY_ENTRIES_FROM_DAY")
-"""What RECALL names to read a hit from memories and diary."""
-TOOLS = ("SAY", "READ_FILE", "EDIT_FILE", "UNCOMPACT", "JOIN", "LEAVE", "WAIT", "RECALL", "NOTE_ADD", "NOTE_READ", *LAYERS)
-"""Those that it knows; which of them it has, its prompt tells."""
-READINGS = tuple(f"{tool} " for tool in ("READ_FILE", "NOTE_READ", *LAYERS))
-"""How the headers of results begin that show something written."""
-_ENTRY = re.compile(r"(\d{1,15})(?:-(\d{1,15}))? ([a-z]+)(?: (.*))?\]")
 _SPAN = re.compile(r"(\d{1,15})(?:-(\d{1,15}))?")
 _SECTION = re.compile(r"([a-z]+)(?: (.*))?\]")
-_ROOM = re.compile(r"[a-z0-9_-]{1,64}")
-_TAG = re.compile(r"^\[(USER|AGENT):([^\s\[\]◱◲]+) ([^\s\[\]]+)\] ?", re.MULTILINE)
-_ADDRESS = re.compile(r"([\w-]+-[0-9a-f]{8})[,:]")
-_QUOTATION = re.compile(r"(\S+): “(.*)”")
 _NUMBER = re.compile(r"\d+\. ")
 _NAME = re.compile(r"^You are (\S+); your identity is", re.MULTILINE)
-_LIMIT = re.compile(r" of (\d{1,9}) ")
+_LIMIT = re.compile(r"(\d{1,9}) of (\d{1,9}) ")
 _OFFERED = re.compile(r"^Tool lines:\n((?:[A-Z].*\n)*)", re.MULTILINE)
-_CHANGED = "A part of what stands above has changed and reads now:\n"
-"""How a notice begins that tells anew what a section of the system message says."""
-_CUED = re.compile(r"◱hash=([0-9a-f]+) gist=[^◱◲]*◲|\bnote (\S+)(?= · |$)")
-
-
-@dataclass(frozen=True, slots=True)
-class Heard:
-    """One message in a room, unescaped. ``place`` is the index of its entry, ``cued`` what opens the things that the cue below it names."""
-
-    room: str
-    kind: str
-    name: str
-    at: str
-    text: str
-    place: int
-    cued: tuple[Call, ...] = ()
-
-    @property
-    def speaker(self) -> str:
-        """The name with a capital, as one writes it in a sentence."""
-        return self.name[:1].upper() + self.name[1:]
-
-    @property
-    def addressee(self) -> str:
-        """The agent with whose name and a comma it begins; empty when with none."""
-        found = _ADDRESS.match(self.text)
-        return found[1] if found else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +51,12 @@ class Reading:
     def memory_limit(self) -> int:
         """Characters that MEMORY.md may have, as its header says, and USER.md as well."""
         found = _LIMIT.search(self.sections.get("memory", ("", ""))[0])
-        return int(found[1]) if found else 4000
+        return int(found[2]) if found else 4000
+
+    def too_long(self, name: str) -> bool:
+        """Whether a durable text is longer than it may be: then its beginning alone is shown."""
+        found = _LIMIT.search(self.sections.get(name.removesuffix(".md").lower(), ("", ""))[0])
+        return found is not None and int(found[1]) > int(found[2])
 
     def own(self, section: str) -> list[str]:
         """The lines of a section about the agent itself, unescaped, without numbers and what introduces them."""
@@ -114,87 +80,21 @@ def read(prompt: Prompt) -> Reading:
             following = reading.entries[-1].last + 1 if reading.entries else 1
             reading.entries.append(Entry(following, following, "response", "", message.content))
         elif message.role != "system":
-            _read_blocks(message.content, reading)
+            for header, body in blocks(message.content):
+                if not add(reading.entries, header, body):
+                    _read_section(header, body, reading)
     for entry in reading.entries:
-        if entry.kind == "notice" and entry.body.startswith(_CHANGED):
-            _read_sections(refs.unquote(entry.body.removeprefix(_CHANGED)), reading)
+        if entry.kind == "notice" and entry.body.startswith(CHANGED):
+            _read_sections(refs.unquote(entry.body.removeprefix(CHANGED)), reading)
     return reading
-
-
-def entries(text: str) -> list[Entry]:
-    """The entries of a stretch of context."""
-    reading = Reading()
-    _read_blocks(text, reading)
-    return reading.entries
-
-
-def original(entry: Entry) -> list[Entry]:
-    """The entries within an ``uncompacted`` entry."""
-    return entries(refs.unquote(entry.body))
-
-
-def heard(entry: Entry, place: int = 0) -> Iterator[Heard]:
-    """The messages in a ``heard`` entry, in order."""
-    body = hearing.without_cue(entry.body)
-    cued = tuple(_opening(*found) for found in _CUED.findall(entry.body[len(body) :]))
-    tags = list(_TAG.finditer(body)) if _ROOM.fullmatch(entry.about) else []
-    ends = [tag.start() for tag in tags[1:]] + [len(body)]
-    for tag, end in zip(tags, ends, strict=bool(tags)):
-        lines = plain(body[tag.end() : end]).split("\n")
-        yield Heard(entry.about, tag[1], tag[2], tag[3], "\n".join(line.removeprefix("    ") for line in lines).strip(), place, cued)
-
-
-def said(entry: Entry) -> Iterator[tuple[str, str]]:
-    """(speaker, text) of what people, agents, files and summaries say in an entry, nothing of the agent's own; the speaker may be empty."""
-    if entry.kind == "heard":
-        yield from ((message.speaker, message.text) for message in heard(entry))
-    elif entry.kind == "compacted":
-        yield "", entry.gist
-        for line in plain(entry.body).split("\n"):
-            quotation = _QUOTATION.fullmatch(line)
-            yield (quotation[1], quotation[2]) if quotation else ("", line)
-    elif entry.kind == "uncompacted":
-        for inner in original(entry):
-            yield from said(inner)
-    elif entry.kind == "result" and entry.about.startswith(READINGS):
-        yield "", plain(entry.body)
-
-
-def calls(entry: Entry) -> list[Call]:
-    """The tool lines of a ``response`` entry."""
-    return toolline.parse(plain(entry.body), TOOLS)
-
-
-def plain(text: str) -> str:
-    """``text`` unescaped; most texts hold nothing to unescape, and looking for one character is faster."""
-    return refs.unescape(text) if "\\" in text else text
-
-
-def _opening(hash: str, note: str) -> Call:
-    return Call("UNCOMPACT", hash) if hash else Call("NOTE_READ", note)
-
-
-def _blocks(text: str) -> Iterator[tuple[str, str]]:
-    """Every header, and what stands below it."""
-    for block in f"\n{text}".split("\n[#")[1:]:
-        header, _, body = block.partition("\n")
-        yield header, body
 
 
 def _read_sections(text: str, reading: Reading) -> None:
     """Of text that holds no entries: what looks like one is somebody's."""
-    for header, body in _blocks(text):
-        if section := _SECTION.fullmatch(header):
-            reading.sections[section[1]] = (section[2] or "", body.strip("\n"))
+    for header, body in blocks(text):
+        _read_section(header, body, reading)
 
 
-def _read_blocks(text: str, reading: Reading) -> None:
-    for header, body in _blocks(text):
-        if entry := _ENTRY.fullmatch(header):
-            first = int(entry[1])
-            last = max(first, int(entry[2] or first))
-            if entry[3] == "response" and reading.entries and not (before := reading.entries[-1]).about and before.kind == "response":
-                body = reading.entries.pop().body  # the header behind a message of the model's own
-            reading.entries.append(Entry(first, last, entry[3], entry[4] or "", body.strip("\n")))
-        elif section := _SECTION.fullmatch(header):
-            reading.sections[section[1]] = (section[2] or "", body.strip("\n"))
+def _read_section(header: str, body: str, reading: Reading) -> None:
+    if section := _SECTION.fullmatch(header):
+        reading.sections[section[1]] = (section[2] or "", body.strip("\n"))

@@ -1,10 +1,14 @@
-"""One HTTP connection with one request, and the ways to answer it. It is not kept open, so that whoever closes the server ends it, too."""
+"""One HTTP connection with one request, and the ways to answer it, also with a fault. It is not kept open, so that whoever closes the
+server ends it, too.
+"""
 
 import contextlib
 import json
 from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler
 from typing import Any
+
+from dory.standin.provider import Fault
 
 
 class Responding(BaseHTTPRequestHandler):
@@ -43,6 +47,38 @@ class Responding(BaseHTTPRequestHandler):
         """Send a piece of a body of unknown length; an empty one would end it and is not sent."""
         if content:
             self.wfile.write(b"%x\r\n%b\r\n" % (len(content), content))
+
+    def waited(self, seconds: float) -> bool:
+        """Let time pass; False when nobody is to be answered any more."""
+        raise NotImplementedError
+
+    def stream(self, first: list[dict[str, Any]], second: list[dict[str, Any]], fault: Fault) -> None:
+        """Answer with events, in whose middle the fault is."""
+        self.head(200, {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked"})
+        self._send_events(first)
+        self.chunk(fault.raw.encode("latin-1"))
+        while fault.endless and self.waited(fault.pause):
+            self.chunk(fault.raw.encode("latin-1"))
+        if not self.waited(fault.pause) or fault.close == "middle":
+            return
+        if fault.close != "early":
+            self._send_events(second)
+            self.chunk(b"data: [DONE]\n\n")
+        self.wfile.write(b"0\r\n\r\n")
+
+    def fail(self, fault: Fault) -> None:
+        """Answer with the status, headers and body of a fault."""
+        headers = {"Content-Type": "application/json", **fault.headers}
+        if fault.endless:
+            self.head(fault.status, {**headers, "Transfer-Encoding": "chunked"})
+            while self.waited(fault.pause):
+                self.chunk(fault.body.encode())
+        else:
+            self.send(fault.status, headers, fault.body.encode())
+
+    def _send_events(self, events: list[dict[str, Any]]) -> None:
+        for event in events:
+            self.chunk(f"data: {json.dumps(event)}\n\n".encode())
 
     def log_message(self, format: str, *args: object) -> None:
         """Print nothing: what was asked is in ``Server.requests``."""

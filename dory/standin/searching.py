@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dory.records import Call
-from dory.standin.reading import LAYERS
+from dory.standin.entries import LAYERS
 from dory.standin.words import spelled, stem
 
 _HIT = re.compile(

@@ -10,7 +10,8 @@ from collections import Counter
 from itertools import pairwise
 
 from dory.context import Entry
-from dory.standin.reading import Reading, said
+from dory.standin.entries import said
+from dory.standin.reading import Reading
 from dory.standin.words import spelled, stem, stems
 
 LEAST, MOST = 3, 15

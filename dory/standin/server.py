@@ -85,6 +85,10 @@ class _Handler(Responding):
 
     server: Server
 
+    def waited(self, seconds: float) -> bool:
+        """Let time pass; False when the server was closed meanwhile."""
+        return self.server.waited(seconds)
+
     def do_GET(self) -> None:
         """Name the model that is served."""
         if self.path == "/v1/models":
@@ -133,7 +137,7 @@ class _Handler(Responding):
         usage = provider.usage(request, text + reasoning)
         if asked.get("stream") and not fault.whole:
             told = (asked.get("stream_options") or {}).get("include_usage")
-            return self._stream(format, format.pieces(text, reasoning), finish, usage if told else None, fault)
+            return self.stream(*formats.halves(format, server.model.name, text, reasoning, finish, usage if told else None), fault)
         choice = {"index": 0, **format.whole(text, reasoning), "finish_reason": finish}
         return self.send_json(200, {**formats.envelope(format.kind, server.model.name, [choice]), "usage": usage})
 
@@ -157,7 +161,7 @@ class _Handler(Responding):
             self.close_connection = True
             return None
         if fault.status:
-            self._fail(fault)
+            self.fail(fault)
             return None
         return fault
 
@@ -166,35 +170,3 @@ class _Handler(Responding):
             return fault.text, fault.reasoning, fault.finish or "stop"
         reply = self.server.model.complete(prompt, purpose)
         return reply.text, reply.reasoning, fault.finish or ("length" if reply.cut else "stop")
-
-    def _stream(self, format: Format, pieces: list[dict[str, Any]], finish: str, usage: dict[str, Any] | None, fault: Fault) -> None:
-        self.head(200, {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked"})
-        middle = len(pieces) // 2
-        for piece in pieces[:middle]:
-            self._event(format, [{"index": 0, **piece, "finish_reason": None}])
-        self.chunk(fault.raw.encode("latin-1"))
-        while fault.endless and self.server.waited(fault.pause):
-            self.chunk(fault.raw.encode("latin-1"))
-        if not self.server.waited(fault.pause) or fault.close == "middle":
-            return
-        if fault.close != "early":
-            for piece in pieces[middle:]:
-                self._event(format, [{"index": 0, **piece, "finish_reason": None}])
-            self._event(format, [{"index": 0, **format.end, "finish_reason": finish}])
-            if usage:
-                self._event(format, [], usage=usage)
-            self.chunk(b"data: [DONE]\n\n")
-        self.wfile.write(b"0\r\n\r\n")
-
-    def _fail(self, fault: Fault) -> None:
-        headers = {"Content-Type": "application/json", **fault.headers}
-        if fault.endless:
-            self.head(fault.status, {**headers, "Transfer-Encoding": "chunked"})
-            while self.server.waited(fault.pause):
-                self.chunk(fault.body.encode())
-        else:
-            self.send(fault.status, headers, fault.body.encode())
-
-    def _event(self, format: Format, choices: list[dict[str, Any]], **more: Any) -> None:
-        event = formats.envelope(format.chunk, self.server.model.name, choices)
-        self.chunk(f"data: {json.dumps({**event, **more})}\n\n".encode())

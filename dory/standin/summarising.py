@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator
 
 from dory import refs
 from dory.context import Entry
-from dory.standin.reading import Reading, said
+from dory.standin.entries import said
+from dory.standin.reading import Reading
 from dory.standin.words import Weights, sentences, spelled, stem, stems
 
 GIST_LIMIT, SUMMARY_LIMIT, SENTENCE_LIMIT = 100, 600, 160

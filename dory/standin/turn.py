@@ -3,16 +3,17 @@
 1. A turn answers what is open (see ``pending.py``), every message once and in its own room. In a room where one message needs something opened
    first, nothing is said and nothing noted this turn, so all that was heard there stays open until the result is in view.
 2. What is addressed to another agent is left to that one. A person's greeting or "who are you" is answered with an introduction; tool lines
-   that a person dictates are run; a fact goes into MEMORY, or into USER when that has a line on its subject, and is quoted back; a file is
-   read, then shown; what is to be noted becomes a note; a question goes to ``Evidence``, which finds an answer or names what to look up first;
-   the rest is acknowledged in a few words.
+   that a person dictates are run, and what they look up is shown; a fact goes into MEMORY, or into USER when that has a line on its subject,
+   and is quoted back; a file is read, then shown; what is to be noted becomes a note; a question goes to ``Evidence``, which finds an answer
+   or names what to look up first; the rest is acknowledged in a few words.
 3. Memories are shared with an agent that asks for them (see ``wishes.py``). An agent gets an answer to a question, and an acknowledgement when
-   it names this agent. Neither names it, so two stand-ins fall silent.
+   it names this agent, both in its first line. Neither names it, so two stand-ins fall silent.
 4. A tool line that failed is told once. Nothing is tried twice.
 5. When nothing is left to do: WAIT.
 """
 
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,8 +21,9 @@ from dory import refs, toolline
 from dory.records import Call
 from dory.standin import memory, pending, wishes
 from dory.standin.answering import Evidence
+from dory.standin.entries import OPENING, Heard
 from dory.standin.intents import Intent, as_fact, intent
-from dory.standin.reading import Heard, Reading
+from dory.standin.reading import Reading
 from dory.standin.words import spelled, stem
 from dory.texts import MEMORY, USER
 
@@ -33,10 +35,10 @@ _NAME_WORDS = 3
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """What a message leads to at once: words to say, or a tool line that must run before anything can be said."""
+    """What a message leads to at once: words to say, or tool lines that must run before anything can be said."""
 
     words: str = ""
-    opens: Call | None = None
+    opens: tuple[Call, ...] = ()
 
 
 def respond(reading: Reading) -> tuple[str, str]:
@@ -45,13 +47,13 @@ def respond(reading: Reading) -> tuple[str, str]:
     messages = [message for message in pending.unanswered(reading) if wishes.address(reading, message)[0] in ("", reading.name)]
     opening = [(message.room, deed.opens) for message in messages if (deed := turn.look_up(message)) and deed.opens]
     busy = {room for room, _ in opening}
-    said = [_say(room, f"That did not work: {refs.one_line(error, 200)}") for room, error in pending.failures(reading)]
-    for message in messages:
-        if message.room not in busy and (words := turn.answer(message)):
-            said.append(_say(message.room, words))
+    answers = [(message.room, words) for message in messages if message.room not in busy and (words := turn.answer(message))]
+    failed = [(room, error) for room, error in pending.failures(reading) if not any(_shown(error) in words for _, words in answers)]
+    said = [_say(room, f"That did not work: {refs.one_line(error, 200)}") for room, error in failed]
+    said += [_say(room, words) for room, words in answers]
     changes = [memory.edit(name, lines, turn.files[name]) for name, lines in _files(reading).items()]
     done = [*turn.deeds, *wishes.shared(reading)]
-    made = [*dict.fromkeys(call for _, call in opening), *done, *filter(None, changes), *said]
+    made = [*dict.fromkeys(call for _, opens in opening for call in opens), *done, *filter(None, changes), *said]
     return toolline.render(made or [Call("WAIT")]), "; ".join(turn.thoughts)
 
 
@@ -70,13 +72,15 @@ class _Turn:
         return Evidence(self._reading)
 
     def look_up(self, message: Heard) -> Deed | None:
-        """What a question or a request to read comes to; None for any other message."""
+        """What a question, a request to read or dictated look-ups come to; None for any other message."""
         wish = self._wish(message)
         if message not in self._found:
             if wish.name == "ask":
                 self._found[message] = self._evidence_for(message, wish.subject[0])
             elif wish.name == "read" and message.kind == "USER":
                 self._found[message] = self._file(message, wish.subject[0])
+            elif wish.name == "do" and message.kind == "USER" and (opens := wishes.looking(self._reading, message, wish.subject[0])):
+                self._found[message] = Deed(opens=tuple(opens))
         return self._found.get(message)
 
     def answer(self, message: Heard) -> str:
@@ -84,7 +88,7 @@ class _Turn:
         if found := self.look_up(message):
             return found.words
         if message.kind == "AGENT":
-            return "Understood." if self._reading.name and self._reading.name.lower() in message.text.lower() else ""
+            return "Understood." if self._reading.name and self._reading.name.lower() in message.text.partition("\n")[0].lower() else ""
         wish = self._wish(message)
         if wish.name == "do":
             return self._do(message, wish.subject[0])
@@ -99,19 +103,19 @@ class _Turn:
         return _NOTED[zlib.crc32(message.text.encode("utf-8", "replace")) % len(_NOTED)].format(message.speaker)
 
     def _wish(self, message: Heard) -> Intent:
-        return intent(wishes.address(self._reading, message)[1])
+        text = wishes.address(self._reading, message)[1]
+        return intent(text if message.kind == "USER" else text.partition("\n")[0])  # below it an agent shows what it looked up
 
     def _evidence_for(self, message: Heard, question: str) -> Deed:
         found = self._evidence.answer(message, question, pending.tried(self._reading, message))
         self.thoughts.append(found.thought)
-        return Deed(found.text, found.opens)
+        return Deed(found.text, (found.opens,) if found.opens else ())
 
     def _file(self, message: Heard, path: str) -> Deed:
         call = Call("READ_FILE", path)
         if call not in pending.tried(self._reading, message):
-            return Deed(opens=call)
-        result = pending.outcome(self._reading, message, call.title)
-        return Deed(_shown(refs.unescape(result.body)) if result else f"I could not read {path}.")
+            return Deed(opens=(call,))
+        return Deed(next(self._outcomes(message, [call]), f"I could not read {path}."))
 
     def _do(self, message: Heard, lines: str) -> str:
         calls = wishes.dictated(self._reading, lines)
@@ -121,7 +125,13 @@ class _Turn:
             return f"For whom is that, {message.speaker}? Write my name before it: {self._reading.name}, please do: …"
         self.deeds += wishes.left(self._reading, message, calls)
         names = ", ".join(dict.fromkeys(call.tool for call in calls))  # what they are given may be for the tool alone
-        return f"As you wish, {message.speaker}: {names}."
+        return "\n".join([f"As you wish, {message.speaker}: {names}.", *self._outcomes(message, calls)])
+
+    def _outcomes(self, message: Heard, calls: list[Call]) -> Iterator[str]:
+        """What look-ups among these ``calls`` gave, and what failed."""
+        for entry in pending.outcomes(self._reading, message, calls):
+            if entry.kind == "error" or entry.about.startswith(OPENING):
+                yield _shown(refs.unescape(entry.body))
 
     def _add_note(self, text: str, speaker: str) -> str:
         telling = [word.lower() for word in spelled(text) if stem(word.lower())]
@@ -132,6 +142,8 @@ class _Turn:
     def _remember(self, fact: str, speaker: str) -> str:
         line = memory.as_line(fact, speaker)
         name = memory.place(self.files, line)
+        if self._reading.too_long(name):
+            return f"{name} is too long, {speaker}: I see its beginning alone. Shorten it, and tell me again."
         before = self.files[name]
         self.files[name], old = memory.noted(before, line, self._reading.memory_limit)
         if self.files[name] == before:
@@ -140,6 +152,8 @@ class _Turn:
 
     def _forget(self, subject: str, speaker: str) -> str:
         line = memory.matching([line for lines in self.files.values() for line in lines], subject, speaker)
+        if not line and (cut := [name for name in self.files if self._reading.too_long(name)]):
+            return f"{cut[0]} is too long, {speaker}: in what I see of it there is nothing about that."
         if not line:
             return f"MEMORY holds nothing about that, {speaker}."
         self.files = {name: [kept for kept in lines if kept != line] for name, lines in self.files.items()}

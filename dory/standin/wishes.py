@@ -9,9 +9,11 @@ import re
 from collections.abc import Iterator
 
 from dory import toolline
+from dory.discretion import MARK
 from dory.records import Call
 from dory.standin import pending
-from dory.standin.reading import Heard, Reading, heard
+from dory.standin.entries import OPENING, Heard, heard
+from dory.standin.reading import Reading
 
 _SHARE = "NEURAL_LINK_SHARE_MEMORY"
 _REQUEST = re.compile(rf"(\S+) asks for your memories: {_SHARE} .*?(?: What it is to you: (.*)\.)?")
@@ -42,8 +44,15 @@ def meant(reading: Reading, message: Heard) -> bool:
 
 def left(reading: Reading, message: Heard, calls: list[Call]) -> list[Call]:
     """Those of them that were not written yet, or were kept from running by a crash."""
-    written = pending.written(reading, message)
-    return [call for call in calls if call.title not in written]
+    written = {call.title for call in pending.written(reading, message)}
+    return [call for call in calls if written.isdisjoint((call.title, f"{call.tool} {MARK}"))]
+
+
+def looking(reading: Reading, message: Heard, lines: str) -> list[Call]:
+    """What is left of the tool lines that ``message`` dictates, if one of them looks something up that is to be shown, and none speaks."""
+    todo = left(reading, message, dictated(reading, lines)) if meant(reading, message) else []
+    tools = {call.tool for call in todo}
+    return todo if "SAY" not in tools and not tools.isdisjoint({*OPENING} - {"UNCOMPACT"}) else []  # an original is opened, not shown
 
 
 def shared(reading: Reading) -> Iterator[Call]:
