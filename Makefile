@@ -6,7 +6,7 @@ SEED ?= $(shell date +%s)
 SEED := $(SEED)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test demo bench bench-recall bench-cues bench-related bench-store bench-cascade bench-forgetting bench-cache bench-turn chaos fuzz faults crowd
+.PHONY: run test demo bench bench-recall bench-cues bench-related bench-store bench-dream bench-sections bench-fortnight bench-cascade bench-forgetting bench-cache bench-turn chaos fuzz faults crowd
 
 run: .venv/.run  ## set up, boot (or wake) an agent and talk to it in the room dev
 	@$(BIN)/python chat.py dev --boot
@@ -34,6 +34,15 @@ bench-related: .venv/.bench  ## what it costs to find the summaries that are lik
 
 bench-store: .venv/.run  ## what a memory costs that grows to a million entries; some minutes
 	$(BIN)/python -m bench.store
+
+bench-dream: .venv/.run  ## what Dreams make of two days, and what they cost
+	$(BIN)/python -m bench.dream
+
+bench-sections: .venv/.run  ## what an ordinary self puts into each prompt, by section
+	$(BIN)/python -m bench.sections
+
+bench-fortnight: .venv/.run  ## two agents live a scripted fortnight, which is told in docs/FORTNIGHT.md
+	$(BIN)/python -m bench.fortnight
 
 bench-cache: .venv/.run  ## what providers' caches can serve of a life of 500 turns, and what it costs; three minutes
 	$(BIN)/python -m bench.cache

@@ -10,7 +10,6 @@ turn. Exit code 0, or 2 if there are not two conversations.
 """
 
 import json
-import signal
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,13 +17,12 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from bench import faded, locomo, questions
+from bench import faded, locomo, questions, running
 from bench.messages import ADVERSARIAL, NOTHING, OWN, RENAMED, Message, messages
 from bench.questions import Talk
+from dory import ways
 from dory.context import Entry
-from dory.errors import DoryError
-from dory.flags import Parser
-from dory.recollection import CUE_SHARE, CUES, Recollection, cue_line
+from dory.recollection import CUE_SHARE, CUES, Recollection
 from dory.wire import CHARACTERS_PER_TOKEN
 
 DATA = Path("../shared/locomo")
@@ -59,7 +57,7 @@ def play(path: Path, talk: Talk, others: Sequence[Talk]) -> list[Outcome]:
 def _heard(past: Recollection, live: Sequence[Entry], talk: str, message: Message) -> Outcome:
     about = {entry.hash for entry in live if any(entry.first <= number + 1 <= entry.last for number in message.numbers)}
     named = past.candidates(message.text, live, THRESHOLDS[0])[:CUES]
-    lines = [_MARK + cue_line([way for way, _ in named[:count]]) for count in range(1, len(named) + 1)]
+    lines = [_MARK + ways.cue([way for way, _ in named[:count]]) for count in range(1, len(named) + 1)]
     costs = [len(line) / CHARACTERS_PER_TOKEN for line in lines]
     return Outcome(talk, message.kind, tuple((share, way.hash in about, cost) for (way, share), cost in zip(named, costs, strict=True)))
 
@@ -118,24 +116,15 @@ def by_kind(chosen: Mapping[str, Any]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what the command line names."""
-    options = Parser(prog="python -m bench.cues", description="How well cues name what a message belongs to.")
+    options = running.options("bench.cues", "How well cues name what a message belongs to.")
     options.add_argument("--data", type=Path, default=DATA, help=f"a folder with conversations of LoCoMo, two or more (default: {DATA})")
-    options.add_argument("--json", action="store_true", help="print the figures as one JSON object on the last line")
     given = options.parse_args(arguments)
     paths = locomo.files(given.data)
     if len(paths) < 2:
         print(f"bench.cues: there are not two conversations at {given.data}: get {locomo.WHERE}", file=sys.stderr)
         return 2
-    try:
-        talks = [questions.load(path) for path in paths]
-        outcomes = [
-            one for path, talk in zip(paths, talks, strict=True) for one in play(path, talk, [other for other in talks if other != talk])
-        ]
-    except KeyboardInterrupt:
-        return 130
-    except (DoryError, OSError) as error:
-        print(f"bench.cues: {error}", file=sys.stderr)
-        return 1
+    talks = [questions.load(path) for path in paths]
+    outcomes = [one for path, talk in zip(paths, talks, strict=True) for one in play(path, talk, [other for other in talks if other != talk])]
     thresholds = {f"{one:.2f}": figures(outcomes, one) for one in THRESHOLDS}
     best, left = choose(outcomes), held_out(outcomes)
     print(f"{len(talks)} lives, {len(outcomes)} messages; per cent, and tokens per message\n\n{report(thresholds)}\n")
@@ -148,5 +137,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    sys.exit(main())
+    running.run("bench.cues", main)

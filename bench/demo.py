@@ -6,7 +6,6 @@ of it came true, 1 with the step that did not, 130 after Ctrl-C.
 """
 
 import json
-import signal
 import sys
 import tempfile
 import textwrap
@@ -15,10 +14,10 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
+from bench import running
 from bench.household import Household
 from dory import refs
 from dory.errors import DoryError
-from dory.flags import Parser
 
 LIMIT = 2000
 """Tokens of context; a real agent has 40,000."""
@@ -149,8 +148,7 @@ def show_speech(name: str, text: str) -> None:
 
 def main() -> int:
     """Play it in a home that goes with it."""
-    options = Parser(prog="python -m bench.demo", description="A whole life in under a minute: told, forgotten, brought back, killed, resumed.")
-    options.add_argument("--json", action="store_true", help="print the figures as one JSON object on the last line")
+    options = running.options("bench.demo", "A whole life in under a minute: told, forgotten, brought back, killed, resumed.")
     given = options.parse_args()
     try:
         with tempfile.TemporaryDirectory(prefix="dory-demo-") as home, Household(Path(home), LIMIT) as house:
@@ -160,12 +158,8 @@ def main() -> int:
     except KeyboardInterrupt:
         print("bench.demo: stopped; nothing is left behind", file=sys.stderr)
         return 130
-    except (DoryError, OSError) as error:
-        print(f"\nbench.demo: {error}", file=sys.stderr)
-        return 1
     return 0
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # leave in the same good order as after Ctrl-C
-    sys.exit(main())
+    running.run("bench.demo", main)

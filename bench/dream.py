@@ -4,14 +4,12 @@ It prints what was said, the versions that came of it, the latest one as ``/drea
 cost. The clock is the life's own, so all of it but the names of the identity and of the versions is the same at every run.
 """
 
-import argparse
 import json
-import signal
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from bench import running
 from bench.days import Days
 from dory import clock, usage
 from dory.versions import Versions
@@ -77,8 +75,7 @@ def figures(days: Days) -> dict[str, float]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Do what the command line says and print what came of it."""
-    options = argparse.ArgumentParser(prog="python -m bench.dream", description="Show what Dreams make of two days, and what they cost.")
-    options.add_argument("--json", action="store_true", help="print the figures as one JSON object on the last line")
+    options = running.options("bench.dream", "Show what Dreams make of two days, and what they cost.")
     given = options.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="dory-dream-") as home:
         days = Days(Path(home))
@@ -92,5 +89,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # leave in the same good order as after Ctrl-C
-    sys.exit(main())
+    running.run("bench.dream", main)

@@ -15,7 +15,6 @@ from bench import locomo
 from bench.questions import ROOM, Talk
 from dory import archives, clock, context, hearing, rooms
 from dory.blobs import Blobs
-from dory.chronicle import Mark, next_batch
 from dory.context import Entry
 from dory.pieces import Document
 from dory.recollection import Recollection
@@ -37,7 +36,7 @@ def life(path: Path, talk: Talk) -> Iterator[tuple[Recollection, list[Entry]]]:
             documents = [document for _, document in group]
             summary = content.get(f"session_{session}_summary") or documents[0].text
             live.append(_faded(past, blobs, documents, summary))
-        _index(past, blobs, live)
+        past.chronicle.index_all(live, blobs, _AGENT)
         yield past, live
         past.store.close()
 
@@ -55,11 +54,3 @@ def _faded(past: Recollection, blobs: Blobs, documents: list[Document], summary:
 def _heard(document: Document) -> Entry:
     line = Line(ROOM, "USER", rooms.clean_name(document.speaker), clock.second(document.at), document.text, 0)
     return Entry(document.origin + 1, document.origin + 1, "heard", ROOM, hearing.body(line, line.text, ""))
-
-
-def _index(past: Recollection, blobs: Blobs, live: list[Entry]) -> None:
-    mark = Mark()
-    while mark.newest < live[-1].last:
-        batch = next_batch(live, blobs, mark, _AGENT)
-        past.chronicle.add(batch)
-        mark = batch.mark

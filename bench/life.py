@@ -11,7 +11,6 @@ not, 2 if there is nothing to play.
 
 import argparse
 import json
-import signal
 import sys
 import tempfile
 import time
@@ -22,7 +21,7 @@ from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
-from bench import asking, locomo, questions
+from bench import asking, locomo, questions, running
 from bench.figures import Answers, Evidence, Figures, as_json, report, report_totals
 from bench.household import ROOM, Household
 from bench.locomo import Conversation
@@ -31,7 +30,6 @@ from bench.reach import Piece, depths, entered
 from dory import check, rooms
 from dory.blobs import Blobs
 from dory.config import Config
-from dory.errors import DoryError
 from dory.profiles import STAND_IN
 
 DATA = Path("../shared/locomo/26.json")
@@ -132,46 +130,24 @@ def _home(keep: Path | None, name: str) -> Iterator[Path]:
         yield Path(folder)
 
 
-def number(text: str) -> int:
-    """For the command line. Raises ``ValueError`` when it is none, or negative."""
-    if int(text) < 0:
-        raise ValueError
-    return int(text)
-
-
-def positive_number(text: str) -> int:
-    """For the command line. Raises ``ValueError`` when it is none."""
-    if int(text) < 1:
-        raise ValueError
-    return int(text)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Play what the command line names and print what came of it."""
-    options = argparse.ArgumentParser(prog="bench.life", description="Play long conversations to an agent and check that nothing is lost.")
+    options = running.options("bench.life", "Play long conversations to an agent and check that nothing is lost.")
     options.add_argument("path", nargs="?", type=Path, default=DATA, help=f"a conversation of LoCoMo, or a folder of them (default: {DATA})")
     options.add_argument("--limit", type=int, default=6000, metavar="TOKENS", help="the agent's context_limit (default: 6000)")
-    options.add_argument("--turns", type=positive_number, metavar="N", help="play only the first N turns of each")
-    options.add_argument("--questions", type=number, default=60, metavar="N", help="ask N of its questions; 0: none (default: 60)")
-    options.add_argument("--json", action="store_true", help="print the figures as one JSON object on the last line")
+    options.add_argument("--turns", type=running.whole(1), metavar="N", help="play only the first N turns of each")
+    options.add_argument("--questions", type=running.whole(0), default=60, metavar="N", help="ask N of its questions; 0: none (default: 60)")
     options.add_argument("--keep", type=Path, metavar="DIR", help="keep each agent's home below DIR, to look around in it")
     given = options.parse_args(arguments)
     paths = locomo.files(given.path)
     if not paths:
         print(f"bench.life: there is no conversation at {given.path}: get {locomo.WHERE}", file=sys.stderr)
         return 2
-    lives: list[Figures] = []
-    played: list[Figures] = []
-    try:
-        for path in paths:
-            played += _lives(path, given)
-            lives.append(played[-1])
-            print(report(lives[-1]), flush=True)
-    except KeyboardInterrupt:
-        return 130
-    except (DoryError, OSError) as error:
-        print(f"bench.life: {error}", file=sys.stderr)
-        return 1
+    lives, played = list[Figures](), list[Figures]()
+    for path in paths:
+        played += _lives(path, given)
+        lives.append(played[-1])
+        print(report(lives[-1]), flush=True)
     if len(lives) > 1:
         print(report_totals(lives))
     if given.json:
@@ -183,5 +159,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # leave in the same good order as after Ctrl-C
-    sys.exit(main())
+    running.run("bench.life", main)

@@ -8,7 +8,6 @@ all conversations but one and measures on that one, for each in turn: what they 
 """
 
 import json
-import signal
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,11 +19,9 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from bench import locomo, questions, rivals
+from bench import locomo, questions, rivals, running
 from bench.questions import CATEGORIES, Question, Talk
 from bench.rivals import Engine
-from dory.errors import DoryError
-from dory.flags import Parser
 from dory.index import Index
 from dory.ranking import Formula
 from dory.store import Store
@@ -163,24 +160,17 @@ def report(rows: Mapping[str, Any]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what the command line names."""
-    options = Parser(prog="python -m bench.recall", description="How well a search finds the evidence for LoCoMo's questions.")
+    options = running.options("bench.recall", "How well a search finds the evidence for LoCoMo's questions.")
     options.add_argument("--data", type=Path, default=DATA, help=f"a conversation of LoCoMo, or a folder of them (default: {DATA})")
     options.add_argument("--held-out", action="store_true", help="also choose the numbers without the talk they are measured on")
-    options.add_argument("--json", action="store_true", help="print the figures as one JSON object on the last line")
     given = options.parse_args(arguments)
     paths = locomo.files(given.data)
     if not paths:
         print(f"bench.recall: there is no conversation at {given.data}: get {locomo.WHERE}", file=sys.stderr)
         return 2
-    try:
-        talks = [questions.load(path) for path in paths]
-        own, beside = steps(talks), others(talks)
-        held = {"numbers held out": held_out(talks)} if given.held_out and len(talks) > 1 else {}
-    except KeyboardInterrupt:
-        return 130
-    except (DoryError, OSError) as error:
-        print(f"bench.recall: {error}", file=sys.stderr)
-        return 1
+    talks = [questions.load(path) for path in paths]
+    own, beside = steps(talks), others(talks)
+    held = {"numbers held out": held_out(talks)} if given.held_out and len(talks) > 1 else {}
     print(f"{len(talks)} conversations, {sum(len(talk.questions) for talk in talks)} questions with evidence\n{report(own | beside | held)}")
     if given.json:
         whole = own[list(STEPS)[-1]]
@@ -189,5 +179,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    sys.exit(main())
+    running.run("bench.recall", main)

@@ -6,13 +6,13 @@ line, or grows with the context and is paid from its limit. Exit code 0, 130 aft
 """
 
 import json
-import sys
 import tempfile
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 
 from agent import Agent
+from bench import running
 from bench.store.noise import Noise
 from bench.turn.homes import LINE, ROOM
 from bench.turn.selves import live
@@ -21,7 +21,6 @@ from dory.boot import boot
 from dory.clock import second, utc
 from dory.config import Config
 from dory.faculties import NAMES, conversations, relationships
-from dory.flags import Parser
 from dory.identity import Identity
 from dory.limits import LIFE_SHOWN, MEMORY_LIMIT
 from dory.profiles import STAND_IN
@@ -75,14 +74,10 @@ def _known(me: Identity) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure it in a home that goes with it."""
-    options = Parser(prog="python -m bench.sections", description="What an ordinary self puts into each prompt, by section.")
-    options.add_argument("--json", action="store_true", help="print the figures as one JSON object on the last line")
+    options = running.options("bench.sections", "What an ordinary self puts into each prompt, by section.")
     given = options.parse_args(arguments)
-    try:
-        with tempfile.TemporaryDirectory(prefix="dory-sections-") as home:
-            found = {name: round(count / CHARACTERS_PER_TOKEN) for name, count in measure(Path(home)).items()}
-    except KeyboardInterrupt:
-        return 130
+    with tempfile.TemporaryDirectory(prefix="dory-sections-") as home:
+        found = {name: round(count / CHARACTERS_PER_TOKEN) for name, count in measure(Path(home)).items()}
     most = {name: f"{limit / CHARACTERS_PER_TOKEN:,.0f}" for name, limit in _MOST.items()}
     rows = [(name, f"{count:,}", most.get(name, "-")) for name, count in found.items()]
     print(table([("section", "tokens", "at most"), *rows, ("all", f"{sum(found.values()):,}", "")]))
@@ -92,4 +87,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    running.run("bench.sections", main)

@@ -6,20 +6,16 @@ Exit code 0 if the targets are reached, 1 if one is not, 130 after Ctrl-C.
 """
 
 import json
-import signal
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from bench import running
 from bench.cache import cascade, dream, report
 from bench.cache.arrangements import Arrangement, arranged, clock_first, memory_before_context, memory_first
 from bench.cache.life import live, ticking
 from bench.cache.report import AWAKE, Figures
-from bench.life import positive_number
 from dory.config import LAYOUTS
-from dory.errors import DoryError
-from dory.flags import Parser
 
 ORDERS: dict[str, Arrangement] = {
     "memory_before_context": memory_before_context,
@@ -64,18 +60,11 @@ def measure(turns: int, context_limit: int) -> Measured:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Do what the command line says and print what came of it."""
-    options = Parser(prog="python -m bench.cache", description="Measure what providers' caches can serve of a life, and what it costs.")
-    options.add_argument("--turns", type=positive_number, default=500, metavar="N", help="turns of each life (default: %(default)s)")
-    options.add_argument("--limit", type=positive_number, default=32_000, metavar="TOKENS", help="its context limit (default: %(default)s)")
-    options.add_argument("--json", action="store_true", help="print the figures as one JSON object on the last line")
+    options = running.options("bench.cache", "Measure what providers' caches can serve of a life, and what it costs.")
+    options.add_argument("--turns", type=running.whole(1), default=500, metavar="N", help="turns of each life (default: %(default)s)")
+    options.add_argument("--limit", type=running.whole(1), default=32_000, metavar="TOKENS", help="its context limit (default: %(default)s)")
     given = options.parse_args(arguments)
-    try:
-        measured = measure(given.turns, given.limit)
-    except KeyboardInterrupt:
-        return 130
-    except (DoryError, OSError) as error:
-        print(f"bench.cache: {error}", file=sys.stderr)
-        return 1
+    measured = measure(given.turns, given.limit)
     found = measured.flat
     print(f"{given.turns} turns of {found['growth.tail']} new tokens, limit {given.limit:,}; a token is four characters")
     print(f"{report.table(measured.lives)}\n{cascade.table(measured.costs, measured.shown)}\n{dream.table(measured.dreams)}")
@@ -87,5 +76,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # leave in the same good order as after Ctrl-C
-    sys.exit(main())
+    running.run("bench.cache", main)

@@ -7,7 +7,6 @@ ranges as computed from the triggers, all of each life covered by the product's 
 
 import json
 import random
-import signal
 import sys
 import tempfile
 import time
@@ -15,16 +14,14 @@ from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
+from bench import running
 from bench.cascade import checks, spoken
 from bench.cascade.killed import Kill, killed
 from bench.cascade.life import WITHOUT, Life, rest
 from bench.cascade.plot import plot
 from bench.cascade.report import Found, figures, report
 from bench.forgetting.lives import MEMORY
-from bench.life import positive_number
 from dory import files
-from dory.errors import DoryError
-from dory.flags import Parser
 from dory.wire import CHARACTERS_PER_TOKEN
 
 EVENTS, KILLS = 10_000, 60
@@ -66,15 +63,14 @@ def measure(place: Path, events: int, kills: int, looped: int, seed: int) -> Fou
 
 def read_arguments(arguments: Sequence[str] | None) -> Namespace:
     """The command line."""
-    options = Parser(prog="python -m bench.cascade", description="A life that is summed up in constant space, also when it is killed.")
+    options = running.options("bench.cascade", "A life that is summed up in constant space, also when it is killed.")
     options.add_argument(
-        "--events", type=positive_number, default=EVENTS, metavar="N", help=f"of the life, at least {LEAST} (default: %(default)s)"
+        "--events", type=running.whole(1), default=EVENTS, metavar="N", help=f"of the life, at least {LEAST} (default: %(default)s)"
     )
-    options.add_argument("--kills", type=positive_number, default=KILLS, metavar="N", help="spread over it (default: %(default)s)")
-    options.add_argument("--loop", type=positive_number, default=EVENTS, metavar="N", help="events in the real loop (default: %(default)s)")
+    options.add_argument("--kills", type=running.whole(1), default=KILLS, metavar="N", help="spread over it (default: %(default)s)")
+    options.add_argument("--loop", type=running.whole(1), default=EVENTS, metavar="N", help="events in the real loop (default: %(default)s)")
     options.add_argument("--seed", type=int, metavar="S", help="of what happens and of the kills (default: any)")
     options.add_argument("--plot", type=Path, metavar="FILE", help="draw the sizes of prompts as an SVG")
-    options.add_argument("--json", action="store_true", help="print the figures as one JSON object on the last line")
     given = options.parse_args(arguments)
     if given.events < LEAST or given.loop < LEAST_LOOP:
         options.error(f"--events {given.events} --loop {given.loop}: at least {LEAST} and {LEAST_LOOP}")
@@ -85,16 +81,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Live what the command line names and print what came of it."""
     given = read_arguments(arguments)
     seed = random.randrange(10**6) if given.seed is None else given.seed
-    try:
-        with tempfile.TemporaryDirectory(prefix="dory-cascade-", dir=MEMORY if MEMORY.is_dir() else None) as place:
-            found = measure(Path(place), given.events, given.kills, given.loop, seed)
-        if given.plot:
-            given.plot.write_text(plot(found.sizes, found.life_tokens, found.spoken.sizes), encoding="utf-8")
-    except KeyboardInterrupt:
-        return 130
-    except (DoryError, OSError) as error:
-        print(f"bench.cascade: {error}", file=sys.stderr)
-        return 1
+    with tempfile.TemporaryDirectory(prefix="dory-cascade-", dir=MEMORY if MEMORY.is_dir() else None) as place:
+        found = measure(Path(place), given.events, given.kills, given.loop, seed)
+    if given.plot:
+        given.plot.write_text(plot(found.sizes, found.life_tokens, found.spoken.sizes), encoding="utf-8")
     print(f"seed {seed}\n{report(found)}")
     if given.json:
         print(json.dumps(figures(found)))
@@ -106,5 +96,4 @@ def _tell(text: str) -> None:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # leave in the same good order as after Ctrl-C
-    sys.exit(main())
+    running.run("bench.cascade", main)

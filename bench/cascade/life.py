@@ -22,8 +22,8 @@ from dory.errors import DoryError
 from dory.faculties import ordered
 from dory.faculty import Faculties
 from dory.identity import Identity
-from dory.memories import BEGINNING, Memories
 from dory.models import Models
+from dory.moments import BEGINNING, Moments
 from dory.prompt import PromptBuilder
 from dory.purse import Purse
 from dory.records import Prompt
@@ -98,7 +98,7 @@ class Life:
         self._sentences = sentences(seed)
         known = roster.folders(home)
         self.me = Identity(home, known[0].name if known else boot(home, "dory", ROOM, self._now), self._now)
-        self.memories = Memories(self.me.life.path).count(BEGINNING.end, files.size(self.me.life.path))
+        self.memories = Moments(self.me.life.path).count(BEGINNING.end, files.size(self.me.life.path))
         self.meter = Meter(StandIn(), rates())
         settings = Config(model=self.meter.name, faculties=faculties)
         models = Models(settings, self.meter, Purse(self.me, settings, self._report, None), self._report)

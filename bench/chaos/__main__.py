@@ -4,11 +4,8 @@ A run is a row of lives with consecutive seeds, each with four or more kills, tw
 seed, but for what the system's scheduler does: ``--replay SEED`` lives one again. Exit code 0 if everything held, 1 if something did not.
 """
 
-import argparse
 import random
 import shutil
-import signal
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -16,10 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
+from bench import running
 from bench.chaos import report
 from bench.chaos.life import Life, Record, copied, grow
 from bench.chaos.plan import Plan, plan
-from bench.chaos.process import Broken
 from bench.chaos.report import Run
 from bench.chaos.talk import Ledger
 
@@ -63,28 +60,21 @@ def run(lives: Sequence[Plan], keep: Path | None) -> Iterator[Record]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Do what the command line says and print what came of it."""
-    options = argparse.ArgumentParser(prog="bench.chaos", description="Kill agents at named points and at random instants; check each resume.")
+    options = running.options("bench.chaos", "Kill agents at named points and at random instants; check each resume.")
     options.add_argument("--kills", type=int, default=300, metavar="N", help="how many kills (default: %(default)s)")
     options.add_argument("--seed", type=int, metavar="N", help="the seed of the first life (default: any)")
     options.add_argument("--replay", type=int, metavar="SEED", help="live the one life with this seed, and no other")
-    options.add_argument("--json", action="store_true", help="print the figures as one JSON object on the last line")
     options.add_argument("--keep", type=Path, metavar="DIR", help="keep the homes in which something was wrong below DIR")
     given = options.parse_args(arguments)
     seed = next(one for one in (given.replay, given.seed, random.randrange(10**6)) if one is not None)
     lives = [plan(seed)] if given.replay is not None else list(plans(seed, given.kills))
     print(f"bench.chaos: seed {seed}, {sum(len(life.points) for life in lives)} kills in {len(lives)} lives", flush=True)
     began, records = time.monotonic(), []
-    try:
-        for record in run(lives, given.keep):
-            records.append(record)
-            print(report.line(record), flush=True)
-            for violation in record.violations:
-                print(report.told(violation), flush=True)
-    except KeyboardInterrupt:
-        return 130
-    except (Broken, OSError) as error:
-        print(f"bench.chaos: {error}", file=sys.stderr)
-        return 1
+    for record in run(lives, given.keep):
+        records.append(record)
+        print(report.line(record), flush=True)
+        for violation in record.violations:
+            print(report.told(violation), flush=True)
     ended = Run(seed, records, time.monotonic() - began)
     print(report.tables(ended))
     if given.json:
@@ -93,5 +83,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # leave in the same good order as after Ctrl-C
-    sys.exit(main())
+    running.run("bench.chaos", main)

@@ -12,7 +12,8 @@ from dory import toolline
 from dory.context import Entry
 from dory.records import Call, Prompt, Purpose, Reply
 from dory.standin import StandIn
-from dory.standin.reading import Heard, Reading, heard, read
+from dory.standin.entries import Heard, heard
+from dory.standin.reading import Reading, read
 
 ROOM, SECOND_ROOM = "dev", "lab"
 ORDERS = "Orders: "

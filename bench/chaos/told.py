@@ -13,16 +13,16 @@ from pathlib import Path
 from bench.chaos.orders import INTERRUPTED
 from bench.chaos.talk import Ledger
 from dory import clock, context, refs, state, toolline
-from dory.act import ABOUT_LIMIT
 from dory.blobs import Blobs
 from dory.commits import Commit
 from dory.context import Entry
 from dory.history import History
 from dory.index import Index
+from dory.limits import ABOUT_LIMIT
 from dory.notes import Note, Notes
 from dory.records import Call, Line
 from dory.rooms import Rooms
-from dory.standin.reading import TOOLS
+from dory.standin.entries import TOOLS
 from dory.store import NAME, Store
 from dory.versions import Versions
 

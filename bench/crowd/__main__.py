@@ -5,8 +5,6 @@ one blob store. Exit code 0 if everything held, 1 if something did not, 130 afte
 """
 
 import json
-import signal
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -14,12 +12,12 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
+from bench import running
 from bench.crowd.checks import Home, judged
 from bench.crowd.gathering import Gathering, Plan
 from bench.crowd.lines import ROOM
 from bench.figures import table
 from dory.blobs import Blobs
-from dory.errors import DoryError
 from dory.flags import Parser
 
 
@@ -92,11 +90,10 @@ def _home(keep: Path | None) -> Iterator[Path]:
 
 
 def _parser() -> Parser:
-    parser = Parser(prog="python -m bench.crowd", description="Agents and writers share a room: is every line whole and heard?")
+    parser = running.options("bench.crowd", "Agents and writers share a room: is every line whole and heard?")
     for one in fields(Plan):
         flag, meaning = f"--{one.name.replace('_', '-')}", f"{one.metadata['meaning']} (default: %(default)s)"
         parser.add_argument(flag, type=type(one.default), default=one.default, metavar="N", help=meaning)
-    parser.add_argument("--json", action="store_true", help="print the figures as one JSON object on the last line")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="meet in the new folder DIR and leave it behind, to look around in it")
     return parser
 
@@ -104,14 +101,8 @@ def _parser() -> Parser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Let them meet as the command line says and print what came of it."""
     given = _parser().parse_args(arguments)
-    try:
-        with _home(given.keep) as home:
-            figures = hold(home, Plan(given.agents, given.writers, given.messages, given.pause, given.context_limit))
-    except KeyboardInterrupt:
-        return 130
-    except (DoryError, OSError) as error:
-        print(f"bench.crowd: {error}", file=sys.stderr)
-        return 1
+    with _home(given.keep) as home:
+        figures = hold(home, Plan(given.agents, given.writers, given.messages, given.pause, given.context_limit))
     print(report(figures))
     if given.json:
         print(json.dumps(asdict(figures), ensure_ascii=False))
@@ -119,5 +110,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # leave in the same good order as after Ctrl-C
-    sys.exit(main())
+    running.run("bench.crowd", main)

@@ -4,8 +4,6 @@ Each row is a fault that lasts while several lines are said to a real agent; sev
 Exit code 0 if everything held, 1 if something did not, 130 after Ctrl-C.
 """
 
-import signal
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -14,12 +12,12 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from bench import running
 from bench.faults import forgetting, report, trial
 from bench.faults.matrix import CHUNKS, SHORT, SUMMARIES, TIMEOUT, TURNS, Case
 from bench.faults.stage import Stage
 from bench.faults.trial import Outcome
 from dory.errors import DoryError
-from dory.flags import Parser
 
 RETRIES, WORKERS = 1, 2
 """What the agents are told: the bounds follow from it."""
@@ -93,26 +91,19 @@ def run(wanted: Sequence[Share], at_once: int) -> Iterator[Outcome]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Do what the command line says and print what came of it."""
-    options = Parser(prog="python -m bench.faults", description="Let models fail at the wire and see what becomes of their agents.")
+    options = running.options("bench.faults", "Let models fail at the wire and see what becomes of their agents.")
     options.add_argument("--quick", action="store_true", help="say two lines to a fault instead of three, and try fewer in compactions")
     options.add_argument("--only", default="", metavar="TEXT", help="only the faults with TEXT in their name")
     options.add_argument("--at-once", type=int, default=6, metavar="N", help="agents that live at a time (default: %(default)s)")
-    options.add_argument("--json", action="store_true", help="print the figures as one JSON object on the last line")
     given = options.parse_args(arguments)
     wanted = shares(given.quick, given.only)
     if not wanted:
         options.error(f"no fault has {given.only!r} in its name")
     began, outcomes = time.monotonic(), []
     print(report.heading(), flush=True)
-    try:
-        for outcome in run(wanted, max(1, given.at_once)):
-            outcomes.append(outcome)
-            print(report.row(outcome), flush=True)
-    except KeyboardInterrupt:
-        return 130
-    except (DoryError, OSError) as error:
-        print(f"bench.faults: {error}", file=sys.stderr)
-        return 1
+    for outcome in run(wanted, max(1, given.at_once)):
+        outcomes.append(outcome)
+        print(report.row(outcome), flush=True)
     seconds = time.monotonic() - began
     print(report.summary(outcomes, RETRIES, seconds))
     if given.json:
@@ -121,5 +112,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # leave in the same good order as after Ctrl-C
-    sys.exit(main())
+    running.run("bench.faults", main)

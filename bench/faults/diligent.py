@@ -10,7 +10,8 @@ from collections.abc import Callable
 from dory import toolline
 from dory.records import Call, Prompt, Purpose, Reply
 from dory.standin import StandIn
-from dory.standin.reading import Reading, calls, heard, read
+from dory.standin.entries import calls, heard
+from dory.standin.reading import Reading, read
 
 ANSWER = "is heard."
 

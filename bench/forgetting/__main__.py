@@ -8,13 +8,13 @@ command line.
 
 import json
 import os
-import signal
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
 
+from bench import running
 from bench.forgetting.lives import live
 from bench.forgetting.meter import OFF_PEAK, Meter, rates
 from bench.forgetting.plot import plot
@@ -23,8 +23,6 @@ from bench.forgetting.report import Row, mean_rows, report
 from bench.forgetting.script import script
 from bench.forgetting.ways import WAYS
 from dory import config
-from dory.errors import ConfigError, DoryError
-from dory.flags import Parser
 from dory.prices import Price
 from dory.profiles import STAND_IN
 from dory.records import Model
@@ -35,23 +33,6 @@ RECALL = "dory,halving"
 TIMES, LEAST = 3.2, 128_000
 """How many times as long as the limit a life is, and how many tokens at least, so that the questions are not all that is talked about."""
 FACTS = 36
-
-
-def whole(least: int, most: int | None = None) -> Callable[[str], int]:
-    """For the command line: a number from ``least`` to ``most``."""
-
-    def number(text: str) -> int:
-        found = int(text)
-        if found < least or (most and found > most):
-            raise ValueError
-        return found
-
-    return number
-
-
-def limits(text: str) -> list[int]:
-    """For the command line: ``8000,32000``, each at least 1000. Raises ``ValueError``."""
-    return [whole(1000)(part) for part in text.split(",")]
 
 
 def ways(text: str) -> list[str]:
@@ -82,16 +63,17 @@ def reader(model: str, base_url: str) -> tuple[Model, Price | None]:
 
 def read_arguments(arguments: Sequence[str] | None) -> Namespace:
     """The command line."""
-    options = Parser(prog="python -m bench.forgetting", description="The same lives under five ways of forgetting.")
-    options.add_argument("--limits", type=limits, default=LIMITS, help="context limits in tokens (default: %(default)s)")
-    options.add_argument("--seeds", type=whole(1), default=SEEDS, help="lives (default: %(default)s)")
+    options = running.options("bench.forgetting", "The same lives under five ways of forgetting.")
+    options.add_argument("--limits", type=running.rising(1000), default=LIMITS, help="context limits in tokens (default: %(default)s)")
+    options.add_argument("--seeds", type=running.whole(1), default=SEEDS, help="lives (default: %(default)s)")
     options.add_argument("--ways", type=ways, default=",".join(WAYS), help="ways of forgetting (default: %(default)s)")
     options.add_argument("--recall", type=recall, default=RECALL, help="those to run with RECALL, too, or none (default: %(default)s)")
-    options.add_argument("--life", type=whole(1000), metavar="TOKENS", help=f"length of a life (default: {TIMES} limits, at least {LEAST})")
-    options.add_argument("--facts", type=whole(1, FACTS), default=FACTS, help="facts that are asked for, at most %(default)s")
+    options.add_argument(
+        "--life", type=running.whole(1000), metavar="TOKENS", help=f"length of a life (default: {TIMES} limits, at least {LEAST})"
+    )
+    options.add_argument("--facts", type=running.whole(1, FACTS), default=FACTS, help="facts that are asked for, at most %(default)s")
     options.add_argument("--model", default="", help="a real model as the reader")
     options.add_argument("--base-url", default="", help="its OpenAI-compatible endpoint")
-    options.add_argument("--json", action="store_true", help="print the figures as one JSON object on the last line")
     options.add_argument("--plot", type=Path, metavar="FILE", help="draw them as an SVG")
     return options.parse_args(arguments)
 
@@ -112,21 +94,14 @@ def lives(given: Namespace) -> Iterator[Row]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Live all lives and print what came of them."""
     given = read_arguments(arguments)
-    try:
-        rows = list(lives(given))
-        print(report(rows))
-        if given.plot:
-            given.plot.write_text(plot(mean_rows(rows)), encoding="utf-8")
-    except KeyboardInterrupt:
-        return 130
-    except (DoryError, OSError) as error:
-        print(f"bench.forgetting: {error}", file=sys.stderr)
-        return 2 if isinstance(error, ConfigError) else 1
+    rows = list(lives(given))
+    print(report(rows))
+    if given.plot:
+        given.plot.write_text(plot(mean_rows(rows)), encoding="utf-8")
     if given.json:
         print(json.dumps({"rows": rows}))
     return 0
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # leave in the same good order as after Ctrl-C
-    sys.exit(main())
+    running.run("bench.forgetting", main)

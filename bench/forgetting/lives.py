@@ -29,7 +29,7 @@ from dory.faculties.recall import RecallFaculty
 from dory.faculty import Faculties
 from dory.identity import Identity
 from dory.inbox import Inbox
-from dory.limits import TURN_LIMIT, result_limit
+from dory.limits import TURN_LIMIT
 from dory.models import Models
 from dory.prompt import PromptBuilder
 from dory.purse import Purse
@@ -79,8 +79,8 @@ class Life:
         own = [one for one in ordered(self.me, settings, models, self._report) if recall or not isinstance(one, RecallFaculty)]
         self._faculties = Faculties(own, self._report)
         self._prompts = PromptBuilder(self.me, settings, self._faculties)
-        self._inbox = Inbox(self.me, self._faculties.commands(), self._report, result_limit(limit), self._faculties.cue)
-        self._hands = Hands(self.me, self._faculties.tools(), limit)
+        self._inbox = Inbox(self.me, self._faculties.commands(), self._report, settings.result_limit, self._faculties.cue)
+        self._hands = Hands(self.me, self._faculties.tools(), settings.result_limit)
         mind = Mind(self.me, settings, self.meter, self._prompts, self._faculties.on_compacted, self._failed)
         self._forgetting = WAYS[way](mind)
         self.troubles: Counter[str] = Counter()

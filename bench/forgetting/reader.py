@@ -15,6 +15,7 @@ from dory.standin import StandIn
 from dory.standin.reading import Reading, read
 from dory.standin.summarising import SENTENCE_LIMIT, Stretch
 from dory.standin.words import sentences, stems
+from dory.wire import tokens
 
 SECTION = "condense"
 SHARE, PAGES = 0.25, 8000
@@ -35,8 +36,7 @@ class Reader(StandIn):
             return super().complete(prompt, purpose)
         began, reading = time.monotonic(), read(prompt)
         text = condensed([entry for run in reading.named(SECTION) for entry in run], reading)
-        prompted, answered = (math.ceil(len(one) / 4) for one in (prompt.text, text))
-        return Reply(text, "", Usage(purpose, self.name, prompted, None, answered, time.monotonic() - began))
+        return Reply(text, "", Usage(purpose, self.name, tokens(prompt.text), None, tokens(text), time.monotonic() - began))
 
 
 def condensed(entries: list[Entry], reading: Reading) -> str:

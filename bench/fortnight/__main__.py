@@ -5,35 +5,26 @@ of both are written to docs/FORTNIGHT.md. Exit code 0 if all that is claimed cam
 """
 
 import json
-import signal
 import sys
 import tempfile
 from pathlib import Path
 
+from bench import running
 from bench.fortnight import report
 from bench.fortnight.claims import broken
 from bench.fortnight.living import Fortnight
-from dory.errors import DoryError
-from dory.flags import Parser
 from dory.texts import HOUSE
 
 
 def main() -> int:
     """Live it in a home that goes with it."""
-    options = Parser(prog="python -m bench.fortnight", description="Two agents live a scripted fortnight in one room.")
+    options = running.options("bench.fortnight", "Two agents live a scripted fortnight in one room.")
     options.add_argument("--to", type=Path, default=HOUSE / "docs" / "FORTNIGHT.md", help="the document to write (default: docs/FORTNIGHT.md)")
-    options.add_argument("--json", action="store_true", help="print the figures as one JSON object on the last line")
     given = options.parse_args()
-    try:
-        with tempfile.TemporaryDirectory(prefix="dory-fortnight-") as home, Fortnight(Path(home)) as fortnight:
-            fortnight.live()
-            wrong, figures = broken(fortnight), report.figures(fortnight)
-            given.to.write_text(report.page(fortnight), encoding="utf-8")
-    except KeyboardInterrupt:
-        return 130
-    except (DoryError, OSError, ValueError) as error:
-        print(f"bench.fortnight: {error}", file=sys.stderr)
-        return 1
+    with tempfile.TemporaryDirectory(prefix="dory-fortnight-") as home, Fortnight(Path(home)) as fortnight:
+        fortnight.live()
+        wrong, figures = broken(fortnight), report.figures(fortnight)
+        given.to.write_text(report.page(fortnight), encoding="utf-8")
     print(", ".join(f"{value} {name}" for name, value in figures.items()), f"written to {given.to}", sep="; ")
     for claim in wrong:
         print(f"bench.fortnight: not true: {claim}", file=sys.stderr)
@@ -43,5 +34,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # leave in the same good order as after Ctrl-C
-    sys.exit(main())
+    running.run("bench.fortnight", main)

@@ -5,16 +5,12 @@ Then summaries of real conversations are chosen for questions, if there are any.
 """
 
 import json
-import signal
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench import locomo
+from bench import locomo, running
 from bench.related import choosing, costs
-from dory.errors import DoryError
-from dory.flags import Parser
 
 SIZES = "1000,10000,100000"
 DATA = Path("../shared/locomo")
@@ -40,25 +36,14 @@ def report(found: Mapping[int, Mapping[str, Any]], chosen: Mapping[str, Any]) ->
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what the command line names."""
-    options = Parser(prog="python -m bench.related", description="What it costs to find the summaries that are like the present.")
-    options.add_argument("--sizes", default=SIZES, metavar="N,N", help=f"numbers of summaries (default: {SIZES})")
+    options = running.options("bench.related", "What it costs to find the summaries that are like the present.")
+    least = running.rising(choosing.CHOSEN + 1)
+    options.add_argument("--sizes", type=least, default=SIZES, metavar="N,N", help=f"numbers of summaries (default: {SIZES})")
     options.add_argument("--data", type=Path, default=DATA, help=f"conversations of LoCoMo (default: {DATA}, if there)")
-    options.add_argument("--json", action="store_true", help="print the figures as one JSON object on the last line")
     given = options.parse_args(arguments)
-    try:
-        sizes = sorted({int(size) for size in given.sizes.split(",")})
-        if sizes[0] <= choosing.CHOSEN:
-            options.error(f"--sizes {given.sizes}: of at least {choosing.CHOSEN + 1} summaries {choosing.CHOSEN} are looked for")
-        lives = [choosing.load(path) for path in locomo.files(given.data)]
-        found = {size: costs.measure(size) for size in sizes}
-        chosen = choosing.measure(lives) if lives else {}
-    except ValueError:
-        options.error(f"--sizes {given.sizes}: numbers, with commas between them")
-    except KeyboardInterrupt:
-        return 130
-    except (DoryError, OSError) as error:
-        print(f"bench.related: {error}", file=sys.stderr)
-        return 1
+    lives = [choosing.load(path) for path in locomo.files(given.data)]
+    found = {size: costs.measure(size) for size in given.sizes}
+    chosen = choosing.measure(lives) if lives else {}
     print(report(found, chosen))
     slow = [size for size, ways in found.items() if ways[OWN]["ms"] >= MOST_MS]
     for size in slow:
@@ -69,5 +54,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    sys.exit(main())
+    running.run("bench.related", main)

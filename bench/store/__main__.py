@@ -8,7 +8,6 @@ anew with every entry, as far as that is bearable. Times are processor time, so 
 
 import json
 import random
-import signal
 import subprocess
 import sys
 import tempfile
@@ -16,14 +15,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench import questions
+from bench import questions, running
 from bench.questions import CATEGORIES, Question, Talk
 from bench.store import cost, snapshot
 from bench.store.growth import CHARACTERS, Growth, noise
 from bench.store.syncs import Count, count
 from dory import files
-from dory.errors import DoryError
-from dory.flags import Parser
 from dory.texts import HOUSE
 
 SIZES = "1000,10000,100000,1000000"
@@ -150,25 +147,13 @@ def report(found: Mapping[int, Mapping[str, Any]]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what the command line names."""
-    options = Parser(prog="python -m bench.store", description="What a memory costs that grows: writes, searches, opening, size.")
-    options.add_argument("--sizes", default=SIZES, metavar="N,N", help=f"numbers of entries, rising (default: {SIZES})")
+    options = running.options("bench.store", "What a memory costs that grows: writes, searches, opening, size.")
+    options.add_argument("--sizes", type=running.rising(1), default=SIZES, metavar="N,N", help=f"numbers of entries, rising (default: {SIZES})")
     options.add_argument("--data", type=Path, default=DATA, help=f"a conversation of LoCoMo to hide in it (default: {DATA}, if there)")
-    options.add_argument("--json", action="store_true", help="print the figures as one JSON object on the last line")
     given = options.parse_args(arguments)
-    try:
-        sizes = sorted({int(size) for size in given.sizes.split(",")})
-        if sizes[0] < 1:
-            options.error(f"--sizes {given.sizes}: a store has at least 1 entry")
-        talk = questions.load(given.data) if given.data.exists() else None
-        with tempfile.TemporaryDirectory(prefix="dory-store-") as folder:
-            found = measure(Path(folder), sizes, talk)
-    except KeyboardInterrupt:
-        return 130
-    except ValueError:
-        options.error(f"--sizes {given.sizes} is no list of numbers")
-    except (DoryError, OSError, subprocess.CalledProcessError) as error:
-        print(f"bench.store: {error}", file=sys.stderr)
-        return 1
+    talk = questions.load(given.data) if given.data.exists() else None
+    with tempfile.TemporaryDirectory(prefix="dory-store-") as folder:
+        found = measure(Path(folder), given.sizes, talk)
     print(report(found))
     wrong = broken(found)
     for line in wrong:
@@ -179,5 +164,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    sys.exit(main())
+    running.run("bench.store", main)

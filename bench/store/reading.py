@@ -56,7 +56,7 @@ def measure(path: Path, asked: dict[str, Any]) -> dict[str, Any]:
 
 def _opened(path: Path) -> Index:
     index = Index(Store(path, readonly=True))
-    index.newest("heard")
+    index.extent()
     return index
 
 

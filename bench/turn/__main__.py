@@ -8,8 +8,6 @@ installed in ``--peers``. Times are processor time where nothing else is said. L
 
 import argparse
 import json
-import signal
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -17,13 +15,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from bench.life import positive_number
+from bench import running
 from bench.turn import forgetting, peers, report, selves, turns
 from bench.turn.company import SPENDING, company, shares
 from bench.turn.homes import Home
 from bench.turn.process import Spent, median, side_by_side
-from dory.errors import DoryError
-from dory.flags import Parser
 
 LINES, CONTEXTS = "1000,100000,1000000", "8000,128000"
 IDLE_SECONDS = 10.0
@@ -102,34 +98,23 @@ def tell(found: dict[str, Any], given: argparse.Namespace) -> int:
     return 1 if wrong else 0
 
 
-def numbers(text: str) -> list[int]:
-    """For the command line: ``1000,100000``, each above 0. Raises ``ValueError``."""
-    return sorted({positive_number(one) for one in text.split(",")})
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what the command line names."""
-    options = Parser(prog="python -m bench.turn", description="What the harness itself costs: turns, start-up, sleep, compactions.")
+    options = running.options("bench.turn", "What the harness itself costs: turns, start-up, sleep, compactions.")
     options.add_argument(
-        "--lines", type=numbers, default=LINES, metavar="N,N", help=f"lines of LIFE, and blobs, of each life (default: {LINES})"
+        "--lines", type=running.rising(1), default=LINES, metavar="N,N", help=f"lines of LIFE, and blobs, of each life (default: {LINES})"
     )
-    options.add_argument("--contexts", type=numbers, default=CONTEXTS, metavar="N,N", help=f"tokens of the contexts (default: {CONTEXTS})")
     options.add_argument(
-        "--runs", type=positive_number, default=5, metavar="N", help="how often each is measured; turns and lines tenfold (default: 5)"
+        "--contexts", type=running.rising(1), default=CONTEXTS, metavar="N,N", help=f"tokens of the contexts (default: {CONTEXTS})"
+    )
+    options.add_argument(
+        "--runs", type=running.whole(1), default=5, metavar="N", help="how often each is measured; turns and lines tenfold (default: 5)"
     )
     options.add_argument("--peers", type=Path, default=Path(".venv-peers"), metavar="DIR", help="where other programs are installed, if at all")
-    options.add_argument("--json", action="store_true", help="print the figures as one JSON object on the last line")
     given = options.parse_args(arguments)
-    try:
-        with tempfile.TemporaryDirectory(prefix="dory-turn-") as folder:
-            return tell(measure(Path(folder), given.lines, given.contexts, given.runs, given.peers), given)
-    except KeyboardInterrupt:
-        return 130
-    except (DoryError, OSError, ValueError, subprocess.CalledProcessError) as error:
-        print(f"bench.turn: {error}", file=sys.stderr)
-        return 1
+    with tempfile.TemporaryDirectory(prefix="dory-turn-") as folder:
+        return tell(measure(Path(folder), given.lines, given.contexts, given.runs, given.peers), given)
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # leave in the same good order as after Ctrl-C
-    sys.exit(main())
+    running.run("bench.turn", main)

@@ -13,6 +13,7 @@ from bench.store.noise import Noise
 from bench.turn.homes import LIMIT, LINE, PERSON, PRICE, ROOM
 from bench.turn.process import Spent, peak_bytes, processor_seconds, surroundings
 from dory.clock import utc
+from dory.errors import DoryError
 from dory.prices import Prices
 from dory.records import Prompt, Purpose, Reply, Usage
 from dory.rooms import Rooms
@@ -93,7 +94,7 @@ class Company:
             self._rooms.say(ROOM, "USER", PERSON, text, utc())
             at, _, prompt = self._ear.after(known)
             if text not in prompt:
-                raise ValueError(f"a request came without the line {text!r}")
+                raise DoryError(f"a request came without the line {text!r}")
             found.append((at - said) * 1e3)
         return found
 

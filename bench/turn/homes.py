@@ -2,8 +2,9 @@
 
 All of it is written in the house's own formats, and ``state.json`` holds its checksums, so a resume finds nothing to complain of. What is in
 front of the model came in by the house's own doors: stretches that faded, with their archives, then what was heard and said, and all of that
-is indexed. The index also holds an entry for each line of LIFE before that, as long and in such words as those of ``bench.store``: it is made
-once, and copied for each resident. No blob holds those entries, so a search that finds them does not look up the way to them.
+is indexed; every line of the room is recorded as a conversation. The index also holds an entry for each line of LIFE before that, as long and
+in such words as those of ``bench.store``: it is made once, and copied for each resident. No blob holds those entries, so a search that finds
+them does not look up the way to them.
 """
 
 import hashlib
@@ -20,11 +21,12 @@ from bench.store.noise import Noise
 from dory import clock, context, life, refs, state, usage
 from dory.archives import Archives
 from dory.boot import boot
-from dory.chronicle import Batch, Mark, next_batch
+from dory.chronicle import Mark, Stride
 from dory.clock import utc
+from dory.faculties.conversations import ConversationsFaculty
 from dory.identity import Identity
 from dory.index import Document, Index
-from dory.memories import BEGINNING, Memories
+from dory.moments import BEGINNING, Moments
 from dory.prices import Price
 from dory.recollection import Recollection
 from dory.records import Compacted
@@ -98,7 +100,7 @@ class Home:
     def _remember(self, me: Identity, tokens: int) -> None:
         past = Recollection(me.folder, me.blobs)
         archives = Archives(past.store, past.notes)
-        past.chronicle.add(Batch([], Mark(self._size, ROOM, utc()), []))
+        past.chronicle.add(Stride([], Mark(self._size, ROOM, utc()), []))
         for _ in range(SUMMARIES):
             heard = me.add("heard", ROOM, refs.escape(f"[USER:{PERSON} {clock.second(utc())}] {self._noise.text(HEARD)}"))
             gist, summary = self._noise.text(60), self._noise.text(HEARD)
@@ -109,8 +111,10 @@ class Home:
             me.add("heard", ROOM, f"[USER:{PERSON} {clock.second(utc())}] {self._noise.text(HEARD)}")
             me.add("response", clock.minute(utc()), self._noise.text(SAID))
         archives.marked()
-        while (mark := past.chronicle.mark).newest < me.state.next_id - 1:
-            past.chronicle.add(next_batch(me.context.entries, me.blobs, mark, me.name))
+        past.chronicle.index_all(me.context.entries, me.blobs, me.name)
+        conversations = ConversationsFaculty(me, past.dialogues, tuple, cared=False)
+        while work := conversations.background():
+            work()()
         past.store.close()
 
     def _lengthen(self, me: Identity) -> None:
@@ -128,10 +132,10 @@ class Home:
 
 def _sum_up(me: Identity) -> None:
     """As the cascade leaves a life that was long when it was switched on."""
-    memories, window = Memories(me.life.path), Windows()
-    count = memories.count(BEGINNING.end, me.state.life_bytes)
+    moments, window = Moments(me.life.path), Windows()
+    count = moments.count(BEGINNING.end, me.state.life_bytes)
     if window.reached(0, count):
-        place = memories.find(window.reached(0, count) - window.immediate)
+        place = moments.find(window.reached(0, count) - window.immediate)
         Summaries(me.folder).save(None, Summary(1, place, utc().replace(microsecond=0), "metronome", "So it went."))
 
 
