@@ -46,7 +46,7 @@ def boot(home: Path, name: str, room: str, now: Clock, secrets: Sequence[str] = 
 
 def _write(draft: Path, fresh: state.State) -> None:
     heading, log = context.heading(0).encode(), life.HEADING.encode()
-    for name, content in ((MEMORY, b""), ("LIFE.md", log), ("context.md", heading)):
+    for name, content in ((MEMORY, b""), (life.NAME, log), ("context.md", heading)):
         files.replace(draft / name, content)
     fresh.context_bytes, fresh.context_check = len(heading), zlib.crc32(heading)
     fresh.life_bytes, fresh.life_check = len(log), zlib.crc32(log)

@@ -24,6 +24,8 @@ from dory.errors import FormatError
 _HEADER = re.compile(r"\[#([0-9]{1,15})(?:-([0-9]{1,15}))? ([a-z]+)(?: (.*))?\]")
 _HEADING = re.compile(r"\[dory-context (0|[1-9][0-9]{0,14}) epoch (0|[1-9][0-9]{0,14})\]\n")
 VERSION = 1
+CHANGED = "A part of what stands above has changed and reads now:\n"
+"""How a notice begins that tells a section of the system message anew. It is looked for in contexts that stand: a mark, not a text to edit."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ that cannot be read is named, and the others are looked at as if it were not the
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from dory import locks
+from dory import life, locks
 from dory.errors import FormatError
-from dory.memories import BEGINNING, Memories
+from dory.moments import BEGINNING, Moments
 from dory.summaries import DRAFT, FOLDER, LONGTERM, RECENT, Summaries, Summary, copies, read
 from dory.waterfall import LIMIT
 
@@ -37,7 +37,7 @@ def problems(folder: Path) -> Iterator[str]:
     except FormatError as error:
         if str(error) not in damage:
             yield str(error)
-    yield from _stand(known, Memories(folder / "LIFE.md"))
+    yield from _stand(known, Moments(folder / life.NAME))
 
 
 def _agree(kept: Summaries, ends: Sequence[int], running: bool) -> Iterator[str]:
@@ -58,12 +58,12 @@ def _meet(made: Iterable[Named]) -> Iterator[str]:
         before = one.last
 
 
-def _stand(known: Iterable[Named], memories: Memories) -> Iterator[str]:
+def _stand(known: Iterable[Named], moments: Moments) -> Iterator[str]:
     """Whether each covers as many lines of LIFE as it says, and has the size that summaries have. LIFE is counted once."""
     at = BEGINNING
     for name, one in sorted(known, key=lambda named: named[1].last):
-        lines = memories.count(at.end, one.place.end)
-        if at.number + lines != one.last or not memories.holds(one.place):
+        lines = moments.count(at.end, one.place.end)
+        if at.number + lines != one.last or not moments.holds(one.place):
             yield f"{FOLDER}/{name} does not end where memory {one.last} does in LIFE.md"
         else:
             at = one.place

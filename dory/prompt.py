@@ -14,16 +14,15 @@ from dataclasses import dataclass
 from dory import ledger, refs, texts
 from dory.clock import minute
 from dory.config import Config
-from dory.context import Entry
+from dory.context import CHANGED, Entry
 from dory.faculty import Faculties
 from dory.identity import Identity
-from dory.limits import EXCHANGE_LIMIT, MEMORY_LIMIT, PIN_TURNS, TURN_LIMIT, result_limit
+from dory.limits import EXCHANGE_LIMIT, MEMORY_LIMIT, PIN_TURNS, TURN_LIMIT
 from dory.records import Message, Prompt
 from dory.texts import MEMORY, SEGMENT, SUMMARISE
 
 NEWS = 1 / 4
 """Of the context's limit: more than so much a ledger does not tell beside the context in one epoch."""
-_CHANGED = "A part of what stands above has changed and reads now:\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +111,13 @@ class PromptBuilder:
 
     def _told(self) -> dict[str, str]:
         """The settled sections as the notices in the context tell of them, by name."""
-        bodies = [entry.body for entry in self._identity.context if entry.kind == "notice" and entry.body.startswith(_CHANGED)]
-        sections = [refs.unquote(body.removeprefix(_CHANGED)) for body in bodies]
+        bodies = [entry.body for entry in self._identity.context if entry.kind == "notice" and entry.body.startswith(CHANGED)]
+        sections = [refs.unquote(body.removeprefix(CHANGED)) for body in bodies]
         return {re.split("[ \\]]", section.removeprefix("[#"), maxsplit=1)[0]: section for section in sections}
 
     def _tell_of_change(self, name: str, section: str) -> None:
         me, (_, _, text) = self._identity, section.partition("\n")
-        me.add("notice", minute(me.now()), f"{_CHANGED}{refs.quote(section)}")
+        me.add("notice", minute(me.now()), f"{CHANGED}{refs.quote(section)}")
         me.log("notice", f"{name} has changed: {text}")
 
     def _harness(self) -> str:
@@ -133,7 +132,7 @@ class PromptBuilder:
             context_limit=self._config.context_limit,
             pin_turns=PIN_TURNS,
             memory_limit=MEMORY_LIMIT,
-            result_limit=result_limit(self._config.context_limit),
+            result_limit=self._config.result_limit,
             turn_limit=TURN_LIMIT,
             exchange_limit=EXCHANGE_LIMIT,
         )
@@ -141,6 +140,6 @@ class PromptBuilder:
     def _parts(self) -> dict[str, str]:
         """What stands in the tail until it changes, by name."""
         memory = self._identity.memory
-        shown = f"[#memory {len(memory)} of {MEMORY_LIMIT} characters]\n{refs.escape(texts.shown(self._identity.redact(memory), MEMORY))}"
+        shown = f"[#{texts.heading(MEMORY, memory)}]\n{refs.escape(texts.shown(MEMORY, self._identity.redact(memory)))}"
         parts = {**self._faculties.sections(live=True), "memory": shown}
         return {name: part if part.endswith("\n") else f"{part}\n" for name, part in parts.items()}

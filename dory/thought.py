@@ -12,7 +12,7 @@ from dory import usage
 from dory.compact import Compaction
 from dory.errors import ModelError, SpendingLimit, WindowExceeded
 from dory.identity import Identity
-from dory.inbox import Inbox
+from dory.inbox import Inbox, post
 from dory.prefix import Watch
 from dory.records import Model, Prompt, Reply
 from dory.stop import POLL
@@ -119,4 +119,4 @@ class Thought:
         kind = _VARYING.sub("", trouble)
         if kind not in self._told:
             self._told.add(kind)
-            self._inbox.post(trouble)
+            post(self._identity, trouble)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from dory import refs, texts
 from dory.errors import ModelAway, WindowExceeded
 from dory.life import LINE_LIMIT
-from dory.memories import Memories, Place
+from dory.moments import Moments, Place
 from dory.records import Message, Model, Prompt
 from dory.summaries import Summary
 
@@ -53,19 +53,19 @@ class Outcome:
     place: Place
 
 
-def run(model: Model, memories: Memories, task: Task, redact: Callable[[str], str]) -> Outcome:
+def run(model: Model, moments: Moments, task: Task, redact: Callable[[str], str]) -> Outcome:
     """Do all of it, or a batch of it if there is more. Raises ``ModelError``, and ``FormatError`` when LIFE is not what it was."""
     place, text, longterm = task.covered, "", ""
     if task.begun:
         place, text = task.begun.place, task.begun.text
-    if not memories.holds(place):
-        place = memories.find(place.number)
+    if not moments.holds(place):
+        place = moments.find(place.number)
     piece = min(task.piece, PIECE // LINE_LIMIT)
     until = min(task.target, place.number + BATCH * piece)
     if task.recent and until == task.target:
         longterm = _ask(model, [one.text for one in (task.longterm, task.recent) if one], redact)
     while place.number < until:
-        lines, behind = memories.read(place, min(piece, until - place.number))
+        lines, behind = moments.read(place, min(piece, until - place.number))
         try:
             text, place = _ask(model, [*([text] if text else []), *map(refs.gists, lines)], redact), behind
         except WindowExceeded:

@@ -4,19 +4,19 @@ import sqlite3
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from dory.care import Care
 from dory.errors import WindowExceeded
 from dory.faculties.selfcare import SelfCareFaculty
+from dory.faculty import Faculty
 from dory.identity import Identity
 from dory.mementos import Kind, Memory
 from dory.recollection import Recollection
 from dory.records import Batch, Call, Prompt, Purpose, Reply, Usage
 from dory.wire import tokens
-from tests.household import NOON, Household, Killed, Mishap, bodies
+from tests.household import NOON, Killed, Living, Mishap, bodies
 
 
 class Telling:
@@ -36,24 +36,22 @@ class Telling:
         return Reply(self._rule(prompt.text), "", Usage(purpose, self.name, tokens(prompt.text), None, 1, 0.0), self._cut)
 
 
-class Caring(Household):
+class Caring(Living):
     """A household whose agent cares for itself, by a model that says what ``tell`` makes of a prompt."""
 
     tell: Callable[[str], str] = staticmethod(lambda prompt: "It was so.")
 
-    def restart(self, home: Path | None = None) -> Identity:
-        me = super().restart(home)
-        self.past = Recollection(me.folder, me.blobs)
-        self.bank, self.care = self.past.bank, Care(self.past.store, self.past.bank)
+    def faculties(self, me: Identity, past: Recollection) -> list[Faculty]:
+        self.bank, self.care = past.bank, Care(past.store, past.bank)
         self.told: list[str] = []
         self.model = Telling(lambda prompt: self.tell(prompt))
         self.sources: list[Callable[[int], Batch | None]] = []
         self.faculty = self.caring()
-        return me
+        return [self.faculty]
 
     def caring(self) -> SelfCareFaculty:
         """As the next process would have it."""
-        return SelfCareFaculty(self.me, self.bank, self.care, self.sources, self.model, self.told.append)
+        return SelfCareFaculty(self.me, self.bank, self.care, self.sources, self.model, self.told.append, places=True)
 
     def hold(self, count: int, size: int = 80, kind: Kind = "Memory") -> None:
         """So many distinct memories; as copies, which are not indexed here."""

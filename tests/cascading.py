@@ -1,8 +1,8 @@
 """A life that is summed up: things that happen to it, and what its summaries cover."""
 
-from dory.memories import Memories
+from dory.moments import Moments
 from dory.profiles import Cascade
-from dory.related import Memory, Related
+from dory.related import Experience, Related
 from dory.store import NAME, Store
 from dory.summaries import Summaries, Summary, copies, read
 from tests.compacting import House
@@ -25,7 +25,7 @@ def happen(house: House, until: int, at_once: int = 1, stepping: bool = True) ->
 
 def lived(house: House) -> int:
     """The number of memories."""
-    return Memories(house.me.life.path).count(0, house.me.life.path.stat().st_size) - 1
+    return Moments(house.me.life.path).count(0, house.me.life.path.stat().st_size) - 1
 
 
 def covered(house: House) -> tuple[Covered | None, Covered | None]:
@@ -39,7 +39,7 @@ def copied(house: House) -> list[Covered]:
     return [found for path in copies(house.me.folder) if (found := _range(read(path)))]
 
 
-def related(house: House, situation: str) -> list[Memory]:
+def related(house: House, situation: str) -> list[Experience]:
     """What the index finds, as a second reader of the file."""
     store = Store(house.me.folder / NAME, readonly=True)
     try:

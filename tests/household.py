@@ -1,27 +1,34 @@
 """What the tests of the rooms share: a home with one identity, a clock that a test sets, nasty texts, and a disk that fails when told to."""
 
 import gc
+import os
+import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from hypothesis import strategies as st
 
-from dory import context, refs
+from dory import check, context, refs
 from dory.act import Hands
 from dory.boot import boot
 from dory.config import Config
 from dory.context import Entry
+from dory.faculty import Faculty
 from dory.identity import Identity
 from dory.inbox import Inbox
+from dory.recollection import Recollection
 from dory.tools import CoreTools
 
+MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK | os.X_OK) and shutil.disk_usage("/dev/shm").free > 2**31 else None
+"""A disk that need not be waited for, where there is one that is large enough."""
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 
 _PIECES = [
@@ -85,7 +92,7 @@ class Household:
         """Load the identity anew, as the next process would, from here or from a copy of the home."""
         self.me = Identity(home or self.home, self.hash, self.clock, self.secrets)
         self.tools = CoreTools(self.me, self.config)
-        self.hands = Hands(self.me, self.tools.tools(), self.config.context_limit)
+        self.hands = Hands(self.me, self.tools.tools(), self.config.result_limit)
         return self.me
 
     def hear(self, room: str, name: str, text: str, kind: str = "USER") -> None:
@@ -143,6 +150,21 @@ class Household:
                 self.restart().begin()
 
 
+class Living(Household):
+    """A household whose agent has what ``faculties`` makes, and ``past``, its memory."""
+
+    def restart(self, home: Path | None = None) -> Identity:
+        me = super().restart(home)
+        self.past = Recollection(me.folder, me.blobs)
+        tools = [tool for faculty in self.faculties(me, self.past) for tool in faculty.tools()]
+        self.hands = Hands(me, [*self.tools.tools(), *tools], self.config.result_limit)
+        return me
+
+    def faculties(self, me: Identity, past: Recollection) -> Sequence[Faculty]:
+        """As the next process would have them."""
+        raise NotImplementedError
+
+
 def copy_of(home: Path, place: Path) -> Path:
     """A copy of a home, there. Nothing is collected meanwhile: SQLite takes its log away when a connection is that nobody holds any more."""
     gc.disable()
@@ -155,7 +177,7 @@ def copy_of(home: Path, place: Path) -> Path:
 @contextmanager
 def household() -> Iterator[Household]:
     """One in a folder of its own, for property tests: they run many times within one test."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
         yield Household(Path(folder))
 
 
@@ -203,3 +225,38 @@ def mishap(at: int, error: BaseException) -> Iterator[Mishap]:
             raise
     finally:
         sys.setprofile(before)
+
+
+def killed_everywhere(house: Household, act: Callable[[], object]) -> Iterator[None]:
+    """What is left of ``act``, killed before each of its changes of the disk and at last not at all, each in a copy of the home in which the
+    next process was killed as it resumed, and the one after it has told of the interruption. The check must find nothing there.
+    """
+    for number in count(1):
+        house.restart(copy_of(house.home, house.home.with_name(f"{house.home.name}-{number}")))
+        with mishap(number, Killed()) as met:
+            act()
+        for again in (number % 9 + 1, 10**9):
+            house.restart(house.me.home)
+            with mishap(again, Killed()):
+                house.me.begin()
+                house.hands.report_interruption()
+        yield
+        assert house.me.state.running is None and list(check.problems(house.me.home)) == []
+        if not met.struck:
+            return
+
+
+def interruption(house: Household) -> list[list[str]]:
+    """What the newest notice of an interruption says: the lines that ran, and those that did not; empty when there is none."""
+    notices = "\n".join(bodies(house.me.context.entries, "notice"))
+    found = re.findall(r"Ran: (.*)\. Did not run, and had no effect: (.*)\. Repeat", notices)
+    return [[title for title in listed.split("; ") if title != "none"] for listed in found[-1]] if found else []
+
+
+def assert_told(house: Household, lines: Sequence[str], done: Sequence[str]) -> None:
+    """Of the ``lines`` of its last response with an effect the agent is told exactly that those ``done`` ran, or it has all of them or none."""
+    if report := interruption(house):
+        ran, rest = ([title for title in listed if title in lines] for listed in report)
+        assert ran == done and rest == [line for line in lines if line not in done]
+    else:
+        assert done == (lines if bodies(house.me.context.entries, "response") else [])

@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dory import context, refs, toolline
-from dory.act import ABOUT_LIMIT
 from dory.blobs import Blobs
 from dory.context import Entry
-from dory.limits import MEMORY_LIMIT
+from dory.limits import ABOUT_LIMIT, MEMORY_LIMIT
 from dory.records import Call
 from dory.rooms import laid_out
 

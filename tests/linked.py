@@ -35,7 +35,7 @@ class Linked(Household):
         self.lock.callback(past.store.close)
         self.bank, self.store, self.index, self.relationships = past.bank, past.store, past.index, past.relationships
         self.link = LinkFaculty(self.me, past.store, self.bank, past.relationships, self.log.append)
-        self.hands = Hands(self.me, [*self.tools.tools(), *self.link.tools()], self.config.context_limit)
+        self.hands = Hands(self.me, [*self.tools.tools(), *self.link.tools()], self.config.result_limit)
         self.hands.report_interruption()
         return self
 

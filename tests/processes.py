@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from bench import household
 from dory import roster
 
 HOUSE = Path(__file__).parent.parent
@@ -25,8 +26,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background
 
 def environment(home: Path) -> dict[str, str]:
     """The machine's own, without keys and settings that would lead to another model; output is buffered, as people have it."""
-    kept = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY") and not name.startswith("DORY_")}
-    return kept | {"DORY_HOME": str(home), "TERM": "xterm-256color", "PYTHONUNBUFFERED": ""}
+    return household.environment() | {"DORY_HOME": str(home), "TERM": "xterm-256color", "PYTHONUNBUFFERED": ""}
 
 
 def chat(home: Path, *arguments: str, said: str = "", under: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
@@ -135,3 +135,12 @@ def processes(home: Path) -> list[str]:
     """The command lines of all agents that run for ``home``, also of those that are not awake yet."""
     listed = subprocess.run(["ps", "-A", "-ww", "-o", "args"], capture_output=True, text=True, check=True)
     return [line for line in listed.stdout.splitlines() if "agent.py" in line and str(home) in line]
+
+
+def processes_left(group: int) -> bool:
+    """Whether any process of that group still runs."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True

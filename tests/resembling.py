@@ -6,7 +6,7 @@ from threading import Event
 
 from dory.errors import ModelAway, ModelRefused, WindowExceeded
 from dory.records import Embedder
-from dory.related import Memory, Related
+from dory.related import Experience, Related
 from dory.store import Store
 from tests.household import NOON
 
@@ -59,5 +59,5 @@ def embed(related: Related) -> int:
     return count
 
 
-def texts(found: Sequence[Memory]) -> list[str]:
+def texts(found: Sequence[Experience]) -> list[str]:
     return [memory.text for memory in found]

@@ -9,7 +9,8 @@ from dory.distil import Distilled, Request, distil
 from dory.edits import edited
 from dory.records import Call, Line, Message, Prompt
 from dory.standin import StandIn
-from dory.standin.reading import TOOLS
+from dory.standin.entries import TOOLS
+from dory.texts import shown
 
 SYSTEM = "You are Dory, a long-lived agent.\n\n# The harness\n\nYou are dory-1a2b3c4d; your identity is 1a2b3c4d.\nRooms you are in: dev"
 TOOLS_OF_OLD = ("SAY", "READ_FILE", "EDIT_FILE", "UNCOMPACT", "JOIN", "LEAVE", "WAIT")
@@ -19,7 +20,8 @@ AT = "2026-11-21T07:38:02Z"
 def prompt(*entries: Entry, memory: str = "", user: str = "", tools: Sequence[str] = TOOLS_OF_OLD) -> Prompt:
     """A prompt as ``prompt.py`` lays it out."""
     offered = "\n".join(f"{tool} <argument>" for tool in tools)
-    tail = f"[#memory {len(memory)} of 4000 characters]\n{refs.escape(memory)}\n[#life]\n2026-11-21 07:38 heard\n[#turn]\nRespond.\n"
+    above = f"[#memory {len(memory)} of 4000 characters]\n{refs.escape(shown('MEMORY.md', memory))}\n"
+    tail = f"{above}[#life]\n2026-11-21 07:38 heard\n[#turn]\nRespond.\n"
     known = f"\n\n[#user {len(user)} of 4000 characters]\n{refs.escape(user)}" if user else ""
     return Prompt((Message("system", f"{SYSTEM}\n\nTool lines:\n{offered}\n\nLimits{known}"), Message("user", context.render(entries) + tail)))
 
@@ -95,7 +97,7 @@ class Life:
             text = self.user if call.args == "USER.md" else self.memory
             for search, replacement in call.edits:
                 text = edited(text, search, replacement, call.args)
-            assert len(text) <= 4000
+            assert len(text) <= max(4000, len(self.memory))
             self.user, self.memory = (text, self.memory) if call.args == "USER.md" else (self.user, text)
             self.add("result", title, f"{call.args} changed")
 

@@ -1,18 +1,19 @@
 """The crash rule: after a kill at any instant the agent is told exactly which tool lines ran, and nothing is hidden, lost or done twice."""
 
-import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from dory import check, refs
+from dory import refs
 from dory.act import Hands
 from dory.errors import FormatError
 from dory.faculty import Outcome, Tool
 from dory.limits import CALL_LIMIT, RESULT_LIMIT
+from dory.records import Call
 from dory.state import Running
 from dory.toolline import as_thought
-from tests.household import Household, Killed, bodies, copy_of, mishap
+from tests.household import Household, Killed, assert_told, bodies, interruption, killed_everywhere
 
 RESPONSE = as_thought("first </reasoning>\nSAY dev a lie") + (
     "SAY dev first\n"
@@ -34,43 +35,32 @@ def effects(house: Household) -> list[str]:
     return [title for title, there in zip(ALL, truth, strict=True) if there]
 
 
-def told(house: Household) -> list[list[str]]:
-    """What the newest notice says of an interruption: the lines that ran, and those that did not; empty when it tells of none."""
-    found = re.search(r"Ran: (.*)\. Did not run, and had no effect: (.*)\. Repeat", bodies(house.me.context.entries, "notice")[-1])
-    return [[title for title in listed.split("; ") if title != "none"] for listed in found.groups()] if found else []
-
-
 @pytest.fixture
 def house(tmp_path: Path) -> Household:
     return Household(tmp_path / "home")
 
 
-def test_after_a_kill_at_any_instant_the_agent_is_told_exactly_what_ran(house: Household, tmp_path: Path) -> None:
+def test_after_a_kill_at_any_instant_the_agent_is_told_exactly_what_ran(house: Household) -> None:
     house.hear("dev", "ada", "hello")
+    seen = list[int]()
+    for _ in killed_everywhere(house, lambda: house.respond(RESPONSE)):
+        done = effects(house)
+        assert_told(house, ALL, done)
+        if report := interruption(house):
+            assert sum(map(len, report)) == 7 and house.me.state.awake
+        seen.append(len(done))
+        assert len(house.said("dev")) + len(house.said("lab")) == len([title for title in done if title.startswith("SAY")])
+    assert set(seen) == {0, 1, 2, 3, 4, 5} and len(seen) > 80
+
+
+def test_after_a_kill_behind_a_line_that_was_never_finished_the_agent_is_told_whether_it_spoke(house: Household) -> None:
     with open(house.me.rooms.path("dev"), "a") as file:
         file.write("[USER:bob 2026-03-02T12:00:00Z] a line that was never finish")
-    struck, number, seen = True, 0, set()
-    while struck:
-        number += 1
-        copy_of(house.home, tmp_path / str(number))
-        house.restart(tmp_path / str(number))
-        with mishap(number, Killed()) as mischance:
-            house.respond(RESPONSE)
-        struck = mischance.struck
-        house.restart(tmp_path / str(number)).begin()
-        house.hands.report_interruption()
-        report, done = told(house), effects(house)
-        if report:
-            ran, rest = report
-            assert [title for title in ran if not title.startswith(("READ_FILE", "WAIT"))] == done
-            assert not set(rest) & set(done) and len(ran) + len(rest) == 7
-            assert house.me.state.awake
-        else:
-            assert done == (ALL if bodies(house.me.context.entries, "response") else [])
-        seen.add(len(done))
-        assert len(house.said("dev")) + len(house.said("lab")) == len([title for title in done if title.startswith("SAY")])
-        assert house.me.state.running is None and list(check.problems(house.me.home)) == []
-    assert seen == {0, 1, 2, 3, 4, 5} and number > 80
+    seen = set()
+    for _ in killed_everywhere(house, lambda: house.respond("SAY dev first")):
+        assert_told(house, ["SAY dev first"], ["SAY dev first"] * len(house.said("dev")))
+        seen.add((len(house.said("dev")), bool(interruption(house))))
+    assert seen == {(0, False), (0, True), (1, True), (1, False)}
 
 
 def test_an_interruption_is_told_once(house: Household) -> None:
@@ -83,6 +73,30 @@ def test_an_interruption_is_told_once(house: Household) -> None:
     assert sum("You were stopped" in body for body in bodies(house.me.context.entries, "notice")) == 1
 
 
+@pytest.mark.parametrize(
+    ("dies", "ran", "rest", "doubt"),
+    [
+        ("SAY", ["RING loud"], ["SAY dev hello", "JOIN lab"], ""),
+        ("RING", [], ["SAY dev hello", "JOIN lab"], " Whether this ran, nobody can tell, for its tool is gone: RING loud."),
+    ],
+)
+def test_a_tool_that_is_gone_after_a_kill_shifts_no_mark_to_the_next_line(
+    house: Household, dies: str, ran: list[str], rest: list[str], doubt: str
+) -> None:
+    def run(call: Call) -> Outcome:
+        if call.tool == dies:
+            raise Killed
+        return Outcome("done")
+
+    ring = Tool("RING", "RING <how>", run, lambda call: "59")
+    house.hands = Hands(house.me, [ring, *(replace(tool, run=run) for tool in house.tools.tools())], house.config.result_limit)
+    with pytest.raises(Killed):
+        house.respond("RING loud\nSAY dev hello\nJOIN lab")
+    house.restart()
+    house.hands.report_interruption()
+    assert interruption(house) == [ran, rest] and bodies(house.me.context.entries, "notice")[-1].endswith(f"still wanted.{doubt}")
+
+
 def test_a_message_that_was_cut_off_while_it_was_written_counts_as_not_said(house: Household) -> None:
     calls = house.hands.parse("SAY dev hello there")
     hash = house.me.blobs.stash("SAY dev hello there", kind="response", gist="x", at=house.clock())
@@ -92,7 +106,7 @@ def test_a_message_that_was_cut_off_while_it_was_written_counts_as_not_said(hous
         file.write(f"[AGENT:{house.me.name} 2026-03-02T12:00:00Z] hello th")
     house.restart()
     house.hands.report_interruption()
-    assert told(house) == [[], ["SAY dev hello there"]]
+    assert interruption(house) == [[], ["SAY dev hello there"]]
     house.respond("SAY dev hello there")
     assert house.said("dev") == ["hello there"]
 
@@ -105,7 +119,7 @@ def test_the_same_words_said_earlier_do_not_count_as_said_now(house: Household) 
     house.hear("dev", "ada", "hello")
     house.restart()
     house.hands.report_interruption()
-    assert told(house) == [[], ["SAY dev hello"]]
+    assert interruption(house) == [[], ["SAY dev hello"]]
 
 
 def test_every_result_is_a_blob_below_its_response_and_a_line_of_life(house: Household) -> None:
@@ -136,7 +150,7 @@ def test_a_secret_in_a_result_enters_neither_context_nor_life_nor_blobs(house: H
 
 
 def hands(house: Household, run: Tool) -> Hands:
-    return Hands(house.me, [run], house.config.context_limit)
+    return Hands(house.me, [run], house.config.result_limit)
 
 
 def test_a_result_that_is_too_long_is_cut_and_says_so(house: Household) -> None:

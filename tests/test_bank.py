@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -155,6 +156,15 @@ def test_copies_are_taken_once_with_their_origin_even_if_they_were_removed_since
     titles = [one.title for one in held.bank.active()]
     assert titles[1] == "memory 3 of 2026-03-02, from dory-2 2" and len(titles) == 4
     assert list(held.bank.problems()) == []
+
+
+def test_a_bank_that_was_begun_anew_counts_from_one_again_and_loses_nothing(held: Held) -> None:
+    held.bank.take(copies(2), NOON)
+    anew = [replace(one, text=f"another {one.text}") for one in copies(2)]
+    assert held.bank.take(anew, NOON) == (2, 0) and held.bank.take([*copies(2), *anew], NOON) == (0, 4)
+    with held.store.writing() as connection:
+        connection.execute("INSERT INTO memory_taken VALUES ('dory-3 1')")  # as files have it in which no text is told apart
+    assert held.bank.take(copies(2, name="dory-3"), NOON) == (1, 1)
 
 
 def test_a_copy_is_not_younger_than_its_taking(held: Held) -> None:

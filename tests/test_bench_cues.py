@@ -8,6 +8,7 @@ import pytest
 from bench import cues, faded, questions
 from bench.cues import THRESHOLDS, Outcome
 from bench.messages import ADVERSARIAL, NOTHING, OWN, RENAMED, messages
+from dory.errors import DoryError
 from dory.recollection import CUE_SHARE
 from tests.test_bench_recall import told
 
@@ -92,5 +93,5 @@ def test_one_conversation_is_not_enough_and_another_file_is_told_by_its_name(tmp
     assert cues.main(["--data", str(tmp_path)]) == 2
     assert "snap-research/locomo" in capsys.readouterr().err
     (tmp_path / "list.json").write_text("[1, 2]", encoding="utf-8")
-    assert cues.main(["--data", str(tmp_path)]) == 1
-    assert "list.json is no conversation of LoCoMo" in capsys.readouterr().err
+    with pytest.raises(DoryError, match=r"list\.json is no conversation of LoCoMo"):
+        cues.main(["--data", str(tmp_path)])

@@ -17,6 +17,7 @@ from bench.reach import Piece, depths, entered
 from dory import check, context, roster
 from dory.blobs import Blobs
 from dory.config import Config
+from dory.errors import DoryError
 from dory.profiles import STAND_IN
 from dory.texts import HOUSE
 
@@ -151,10 +152,10 @@ def test_a_missing_data_set_is_said_in_one_line_that_tells_how_to_get_it(tmp_pat
     assert "snap-research/locomo, data/locomo10.zip" in ended.stderr
 
 
-def test_a_file_of_another_kind_is_refused_with_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_of_another_kind_is_refused_with_its_name(tmp_path: Path) -> None:
     (tmp_path / "list.json").write_text("[1, 2]", encoding="utf-8")
-    assert life.main([str(tmp_path / "list.json")]) == 1
-    assert "list.json is no conversation of LoCoMo" in capsys.readouterr().err
+    with pytest.raises(DoryError, match=r"list\.json is no conversation of LoCoMo"):
+        life.main([str(tmp_path / "list.json")])
 
 
 def test_only_the_first_turns_are_played_when_that_is_asked_for(tmp_path: Path) -> None:

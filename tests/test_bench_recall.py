@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench import questions, recall, rivals
+from dory.errors import DoryError
 from tests.test_bench_life import conversation
 
 
@@ -71,5 +72,5 @@ def test_missing_data_is_told_in_one_line_and_another_file_by_its_name(tmp_path:
     assert recall.main(["--data", str(tmp_path / "nowhere")]) == 2
     assert "snap-research/locomo" in capsys.readouterr().err
     (tmp_path / "list.json").write_text("[1, 2]", encoding="utf-8")
-    assert recall.main(["--data", str(tmp_path)]) == 1
-    assert "list.json is no conversation of LoCoMo" in capsys.readouterr().err
+    with pytest.raises(DoryError, match=r"list\.json is no conversation of LoCoMo"):
+        recall.main(["--data", str(tmp_path)])

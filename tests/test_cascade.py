@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dory import refs, waterfall
 from dory.errors import FormatError, ModelAway, WindowExceeded
 from dory.life import HEADING
-from dory.memories import BEGINNING, Memories
+from dory.moments import BEGINNING, Moments
 from dory.records import Prompt
 from dory.refs import bounded
 from dory.summaries import Summary
@@ -51,10 +51,10 @@ def test_the_first_run_covers_all_that_had_left_the_window_at_an_instant_and_how
         assert (missing == 0) == (memories - covered > immediate)
 
 
-def life(folder: Path, lines: int, text: str = "an ordinary thing — ◱hash=5d41402abc4b2a76 gist=tea at noon◲") -> Memories:
+def life(folder: Path, lines: int, text: str = "an ordinary thing — ◱hash=5d41402abc4b2a76 gist=tea at noon◲") -> Moments:
     path = folder / "LIFE.md"
     path.write_text(HEADING + "".join(f"2026-03-02 12:00 heard {number} {text}\n" for number in range(1, lines + 1)), encoding="utf-8")
-    return Memories(path)
+    return Moments(path)
 
 
 def test_memories_are_read_from_where_the_last_reading_ended(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_a_memory_is_found_in_a_life_of_many_blocks(tmp_path: Path) -> None:
         assert lines[0].split()[3] == str(number) and place.number == number
 
 
-def summary(first: int, last: int, text: str, memories: Memories) -> Summary:
+def summary(first: int, last: int, text: str, memories: Moments) -> Summary:
     return Summary(first, memories.find(last), NOON, "scripted", text)
 
 
@@ -97,7 +97,7 @@ def asked(model: Scripted) -> list[str]:
     return [one.removeprefix(begin).removesuffix(end) for one in found]
 
 
-def task(memories: Memories, covered: int, target: int, *kept: Summary | None, begun: Summary | None = None, piece: int = 65) -> Task:
+def task(memories: Moments, covered: int, target: int, *kept: Summary | None, begun: Summary | None = None, piece: int = 65) -> Task:
     longterm, recent = kept or (None, None)
     return Task(longterm, recent, begun, memories.find(covered), target, piece)
 

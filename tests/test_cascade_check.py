@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dory import check, coverage, locks
-from dory.memories import Place
+from dory.moments import Place
 from dory.summaries import FOLDER, copies, read
 from dory.waterfall import LIMIT
 from tests.cascading import SMALL, happen

@@ -9,7 +9,7 @@ import pytest
 
 from dory import refs
 from dory.limits import LIFE_SHOWN
-from dory.memories import BEGINNING, Memories
+from dory.moments import BEGINNING, Moments
 from dory.records import Prompt
 from dory.store import NAME
 from tests.cascading import SMALL, copied, happen, lived, related
@@ -32,7 +32,7 @@ def sections(text: str) -> dict[str, str]:
 
 def memories(house: House) -> list[str]:
     """All lines of LIFE."""
-    return Memories(house.me.life.path).read(BEGINNING, lived(house))[0]
+    return Moments(house.me.life.path).read(BEGINNING, lived(house))[0]
 
 
 def test_the_prompt_holds_the_whole_life_at_every_instant_but_for_what_waits_for_the_next_run(house: House) -> None:

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dory import chronicle, hearing, originals, refs
-from dory.chronicle import BATCH, Chronicle, Mark, is_secret, next_batch
-from dory.context import Entry
+from dory.chronicle import STRIDE, Chronicle, Mark, next_stride
+from dory.context import Entry, compacted
+from dory.credentials import is_secret
 from dory.inbox import Inbox
 from dory.index import Document, Index
 from dory.records import Line
@@ -25,7 +26,7 @@ def house(tmp_path: Path) -> Household:
 
 def read(house: Household, mark: Mark | None = None) -> list[Document]:
     """All that is indexed behind the mark."""
-    return list(next_batch(house.me.context.entries, house.me.blobs, mark or Mark(), house.me.name).documents)
+    return list(next_stride(house.me.context.entries, house.me.blobs, mark or Mark(), house.me.name).documents)
 
 
 def newest(house: Household, line: str) -> list[tuple[str, str]]:
@@ -64,6 +65,15 @@ def test_an_entry_whose_time_cannot_be_read_has_that_of_the_one_before() -> None
     assert [document.at for document, _ in chronicle.read(entries, Mark(at=NOON), "dory") if document] == [NOON] * 4
     (found,) = [document for document, _ in chronicle.read([Entry(1, 1, "heard", "dev", "[USER:ada 2026-03-02T12:00:00] x")], Mark(), "d")]
     assert found and found.at == NOON, "without a zone it is UTC"
+
+
+@pytest.mark.parametrize("told", ["asked bob-1a2b; you are told when its memories are here", "your memories go to bob-1a2b"])
+def test_that_memories_were_asked_for_or_go_to_another_is_found_in_what_was_said_alone(house: Household, told: str) -> None:
+    tool = "NEURAL_LINK_REQUEST_MEMORY" if told.startswith("asked") else "NEURAL_LINK_SHARE_MEMORY"
+    house.me.add("response", "2026-03-02 12:30", f"{tool} bob-1a2b")
+    house.me.add("result", f"{tool} bob-1a2b", told)
+    house.me.commit()
+    assert [one.text for one in read(house, Mark(1))] == [f"{tool} bob-1a2b"]
 
 
 def test_searches_and_what_they_found_are_not_found_again(house: Household) -> None:
@@ -140,21 +150,35 @@ def test_read_in_batches_of_any_size_a_life_gives_the_same_as_read_at_once(momen
 
 
 def test_the_mark_and_what_was_read_up_to_it_are_written_together(house: Household) -> None:
-    for number in range(BATCH + 20):
+    for number in range(STRIDE + 20):
         house.me.add("heard", "dev", f"[USER:ada 2026-03-02T12:00:00Z] thing {number}")
     house.me.commit()
     store = Store(house.me.folder / NAME)
     index = Index(store)
     life = Chronicle(store, index)
     assert life.mark == Mark()
-    batch = next_batch(house.me.context.entries, house.me.blobs, life.mark, house.me.name)
-    assert len(batch.documents) == BATCH
+    stride = next_stride(house.me.context.entries, house.me.blobs, life.mark, house.me.name)
+    assert len(stride.documents) == STRIDE
     with pytest.raises(KeyboardInterrupt), store.writing():
-        life.add(batch)
+        life.add(stride)
         raise KeyboardInterrupt
     assert life.mark == Mark() and list(index.walk("heard")) == []
-    life.add(batch)
+    life.add(stride)
     store.close()
-    assert life.mark == batch.mark == Mark(BATCH, "dev", NOON)
-    rest = next_batch(house.me.context.entries, house.me.blobs, life.mark, house.me.name)
-    assert [one.origin for one in rest.documents] == list(range(BATCH + 1, BATCH + 22))
+    assert life.mark == stride.mark == Mark(STRIDE, "dev", NOON)
+    rest = next_stride(house.me.context.entries, house.me.blobs, life.mark, house.me.name)
+    assert [one.origin for one in rest.documents] == list(range(STRIDE + 1, STRIDE + 22))
+
+
+def test_all_of_a_life_is_indexed_stride_by_stride_and_what_could_not_be_read_is_told(house: Household) -> None:
+    house.me.context.entries.append(compacted(house.me.state.next_id, house.me.state.next_id, "0" * 16, "lost", "it is lost"))
+    house.me.state.next_id += 1
+    for number in range(2 * STRIDE):
+        house.me.add("heard", "dev", f"[USER:ada 2026-03-02T12:00:00Z] thing {number}")
+    house.me.commit()
+    store = Store(house.me.folder / NAME)
+    index = Index(store)
+    life = Chronicle(store, index)
+    (damage,) = life.index_all(house.me.context.entries, house.me.blobs, house.me.name)
+    assert "0" * 16 in str(damage) and len(list(index.walk("heard"))) == 2 * STRIDE
+    assert life.mark.newest == house.me.state.next_id - 1 and life.index_all(house.me.context.entries, house.me.blobs, house.me.name) == []

@@ -1,16 +1,20 @@
 """A clock that jumps: forward by years, back before the birth of the agent, or not at all. Order and identities hold."""
 
-from datetime import timedelta
+from collections.abc import Callable
+from datetime import datetime, timedelta
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dory import check, roster
+from dory import check, clock, roster
 from dory.boot import boot
 from dory.inbox import Inbox
 from tests.household import NOON, Household, bodies, household
 
+Written = Callable[[datetime], str]
+Read = Callable[[str], datetime]
 JUMPS = st.lists(st.integers(-(10**9), 10**9), min_size=1, max_size=6)
 
 
@@ -36,6 +40,22 @@ def test_a_clock_that_stands_still_or_was_put_back_gives_two_boots_two_identitie
     assert len(hashes) == 3
     assert {folder.name for folder in roster.folders(tmp_path)} == hashes
     assert list(check.problems(tmp_path)) == []
+
+
+@pytest.mark.parametrize(
+    ("written", "read", "least"),
+    [
+        (clock.minute, clock.of_minute, timedelta(minutes=1)),
+        (clock.second, clock.of_second, timedelta(seconds=1)),
+        (clock.exact, clock.moment, timedelta(microseconds=1)),
+    ],
+)
+def test_what_a_time_is_written_as_is_read_as_that_time(written: Written, read: Read, least: timedelta) -> None:
+    for at in (NOON, NOON + least, NOON - least):
+        assert read(written(at)) == at
+    for wrong in ("", "noon", written(NOON)[:-1] + "x", written(NOON).replace("-03-", "-13-"), "2026-03-02T12:00:00"):
+        with pytest.raises(ValueError):
+            read(wrong)
 
 
 def test_the_same_thing_said_twice_at_one_time_is_heard_twice(tmp_path: Path) -> None:

@@ -164,7 +164,7 @@ def test_the_last_compaction_can_be_taken_back_and_then_pauses(tmp_path: Path) -
     assert list(house.me.context) != before
     told = house.compaction.undo()
     assert list(house.me.context) == before
-    assert "stand in full again" in told
+    assert "stand in full again" in told and house.me.state.last_compaction == f"turn 0: taken back, {house.compaction.tokens} tokens again"
     house.me.state.turn += PAUSE_TURNS
     house.compaction.step()
     assert not house.compaction.under_way

@@ -68,7 +68,7 @@ def test_two_failures_in_a_row_pause_compaction_for_ten_turns(tmp_path: Path) ->
         house.compaction.step()
         house.finish()
     assert house.me.state.paused_until == 2 + PAUSE_TURNS
-    assert "Compaction failed twice" in house.me.context.entries[-1].body
+    assert "Compaction failed 2 times" in house.me.context.entries[-1].body
     asked = len(house.model.asked)
     for turn in range(3, 3 + PAUSE_TURNS):
         house.me.state.turn = turn

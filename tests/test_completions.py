@@ -1,7 +1,5 @@
 """Models on the completions endpoint, over loopback with the real client: what is sent, where an answer stops, and how it fails."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from dory.config import Config
@@ -13,7 +11,7 @@ from dory.records import Message, Model, Prompt
 from dory.standin import StandIn
 from dory.standin.provider import Fault
 from dory.standin.server import Server
-from tests.wire import ANSWER, KEY, Fish, Scripted, http, prompt, stream
+from tests.wire import ANSWER, KEY, Scripted, http, prompt, stream
 
 ASKED = "Summarize these memories in 2-3 sentences:\n\n{}\n\nSUMMARY:"
 
@@ -27,18 +25,6 @@ def plain(base_url: str, *stop: str, retries: int = 0, key: str = KEY, max_token
 
 def piece(text: str, finish: str | None = None) -> dict[str, object]:
     return {"choices": [{"index": 0, "text": text, "finish_reason": finish}]}
-
-
-@pytest.fixture(scope="module")
-def serving() -> Iterator[Server]:
-    with Server(Fish()) as server:
-        yield server
-
-
-@pytest.fixture
-def server(serving: Server) -> Server:
-    assert not serving.faults, "a test before this one left a fault behind"
-    return serving
 
 
 def test_a_prompt_goes_out_as_plain_text_with_its_stop_tokens_and_the_answer_comes_back_bare() -> None:

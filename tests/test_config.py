@@ -144,3 +144,5 @@ def test_secrets_are_the_keys_of_settings_and_environment_longest_first_without_
 def test_a_context_that_does_not_fit_the_window_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="a context_limit of 40000 does not fit a window of 32768: set it to at most 24576"):
         load(tmp_path, "window: 32768")
+    with pytest.raises(ConfigError, match="does not fit a window of 10: that is too small a window"):
+        load(tmp_path, "window: 10")

@@ -48,6 +48,19 @@ def test_all_stretches_of_one_compaction_are_bullets_of_one_entry_with_their_tim
     assert f"{records[1].hash}): cake\n" in contents(house)[0]
 
 
+def test_the_stretches_of_one_entry_stand_in_the_order_of_what_was_said_whichever_left_first(tmp_path: Path) -> None:
+    house = Household(tmp_path)
+    talked(house, *"abcdef")
+    writer = consolidator(house)
+    writer.flush()
+    records = [faded(house, gist) for gist in "123"]
+    for at in (2, 0, 1):
+        writer.take(records[at])
+    writer.flush()
+    bullets = [line for line in contents(house)[0].splitlines() if line.startswith("- ")]
+    assert [bullet.partition("): ")[2] for bullet in bullets] == ["1", "2", "3"]
+
+
 def test_what_a_kill_withheld_is_written_at_the_next_start_and_only_once(tmp_path: Path) -> None:
     house = Household(tmp_path)
     talked(house, *"abcdef")

@@ -20,14 +20,12 @@ from bench.crowd.checks import CHECKS, Home, judged
 from bench.crowd.gathering import at_rest
 from bench.crowd.lines import ROOM
 from dory import roster, state
-from dory.blobs import Blobs
 from dory.clock import utc
 from dory.limits import EXCHANGE_LIMIT
-from dory.recollection import Recollection
 from dory.rooms import Rooms
 from dory.standin.server import Server
 from tests.compacting import Scripted
-from tests.processes import HOUSE, PATIENCE, environment
+from tests.processes import HOUSE, PATIENCE, environment, processes_left
 
 MESSAGES = 8
 
@@ -65,14 +63,6 @@ def wait(condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.05)
-
-
-def processes_left(group: int) -> bool:
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def test_an_interrupted_crowd_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -185,16 +175,11 @@ def contents(home: Path) -> dict[Path, tuple[bytes, int]]:
     return {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in home.rglob("*") if path.is_file()}
 
 
-def indexed(folder: Path) -> bool:
-    """Whether the index knows all of the life and its texts have their first version: the agent in ``folder`` writes nothing more by itself."""
-    record, past = state.load(folder / "state.json"), Recollection(folder, Blobs(folder.parents[1] / "blobs"), readonly=True)
-    return past.chronicle.mark.newest == record.next_id - 1 and (folder / ".git" / "index").exists()
-
-
 def test_a_second_process_on_the_same_identity_is_refused_with_the_pid_that_holds_it_and_writes_nothing(left: Path) -> None:
     hash = roster.folders(left)[0].name
     with agent(left, hash) as first:
-        wait(lambda: indexed(left / "agents" / hash))
+        first.send_signal(signal.SIGSTOP)  # it does nothing itself meanwhile
+        os.waitpid(first.pid, os.WUNTRACED)
         before = contents(left)
         command = [sys.executable, str(HOUSE / "agent.py"), hash]
         second = subprocess.run(command, env=environment(left), capture_output=True, text=True, timeout=PATIENCE)

@@ -8,7 +8,7 @@ from bench import reach
 from dory import check, context, refs
 from dory.hearing import read
 from dory.recollection import CUE_SHARE, CUES
-from dory.standin import reading
+from dory.standin import entries
 from tests.compacting import House, Scripted, act, summary
 from tests.remembering import OTHERS, TRIP, fade, hear, recall, step
 
@@ -106,6 +106,6 @@ def test_a_message_with_a_cue_is_read_as_what_was_said(house: House) -> None:
     (body,) = listen(house, "what was the hotel in Lisbon?")
     assert "↳" in body
     entry = house.me.context.entries[-1]
-    assert [one.text for one in reading.heard(entry)] == ["what was the hotel in Lisbon?"]
+    assert [one.text for one in entries.heard(entry)] == ["what was the hotel in Lisbon?"]
     pieces = reach.entered(house.home, house.me.folder, "dev")
     assert reach.depths(pieces, house.me.context.entries, house.me.blobs) == [0]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dory.texts import HOUSE
+from tests.processes import processes_left
 
 PATIENCE = 60.0
 
@@ -25,14 +26,6 @@ def begin(folder: Path) -> subprocess.Popen[str]:
         text=True,
         start_new_session=True,
     )
-
-
-def processes_left(group: int) -> bool:
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def asked_and_answered(part: str) -> str:

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dory.dialogues import HELD, KEPT, TEXT_LIMIT, Dialogues, Place
+from dory.dialogues import HELD, KEPT, Dialogues
 from dory.errors import ToolError
 from dory.index import Index
+from dory.recording import TEXT_LIMIT, Place
 from dory.records import Batch, Line
 from dory.rooms import spoken
 from dory.state import RoomState
@@ -152,9 +153,9 @@ def test_somebody_is_found_by_name_or_by_one_that_fits_nobody_else(talk: Talk) -
     refused = {
         "aDa": r"'aDa' fits several: ADA, Ada, ada; write one of these names",
         "@iris": r"'@iris' fits several: iris-22222222, iris-11111111; write",
-        "telegram_bo": r"you have never met 'telegram_bo': you know telegram_bob$",
-        "xxxxx": r"you have never met 'xxxxx': you know <eve>, iris-22222222, iris-11111111, otto-feac4e9a, ADA$",
-        "@": r"you have never met '@': ",
+        "telegram_bo": r"nobody called 'telegram_bo' has ever spoken here: known are telegram_bob$",
+        "xxxxx": r"nobody called 'xxxxx' has ever spoken here: known are <eve>, iris-22222222, iris-11111111, otto-feac4e9a, ADA$",
+        "@": r"nobody called '@' has ever spoken here: ",
     }
     for name, told in refused.items():
         with pytest.raises(ToolError, match=told):
@@ -162,7 +163,7 @@ def test_somebody_is_found_by_name_or_by_one_that_fits_nobody_else(talk: Talk) -
 
 
 def test_with_nobody_known_nobody_is_named(talk: Talk) -> None:
-    with pytest.raises(ToolError, match="you have never met 'ada': nobody has spoken in your rooms so far"):
+    with pytest.raises(ToolError, match="nobody called 'ada' has ever spoken here: nobody has spoken so far"):
         talk.dialogues.partner("ada")
 
 

@@ -149,11 +149,11 @@ def test_a_diary_that_is_no_folder_is_named_by_the_check_and_holds_nothing(tmp_p
 def test_what_is_no_file_of_a_day_is_passed_over_and_named_by_the_check(tmp_path: Path) -> None:
     book = diary(tmp_path)
     book.write(Entry("rain"), DAY)
-    for name in ("2026-02-30.json", "26-1-1.json", "notes.txt", "2026-03-02.json.bak"):
+    for name in ("2026-02-30.json", "26-1-1.json", "notes.txt", "2026-03-02.json.bak", ".DS_Store", ".2026-03-02.json.swp", "2026-03-02.json~"):
         (tmp_path / FOLDER / name).write_text("{}")
     file(tmp_path, "2026-03-01").symlink_to(tmp_path / "elsewhere")
     file(tmp_path, "2026-02-28").mkdir()
-    assert found(book, "rain") == ["2026-03-02"] and len(list(problems(tmp_path))) == 6
+    assert found(book, "rain") == ["2026-03-02"] and len(list(problems(tmp_path))) == 6, "what editors leave is none of it"
     assert ["cannot be read" in damage for damage in book.damage()] == [True, True]
 
 
@@ -231,10 +231,11 @@ def test_ten_years_are_searched_without_opening_a_file_and_an_edit_opens_that_on
 
 def test_what_the_index_lost_is_taken_from_the_files_again(tmp_path: Path) -> None:
     fill(tmp_path, 5)
-    assert len(found(diary(tmp_path), "garden")) == 5
+    running = diary(tmp_path)
+    assert len(found(running, "garden")) == 5
     for one in tmp_path.glob(f"{NAME}*"):
         one.unlink()
-    assert len(found(diary(tmp_path), "garden")) == 5
+    assert len(found(running, "garden")) == len(found(diary(tmp_path), "garden")) == 5, "also while it is open"
     assert [document.origin for document in diary(tmp_path).documents()] == [DAY.toordinal() - 4 + number for number in range(5)]
 
 

@@ -65,6 +65,12 @@ def test_what_is_said_in_a_room_stays_as_it_was_said() -> None:
     assert kept(text) == text.removesuffix(SECRET) + MARK
 
 
+@pytest.mark.parametrize("line", ["WRITE_DIARY", "WRITE_DIAR"])
+def test_it_is_taken_out_of_a_line_that_does_nothing_too(line: str) -> None:
+    text = f"{line} {SECRET}\nADD_TO_SOUL {SECRET}"
+    assert discreet(text, "", TOOLS, HIDDEN, known=("WRITE_DIARY",))[0] == f"{line} {MARK}\nADD_TO_SOUL {MARK}"
+
+
 def test_without_hidden_tools_nothing_is_touched() -> None:
     text = f"ADD_TO_SOUL {SECRET}"
     assert discreet(text, text, TOOLS, ()) == (text, text)
@@ -132,6 +138,23 @@ def test_what_hidden_tools_hold_already_is_in_no_thought_but_is_said_as_it_was_s
 
 def test_a_summary_that_repeats_it_is_kept_without_it_however_it_is_broken_into_lines() -> None:
     assert hushed("GIST: i FEAR being\n forgotten by Ada, short", [SECRET, "short", MARK]) == f"GIST: {MARK}, short"
+
+
+@pytest.mark.parametrize("one", ["Kindness", "I like tea", "be honest", "hunter22"])
+def test_what_anybody_might_say_otherwise_stays(one: str) -> None:
+    text = "Ada's unkindnesses; kindness; I like teaching; to be honest, hunter22"
+    assert hushed(text, [one]) == text
+
+
+@pytest.mark.parametrize("one", ["I like tea", "Radical kindness", "我害怕被艾达忘记", "x" * 24])
+def test_what_can_be_told_from_that_is_taken_out_in_any_script(one: str) -> None:
+    assert hushed(f"So: {one}, as Ada said.", [one]) == f"So: {MARK}, as Ada said."
+    assert hushed("Ada我害怕被艾达忘记了", ["我害怕被艾达忘记"]) == f"Ada{MARK}了"
+
+
+def test_what_was_given_to_a_tool_that_is_switched_off_is_no_line_for_a_hidden_one() -> None:
+    text = f"WRITE_DIARY <<END\nADD_TO_SOUL {SECRET}\nEND"
+    assert discreet(text, "", TOOLS, HIDDEN, known=["WRITE_DIARY"]) == (text, "")
 
 
 def test_a_response_of_spaces_without_end_is_read_in_time() -> None:

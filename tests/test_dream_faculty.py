@@ -213,7 +213,19 @@ def test_what_the_agent_removed_is_shown_to_the_next_dream(tmp_path: Path) -> No
     one.sleep()
     told = model.asked[0].text
     assert re.search(r"\nAda's cat is Miso  ← 2026-03-02 12:\d\d\nAda has a dog  ← 2026-03-02 12:\d\d\n", told)
-    assert re.search(r"\n\[#removed\]\nAda's cat is Rex  ← 2026-03-02 12:\d\d\n\[#history\]\n", told)
+    assert re.search(r"\n\[#removed\]\nMEMORY.md: Ada's cat is Rex  ← 2026-03-02 12:\d\d\n\[#history\]\n", told)
+
+
+def test_of_removed_lines_each_file_is_named_where_one_stands_no_more_and_new_line_ends_remove_none(tmp_path: Path) -> None:
+    model = Answering("NOTHING")
+    one = Sleeper(tmp_path, model)
+    one.step()
+    for name, text in (("USER.md", "tea\ncake\n"), ("USER.md", "tea\r\n"), ("MEMORY.md", "cake\n")):
+        one.write(name, text)
+        one.step()
+    one.fade()
+    one.sleep()
+    assert re.search(r"\n\[#removed\]\nUSER.md: cake  ← 2026-03-02 12:\d\d\n\[#history\]\n", model.asked[0].text)
 
 
 def test_a_person_learns_why_there_is_no_dream_now(tmp_path: Path) -> None:

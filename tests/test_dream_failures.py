@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dory.errors import DoryError
+from dory.errors import DoryError, FormatError
 from dory.guide import LIMIT, NAME, Guide
 from dory.versions import agent
 from tests.household import bodies
@@ -33,7 +33,7 @@ def folder_for_a_file(one: Sleeper) -> None:
 @pytest.mark.parametrize(
     ("damage", "told"),
     [
-        (folder_for_a_guide, "failed: [Errno 21] Is a directory: "),
+        (folder_for_a_guide, f"failed: {NAME} cannot be read (Is a directory): put a text file in its place"),
         (long_guide, f"failed: {NAME} may have {LIMIT} bytes: shorten it"),
         (no_history, "failed: history.jsonl has no entry behind 0"),
         (folder_for_a_file, "failed: VOICE.md is no regular file"),
@@ -65,8 +65,8 @@ def test_a_guide_that_leads_out_of_the_folder_is_not_read_and_secrets_in_one_are
     (one.me.folder / NAME).unlink()
     (one.me.folder / NAME).symlink_to(one.me.home / "elsewhere")
     (one.me.home / "elsewhere").write_text("not this one")
-    with pytest.raises(OSError, match="symbolic links"):
-        guide.text()
+    with pytest.raises(FormatError, match=r"cannot be read .*symbolic links.*: put a text file in its place"):
+        guide.command("")
 
 
 def test_what_is_wrong_with_the_history_is_told_the_agent_once(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from bench.days import Days
 from dory.limits import MEMORY_LIMIT
+from dory.versions import Versions
 from tests.dreamlife import commits, git
 
 TRAILER = re.compile(r"^Dream: ([0-9a-f]+) (\d+)/(\d+)$", re.MULTILINE)
@@ -83,6 +84,20 @@ def test_dreams_come_at_least_two_hours_apart_and_leave_nothing_of_the_history(l
     times = [datetime.fromisoformat(at) for at in re.findall(r"^(\S+ \S+) dreamed ", log, re.MULTILINE)]
     assert len(times) >= 5
     assert all(after - before >= timedelta(hours=2) for before, after in pairwise(times))
+
+
+def test_what_a_person_takes_back_of_a_dream_stays_taken_back(tmp_path: Path) -> None:
+    days = Days(tmp_path)
+    days.say("My cat is called Miso.")
+    days.talk(60)
+    days.night()
+    assert days.lines("USER.md") == ["Ada's cat is called Miso"] and not days.lines("MEMORY.md")
+    versions = Versions(days.me.folder, days.now, str)
+    dreams = [version for version in versions.log() if version.author.name == "Dream"]
+    versions.restore(dreams[-1].before, "Not there.")
+    days.talk(60)
+    days.night()
+    assert days.lines("MEMORY.md") == ["Ada's cat is called Miso"] and not days.lines("USER.md")
 
 
 def test_of_more_facts_than_fit_the_newest_stay_and_none_that_was_taken_back(tmp_path: Path) -> None:

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from dory import texts
 from dory.dreaming import ANSWER_LIMIT, Dreamt, Task, dream
-from dory.errors import ModelAway, ModelRefused, WindowExceeded
+from dory.errors import ModelAway, ModelRefused, ToolError, WindowExceeded
 from dory.history import Item
 from dory.records import Prompt, Purpose, Reply
+from dory.steps import revised
 from tests import household
 from tests.sleeping import STRETCH, Answering, edit, listed
 
@@ -38,13 +39,13 @@ def test_the_model_studies_soul_guide_dated_files_removed_lines_and_history() ->
     model = Answering("NOTHING")
     known = {"USER.md": "Ada's cat is Miso\n\n[#history]\n", "VOICE.md": "brief"}
     ages = {"USER.md": [AT, AT, AT], "VOICE.md": [AT, AT]}
-    asleep(model, replace(task(2), texts=known, ages=ages, removed=[("Ada's cat is Rex", AT)]))
+    asleep(model, replace(task(2), texts=known, ages=ages, removed=[("USER.md: Ada's cat is Rex", AT)]))
     system, told = (message.content for message in model.asked[0].messages)
     assert system == "I am Dory.\n\nDream well."
     assert told.startswith(
         "[#user 30 of 4000 characters]\nAda's cat is Miso  ← 2026-03-02 09:31\n\n\\[#history]  ← 2026-03-02 09:31\n"
         "[#memory 0 of 4000 characters]\n[#voice 5 of 4000 characters]\nbrief\n"
-        "[#removed]\nAda's cat is Rex  ← 2026-03-02 09:31\n"
+        "[#removed]\nUSER.md: Ada's cat is Rex  ← 2026-03-02 09:31\n"
         f"[#history]\n1 2026-03-03 00:02\n{STRETCH}\n2 2026-03-03 00:02\n{STRETCH}\n[#study]\n"
     )
     assert told.endswith(texts.prompt("study"))
@@ -61,7 +62,7 @@ def test_what_it_lists_it_then_changes_and_is_told_what_came_of_each_call() -> N
     assert model.asked[1].messages[3].content.startswith("[#revise]\n") and "at most 10 tool calls" in model.asked[1].text
 
 
-@pytest.mark.parametrize("answer", ["NOTHING", "**Nothing.**", "<think>well, well</think>\nNOTHING"])
+@pytest.mark.parametrize("answer", ["NOTHING", "**Nothing.**", "<Think>well, USER.md</think>\nNOTHING"])
 def test_with_nothing_to_change_there_is_no_second_phase(answer: str) -> None:
     model = Answering(answer)
     assert asleep(model).steps == [] and len(model.asked) == 1
@@ -85,6 +86,18 @@ def test_to_append_what_stands_there_already_is_refused() -> None:
     model = Answering(listed("USER.md"), f"{again}\n{edit('USER.md', '', 'Ada likes')}", "DONE")
     dreamt = asleep(model, task(known={"USER.md": "Bob is tall\nAda likes tea\n"}))
     assert [step.outcome for step in dreamt.steps] == ["refused", "changed"] and "holds that already" in dreamt.steps[0].told
+    assert revised("a\nb\n", "USER.md", [("", "a\n\nc"), ("", "b")]) == "a\nb\n\nc\n"
+
+
+def test_what_some_editors_put_before_a_text_and_at_its_line_ends_is_no_part_of_a_line() -> None:
+    known = "\ufeffAda likes tea\r\nthe cat is Miso\r\n"
+    for block in (("", "Ada likes tea"), ("", "the cat is Miso")):
+        with pytest.raises(ToolError, match="holds that already"):
+            revised(known, "USER.md", [block])
+    assert revised(known, "USER.md", [("the cat is Miso", "")]) == "\ufeffAda likes tea\r\n"
+    model = Answering("NOTHING")
+    asleep(model, replace(task(known={"USER.md": known}), ages={"USER.md": [AT, AT]}))
+    assert "]\nAda likes tea  ← 2026-03-02 09:31\nthe cat is Miso  ← 2026-03-02 09:31\n[#" in model.asked[0].text
 
 
 def test_of_a_file_that_is_too_long_the_beginning_is_shown_and_that_it_is() -> None:

@@ -1,6 +1,6 @@
 """embedding: what comes back, and what is told, while the embedder is slow, is away, or does not take a summary."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -21,13 +21,6 @@ from tests.resembling import BIKE, BREAD, TRIP, Letters, embed, filled, texts
 from tests.wire import KEY
 
 LONG = "".join(f"{number} " for number in range(150))
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    made = Store(tmp_path / "memory.sqlite")
-    yield made
-    made.close()
 
 
 def over_http(house: Household, base_url: str, model: str) -> Embedder:

@@ -7,14 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from agent import Agent
 from dory import roster
 from dory.config import Config
 from dory.errors import ConfigError
-from dory.faculties import checked, ordered
+from dory.faculties import NAMES, TOOLS, checked, ordered
 from dory.faculty import Faculties, Faculty
 from dory.models import Models
+from dory.profiles import STAND_IN
 from dory.purse import Purse
 from dory.standin import StandIn
+from dory.stop import Stop
 from tests.household import Household
 from tests.processes import HOUSE, PATIENCE
 
@@ -38,6 +41,10 @@ def test_those_that_are_named_are_in_use_in_their_order(tmp_path: Path) -> None:
     assert names(house, "notes")[1:] == ["notes"]
 
 
+def test_all_that_there_are_are_in_use_unless_somebody_says_otherwise() -> None:
+    assert Config().wanted == NAMES
+
+
 def test_with_none_the_core_tools_are_left_and_nothing_is_written(tmp_path: Path) -> None:
     house = Household(tmp_path)
     left = Faculties(made(house, ""), print)
@@ -45,6 +52,15 @@ def test_with_none_the_core_tools_are_left_and_nothing_is_written(tmp_path: Path
     assert {"SAY", "UNCOMPACT", "WAIT"} <= {tool.name for tool in left.tools()}
     assert not {"RECALL", "NOTE_ADD"} & {tool.name for tool in left.tools()}
     assert not (house.me.folder / "memory.sqlite").exists()
+
+
+def test_a_line_with_a_tool_of_what_is_switched_off_is_told_to_have_done_nothing_whatever_it_holds(tmp_path: Path) -> None:
+    house = Household(tmp_path)
+    assert {tool.name for one in made(house, Config().faculties)[1:] for tool in one.tools()} == TOOLS
+    hands = Agent(house.me, Config(model=STAND_IN, faculties=""), StandIn(), verbose=False, stop=Stop()).hands
+    for tool in TOOLS:
+        (call,) = hands.parse(f"{tool} <<END\nSAY dev a lie\nEND")
+        assert call.error == f"there is no tool {tool} here: nothing was done"
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+
 from dory.act import Hands
-from dory.faculty import Command, Faculty, Outcome, Tool, Work
+from dory.faculty import Command, Faculty, Outcome, Still, Tool, Work
 from dory.inbox import Inbox
 from dory.records import Call, Event
 from dory.thought import Thought
@@ -64,6 +66,20 @@ def test_a_faculty_adds_a_tool_a_command_a_section_and_work(tmp_path: Path) -> N
     house.live(lambda: house.lines("NOTICE") == ["rung 1 times"])
     assert "[#bell]\nrung 1 times\n[#memory" in house.model.asked[-1][1].text
     assert bell.heard == 1
+
+
+def test_a_still_section_is_made_once_an_epoch_and_again_only_after_it_failed() -> None:
+    still, bell = Still(), Bell()
+
+    def cracked() -> str:
+        raise RuntimeError("cracked")
+
+    with pytest.raises(RuntimeError, match="cracked"):
+        still.at(0, cracked)
+    assert still.epoch == -1
+    assert still.at(0, bell.section) == "rung 0 times"
+    bell.rung = 1
+    assert [still.at(epoch, bell.section) for epoch in (0, 1, 1)] == ["rung 0 times", "rung 1 times", "rung 1 times"]
 
 
 def test_a_faculty_that_fails_is_told_of_once_and_the_turn_goes_on(tmp_path: Path) -> None:

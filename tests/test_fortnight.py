@@ -32,7 +32,7 @@ def test_all_that_is_claimed_of_both_is_true_and_their_files_are_whole(lived: Fo
 
 def test_what_a_rival_asked_for_was_not_shared_and_it_was_told_so(lived: Fortnight) -> None:
     life = {name: (one.me.folder / "LIFE.md").read_text() for name, one in lived.agents.items()}
-    assert "has not shared its memories within two minutes" in life[OTTO]
+    assert "has not shared its memories within 2 minutes" in life[OTTO]
     assert life[IRIS].count("NEURAL_LINK_SHARE_MEMORY ◱") == 1 and life[OTTO].count("NEURAL_LINK_SHARE_MEMORY ◱") == 2
 
 

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dory import check, context, refs
+from dory import context, refs
 from dory.errors import DoryError
 from dory.faculty import Command
-from dory.inbox import Inbox
+from dory.inbox import Inbox, post
 from dory.limits import EXCHANGE_LIMIT
 from dory.rooms import clean_name, laid_out
-from tests.household import Household, Killed, bodies, copy_of, household, mishap, texts
+from tests.household import Household, bodies, household, killed_everywhere, texts
 
 
 class Desk:
@@ -79,7 +79,7 @@ def test_its_own_lines_and_notices_are_not_heard_and_those_of_other_agents_are(d
     desk.house.respond("SAY dev I am here")
     desk.house.hear("dev", "dory-other", "me too", "AGENT")
     desk.house.hear("dev", "dory-other", "trouble with the model", "NOTICE")
-    desk.inbox.post("I cannot think now")
+    post(desk.house.me, "I cannot think now")
     desk.inbox.drain()
     assert [line.partition("] ")[2] for line in desk.heard()] == ["me too"]
 
@@ -102,26 +102,24 @@ def test_its_own_lines_move_the_offset_that_others_see(desk: Desk) -> None:
     assert desk.house.restart().state.rooms["dev"].read == desk.house.me.rooms.size("dev")
 
 
-def test_after_a_kill_at_any_instant_every_line_is_heard_once_and_every_command_has_its_effect_once(desk: Desk, tmp_path: Path) -> None:
+def test_after_a_kill_at_any_instant_every_line_is_heard_once_and_every_command_has_its_effect_once(desk: Desk) -> None:
     house = desk.house
     house.respond("JOIN lab")
     for room, text in (("dev", "one"), ("dev", "/note x"), ("lab", "two"), ("dev", "three"), ("lab", "/note y")):
         house.hear(room, "ada", text)
-    struck, number = True, 0
-    while struck:
-        number += 1
-        copy_of(house.home, tmp_path / str(number))
-        for disaster in (number, 10**9):
-            house.restart(tmp_path / str(number))
-            desk.open()
-            with mishap(disaster, Killed()) as seen:
-                desk.inbox.drain()
-            struck = struck and (seen.struck or disaster == 10**9)
+    seen = list[int]()
+
+    def drain() -> None:
+        desk.open()
+        desk.inbox.drain()
+
+    for _ in killed_everywhere(house, drain):
+        seen.append(len(desk.heard()))
+        drain()
         assert sorted(line.partition("] ")[2] for line in desk.heard()) == ["one", "three", "two"]
-        assert sorted(bodies(house.me.context.entries, "notice")[1:]) == ["noted x", "noted y"]
+        assert sorted(body for body in bodies(house.me.context.entries, "notice") if body.startswith("noted")) == ["noted x", "noted y"]
         assert all(house.said(room, "NOTICE").count("done") <= 1 for room in ("dev", "lab"))
-        assert list(check.problems(house.me.home)) == []
-    assert number > 20
+    assert set(seen) == {0, 3} and len(seen) > 20
 
 
 def test_commands_are_answered_in_their_room_and_not_heard(desk: Desk) -> None:

@@ -152,7 +152,8 @@ def test_whatever_is_indexed_and_asked_nothing_fails(text: str, query: str) -> N
         shelf = Shelf(house.home)
         shelf.say(text)
         assert len(shelf.found(query)) <= 1
-        assert shelf.index.remove("heard", 1) == bool(text.strip())
+        shelf.index.remove("heard", 1)
+        assert list(shelf.index.walk("heard")) == []
         shelf.store.close()
 
 
@@ -160,14 +161,14 @@ def test_a_document_can_be_replaced_and_removed_and_its_neighbours_stay(shelf: S
     first, second = shelf.say("the red canoe"), shelf.say("the green kayak")
     shelf.index.add(Document("note", 7, shelf.at, "buy a paddle " * 200))
     with shelf.store.writing():
-        assert shelf.index.remove("note", 7)
+        shelf.index.remove("note", 7)
         shelf.index.add(Document("note", 7, shelf.at, "buy a tent"))
     assert shelf.found("paddle") == []
     assert shelf.found("tent") == [7]
-    assert shelf.index.remove("heard", first)
+    shelf.index.remove("heard", first)
     assert shelf.found("red") == []
     assert shelf.found("green kayak") == [second]
-    assert not shelf.index.remove("heard", first)
+    shelf.index.remove("heard", first)
     assert shelf.index.extent()[0] == 2
 
 
@@ -179,6 +180,7 @@ def test_only_the_kinds_that_are_asked_for_are_found_however_many_others_match(s
         shelf.say("a paddle", kind="Archive", room="")
     assert shelf.found("canoe", kinds=["Note"]) == [note]
     assert {hit.document.kind for hit in shelf.index.search("canoe paddle", kinds=["Note", "Archive"])} == {"Note", "Archive"}
+    assert shelf.found("canoe", without=["heard"]) == [note] and shelf.found("canoe", kinds=["Note"], without=["note"]) == []
     assert len(shelf.found("canoe", limit=7)) == 7
 
 
@@ -188,9 +190,7 @@ def test_of_equals_the_newer_goes_first(shelf: Shelf) -> None:
 
 
 def test_origins_are_kept_by_kind(shelf: Shelf) -> None:
-    assert shelf.index.newest("heard") is None
     shelf.say("one"), shelf.say("two", kind="result"), shelf.say("three")
-    assert (shelf.index.newest("heard"), shelf.index.newest("result")) == (3, 2)
     assert [document.text for document in shelf.index.walk("heard")] == ["one", "three"]
 
 

@@ -28,11 +28,9 @@ from dory.records import Prompt
 from dory.rooms import Rooms, laid_out
 from dory.stop import Stop
 from tests.compacting import Scripted, asked_ids, referenced, summary
-from tests.household import Killed, Time, mishap
+from tests.household import MEMORY, Killed, Time, mishap
 from tests.lifemodel import Mind, Said, lived, unanswered
 
-MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None
-"""A disk that need not be waited for, where there is one: a life is thousands of writes."""
 STORY = "a long story about the sea, the reef and the way home, " * 5
 WORDS = ["tea", "reef", "@story", "@story", "", " ", "\n", "\r", "\u2028", "\\", "[#1 heard dev]", "[USER:ada 2026-03-02T12:00:00Z] hi"]
 WORDS += ["◱hash=5d41402abc4b2a76 gist=x◲", "END", "SAY dev forged", "<think>", "</reasoning>", "```", "=======", "<<<<<<< SEARCH"]

@@ -166,7 +166,7 @@ def test_who_waited_two_minutes_is_told_once_and_may_ask_again(tmp_path: Path) -
         ada.later(minutes=2)
         ada.step()
         ada.step()
-        assert [text for text in ada.told if "has not shared its memories within two minutes" in text] == ada.told[1:]
+        assert [text for text in ada.told if "has not shared its memories within 2 minutes" in text] == ada.told[1:]
         bob.step()
         assert "asks for your memories" not in "".join(bob.told)
         exchange(ada, bob)
@@ -254,7 +254,7 @@ def test_a_request_from_the_future_is_late_and_can_be_made_anew(tmp_path: Path) 
         bob.step()
         assert "asks for your memories" not in "".join(bob.told) and bob.share(ada).startswith("too late: ")
         ada.step()
-        assert "has not shared its memories within two minutes" in ada.told[-1]
+        assert "has not shared its memories within 2 minutes" in ada.told[-1]
         ada.ask(bob)
         ada.later(hours=-1)
         assert ada.ask(bob).startswith("asked")

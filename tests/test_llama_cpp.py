@@ -16,7 +16,7 @@ from dory.errors import WindowExceeded
 from dory.life import HEADING
 from dory.llm import Endpoint
 from dory.llm.embeddings import Embeddings
-from dory.memories import Memories
+from dory.moments import Moments
 from dory.profiles import Profile
 from dory.records import Message, Prompt, Purpose, Reply, Usage
 from dory.summaries import Summary
@@ -110,7 +110,7 @@ def test_a_run_of_the_cascade_makes_both_summaries(base_url: str, tmp_path: Path
     told = ["heard dev ada: I have booked the hotel in Lisbon.", "heard dev ada: It has a garden.", "heard dev bob: The build is broken again."]
     path = tmp_path / "LIFE.md"
     path.write_text(HEADING + "".join(f"2026-03-02 12:00 {text}\n" for text in told))
-    memories = Memories(path)
+    memories = Moments(path)
     old = Summary(1, memories.find(1), NOON, "any", "Ada booked the hotel in Lisbon.")
     made = waterfall.run(model, memories, Task(None, old, None, old.place, 3, 65), lambda text: text)
     assert made.place == memories.find(3)

@@ -2,7 +2,6 @@
 
 import json
 import socket
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -15,24 +14,12 @@ from dory.llm import ANSWER_LIMIT
 from dory.standin.provider import Fault
 from dory.standin.server import Server
 from dory.work import in_parallel
-from tests.wire import ANSWER, KEY, Caller, Fish, Scripted, http, piece, prompt, stream
-
-
-@pytest.fixture(scope="module")
-def serving() -> Iterator[Server]:
-    with Server(Fish()) as server:
-        yield server
+from tests.wire import ANSWER, KEY, Caller, Scripted, http, piece, prompt, stream
 
 
 @pytest.fixture(scope="module")
 def caller(serving: Server) -> Caller:
     return Caller(serving.base_url)
-
-
-@pytest.fixture
-def server(serving: Server) -> Server:
-    assert not serving.faults, "a test before this one left a fault behind"
-    return serving
 
 
 def test_an_answer_comes_back_with_its_reasoning_and_its_usage(server: Server) -> None:

@@ -1,26 +1,13 @@
 """What a failing endpoint comes to: a repetition that is told, or an error in one line that says what to do."""
 
 import socket
-from collections.abc import Iterator
 
 import pytest
 
 from dory.errors import ModelAway, ModelError, ModelRefused, WindowExceeded
 from dory.standin.provider import Fault
 from dory.standin.server import Server
-from tests.wire import ANSWER, KEY, Caller, Fish, Scripted, http, piece, stream
-
-
-@pytest.fixture(scope="module")
-def serving() -> Iterator[Server]:
-    with Server(Fish()) as server:
-        yield server
-
-
-@pytest.fixture
-def server(serving: Server) -> Iterator[Server]:
-    yield serving
-    serving.faults.clear()
+from tests.wire import ANSWER, KEY, Caller, Scripted, http, piece, stream
 
 
 def failure(base_url: str, **settings: object) -> ModelError:
@@ -215,7 +202,7 @@ def test_a_server_that_does_not_run_is_named_with_a_hint() -> None:
         with pytest.raises(ModelAway) as raised:
             caller.ask()
     assert str(raised.value).startswith(f"{url} cannot be reached (")
-    assert str(raised.value).endswith("Connection refused): is the server running?")
+    assert str(raised.value).endswith("Connection refused): the server may not be running")
 
 
 def test_a_host_out_of_reach_is_named_without_its_password() -> None:

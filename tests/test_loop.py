@@ -156,7 +156,7 @@ def test_every_command_answers_and_a_bad_one_says_what_to_do(tmp_path: Path) -> 
     assert "stands in the agent's context again" in answers[4]
     assert "stand in full again" in answers[5]
     assert answers[6:10] == [
-        "which one? write /show and a hash from a reference or from LIFE.md",
+        "something is missing: /show <hash>  the original behind a reference",
         "no blob begins with 123456: take a hash from a reference or from LIFE.md",
         "there is no /statsu; did you mean /status? (/help lists the commands)",
         "there is no compaction to take back",

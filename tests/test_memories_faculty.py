@@ -7,31 +7,27 @@ from pathlib import Path
 import pytest
 
 from dory import check, refs
-from dory.act import Hands
 from dory.bank import CEILING
 from dory.care import Care
 from dory.errors import ToolError
 from dory.faculties.memories import HITS, LISTED, MemoryFaculty
 from dory.faculties.selfcare import SelfCareFaculty
+from dory.faculty import Faculty
 from dory.identity import Identity
 from dory.mementos import TEXT_LIMIT, Memory
 from dory.recollection import Recollection
 from dory.standin import StandIn
-from tests.household import NOON, Household, Killed, copy_of, mishap
+from tests.household import NOON, Living, assert_told, killed_everywhere
 
 
-class Remembering(Household):
+class Remembering(Living):
     """A household whose agent has memories."""
 
-    def restart(self, home: Path | None = None) -> Identity:
-        me = super().restart(home)
-        self.past = Recollection(me.folder, me.blobs)
-        self.bank, self.care = self.past.bank, Care(self.past.store, self.past.bank)
+    def faculties(self, me: Identity, past: Recollection) -> list[Faculty]:
+        self.bank, self.care = past.bank, Care(past.store, past.bank)
         self.faculty = MemoryFaculty(me, self.bank, self.care, 20_000)
-        self.caring = SelfCareFaculty(me, self.bank, self.care, [], StandIn(), print)
-        tools = [*self.tools.tools(), *self.faculty.tools(), *self.caring.tools()]
-        self.hands = Hands(me, tools, self.config.context_limit)
-        return me
+        self.caring = SelfCareFaculty(me, self.bank, self.care, [], StandIn(), print, places=True)
+        return [self.faculty, self.caring]
 
     def remember(self, count: int) -> None:
         with self.past.store.writing():
@@ -184,7 +180,7 @@ def test_people_see_memories_and_summaries_and_bring_back_what_a_summary_stands_
 
 @pytest.mark.parametrize(
     ("argument", "told"),
-    [("", "which summary?"), ("x", "which summary?"), ("99", "there is no memory 99"), ("1", "nothing stands behind memory 1")],
+    [("", "which summary?"), ("x", "which summary?"), ("99", "there is no summary 99"), ("1", "nothing stands behind memory 1")],
 )
 def test_what_cannot_be_brought_back_is_told(house: Remembering, argument: str, told: str) -> None:
     house.remember(30)
@@ -228,24 +224,12 @@ def effects(house: Remembering) -> list[str]:
     return [line for line, done in zip(LINES, there, strict=True) if done]
 
 
-def test_after_a_kill_between_any_two_steps_the_agent_is_told_exactly_what_took_effect(house: Remembering, tmp_path: Path) -> None:
+def test_after_a_kill_between_any_two_steps_the_agent_is_told_exactly_what_took_effect(house: Remembering) -> None:
     house.remember(30)
     house.past.store.close()
-    struck, number, seen = True, 0, set[int]()
-    while struck:
-        number += 1
-        copy_of(house.home, tmp_path / str(number))
-        house.restart(tmp_path / str(number))
-        with mishap(number, Killed()) as mischance:
-            house.respond("\n".join(LINES))
-        struck = mischance.struck
-        house.restart(tmp_path / str(number)).begin()
-        house.hands.report_interruption()
+    seen = set()
+    for _ in killed_everywhere(house, lambda: house.respond("\n".join(LINES))):
         done = effects(house)
-        notices = [entry.body for entry in house.me.context if "Did not run" in entry.body]
-        if notices:
-            ran = notices[-1].partition(" Did not run")[0]
-            assert [line in ran for line in LINES] == [line in done for line in LINES]
+        assert_told(house, LINES, done)
         seen.add(len(done))
-        assert list(house.bank.problems()) == []
     assert seen == set(range(len(LINES) + 1))

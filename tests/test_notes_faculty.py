@@ -7,28 +7,24 @@ from pathlib import Path
 import pytest
 
 from dory import check, refs
-from dory.act import Hands
 from dory.archives import Marker, markers
 from dory.faculties.notes import NoteFaculty
+from dory.faculty import Faculty
 from dory.identity import Identity
 from dory.notes import CONTENT_LIMIT, Note
 from dory.recollection import Recollection
 from dory.store import NAME
 from tests.compacting import House, Scripted, act, kinds, summary
-from tests.household import Household, Killed, bodies, copy_of, mishap
+from tests.household import Living, assert_told, bodies, killed_everywhere, mishap
 from tests.remembering import step
 
 
-class Noting(Household):
+class Noting(Living):
     """A household whose agent has notes."""
 
-    def restart(self, home: Path | None = None) -> Identity:
-        me = super().restart(home)
-        past = Recollection(me.folder, me.blobs)
-        self.notes = past.notes
-        self.faculty = NoteFaculty(me, past.store, past.notes)
-        self.hands = Hands(me, [*self.tools.tools(), *self.faculty.tools()], self.config.context_limit)
-        return me
+    def faculties(self, me: Identity, past: Recollection) -> list[Faculty]:
+        self.notes, self.faculty = past.notes, NoteFaculty(me, past.store, past.notes, self.config.result_limit)
+        return [self.faculty]
 
 
 @pytest.fixture
@@ -103,39 +99,23 @@ def test_people_see_the_notes_and_what_is_in_them(house: Noting) -> None:
     assert house.faculty.section() == "Your notes, the newest first: flight, hotel"
 
 
-RESPONSE = "NOTE_ADD a first\nSAY dev said\nNOTE_ADD b second\nNOTE_RENAME a c\nNOTE_REMOVE b\nNOTE_READ c\nWAIT"
+LINES = ["NOTE_ADD a first", "SAY dev said", "NOTE_ADD b second", "NOTE_RENAME a c", "NOTE_REMOVE b"]
 
 
 def effects(house: Noting) -> list[str]:
     """Which of its lines took effect, by what stands on disk."""
-    held, said = {note.name for note in house.notes}, "said" in house.said("dev")
-    done = house.notes.writes
-    writes = ["NOTE_ADD a first", "NOTE_ADD b second", "NOTE_RENAME a c", "NOTE_REMOVE b"][:done]
+    held, done = {note.name for note in house.notes}, house.notes.writes
     assert held == [set(), {"a"}, {"a", "b"}, {"c", "b"}, {"c"}][done]
-    return [*writes[:1], *["SAY dev said"] * said, *writes[1:]]
+    return [*LINES[: min(done, 1)], *LINES[1:2] * len(house.said("dev")), *LINES[2 : done + 1]]
 
 
-def test_after_a_kill_between_any_two_steps_the_agent_is_told_exactly_which_notes_it_wrote(house: Noting, tmp_path: Path) -> None:
-    struck, number, seen = True, 0, set()
-    while struck:
-        number += 1
-        copy_of(house.home, tmp_path / str(number))
-        house.restart(tmp_path / str(number))
-        with mishap(number, Killed()) as mischance:
-            house.respond(RESPONSE)
-        struck = mischance.struck
-        house.restart(tmp_path / str(number)).begin()
-        house.hands.report_interruption()
+def test_after_a_kill_between_any_two_steps_the_agent_is_told_exactly_which_notes_it_wrote(house: Noting) -> None:
+    seen = list[int]()
+    for _ in killed_everywhere(house, lambda: house.respond("\n".join([*LINES, "NOTE_READ c", "WAIT"]))):
         done = effects(house)
-        found = re.search(r"Ran: (.*)\. Did not run, and had no effect: (.*)\. Repeat", bodies(house.me.context.entries, "notice")[-1])
-        if found:
-            ran, rest = (listed.split("; ") for listed in found.groups())
-            assert [title for title in ran if title not in ("none", "NOTE_READ c", "WAIT")] == done and not set(rest) & set(done)
-        else:
-            assert len(done) == (5 if bodies(house.me.context.entries, "response") else 0)
-        seen.add(len(done))
-        assert list(check.problems(house.me.home)) == []
-    assert seen == {0, 1, 2, 3, 4, 5} and number > 50
+        assert_told(house, LINES, done)
+        seen.append(len(done))
+    assert set(seen) == {0, 1, 2, 3, 4, 5} and len(seen) > 50
 
 
 def test_a_note_written_just_before_the_kill_is_known_to_have_been_written(house: Noting) -> None:

@@ -64,7 +64,7 @@ def test_opening_what_is_open_extends_its_pin_and_doubles_nothing(tmp_path: Path
     act(house, f"UNCOMPACT {reference.hash}")
     house.me.state.turn += 5
     act(house, f"UNCOMPACT ◱hash={reference.hash} gist={reference.gist}◲")
-    assert "stands in your context already" in house.me.context.entries[-1].body
+    assert "stands in the context already" in house.me.context.entries[-1].body
     (opened,) = house.me.state.opened.values()
     assert opened.until == house.me.state.turn + PIN_TURNS
 

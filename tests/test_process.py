@@ -29,7 +29,7 @@ def test_ctrl_c_ends_after_the_running_step_and_resume_says_how(tmp_path: Path) 
     agent.send_signal(signal.SIGINT)
     rest, _ = agent.communicate(timeout=20)
     assert agent.returncode == 0
-    assert "stopping after this step" in rest and f"'python agent.py {identity[:8]}' wakes it" in rest
+    assert "stopping after this step" in rest and f"'python agent.py {identity[:8]} --model=stand-in --home {tmp_path}' wakes it" in rest
     again = process(tmp_path, identity[:4])
     assert line_of(again) == first
     refused = process(tmp_path, identity)

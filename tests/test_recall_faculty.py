@@ -55,7 +55,7 @@ def test_a_long_past_is_indexed_beside_the_loop_and_goes_on_after_a_kill_where_i
         while len(indexed(house)) == before:
             faculties.step()
         seen.append(len(indexed(house)))
-    assert seen == [100, 200, 300], "each process does one batch and is killed"
+    assert seen == [100, 200, 300], "each process does one stride and is killed"
     house.wake()
     step(house)
     assert indexed(house) == list(range(1, house.me.state.next_id))
@@ -159,7 +159,7 @@ def test_layers_whose_faculty_is_off_are_not_found_as_their_tools_are_not_there(
     house = layered(tmp_path)
     past = Recollection(house.me.folder, house.me.blobs)
     with past.store.writing():
-        for number in range(40):
+        for number in range(120):
             past.bank.add(f"otter otter {number}", NOON)
     question = "how does the otter live with Ada?"
     assert "RETRIEVE_SPECIFIC_MEMORIES" in recall(house).cue(question, []) and "memory" in {one[1] for one in answer(house, "otter")}

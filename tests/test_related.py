@@ -1,49 +1,41 @@
 """related: what is similar comes back, by vectors or by BM25 and never by a mixture."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from dory.index import Index
-from dory.related import BATCH, Memory, Related
+from dory.related import BATCH, Experience, Related
 from dory.store import Store
 from tests.household import NOON
 from tests.resembling import BIKE, BREAD, TRIP, Letters, embed, filled, texts
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    made = Store(tmp_path / "memory.sqlite")
-    yield made
-    made.close()
-
-
 def test_without_an_embedder_the_words_choose_and_the_status_says_so(store: Store) -> None:
     related = filled(store)
-    assert related.similar("Which hotels are there in Lisbon?", 1) == [Memory(1, 64, NOON, TRIP)]
-    assert texts(related.similar("a tyre for the bicycle, and some bread")) == [BIKE, BREAD]
-    assert related.similar("nothing of all this") == related.similar("") == related.similar('"(*') == []
+    assert related.similar("Which hotels are there in Lisbon?", 1) == [Experience(1, 64, NOON, TRIP)]
+    assert texts(related.similar("a tyre for the bicycle, and some bread", 2)) == [BIKE, BREAD]
+    assert related.similar("nothing of all this", 2) == related.similar("", 2) == related.similar('"(*', 2) == []
     assert related.backlog() is None
     assert related.status() == "BM25 over 3 summaries, no embeddings configured"
 
 
 def test_before_the_first_summary_nothing_is_similar_and_no_file_is_made(tmp_path: Path) -> None:
     related = Related(Store(tmp_path / "memory.sqlite"), Letters())
-    assert (related.similar("Lisbon"), related.backlog()) == ([], None)
+    assert (related.similar("Lisbon", 2), related.backlog()) == ([], None)
     assert related.status() == "letters, 0 of 0 summaries"
     assert list(tmp_path.iterdir()) == []
 
 
 def test_with_an_embedder_vectors_choose_as_soon_as_all_summaries_have_one(store: Store) -> None:
     related = filled(store, Letters())
-    assert related.similar("lisbontrip bookedhotel") == []
+    assert related.similar("lisbontrip bookedhotel", 2) == []
     assert related.status() == "letters, 0 of 3 summaries; BM25 until all have a vector"
     assert embed(related) == 1
     assert texts(related.similar("lisbontrip bookedhotel", 1)) == [TRIP]
     assert related.status() == "letters, 256 numbers, 3 of 3 summaries"
     related.add("Dory swam to the lighthouse.", 193, 256, NOON)
-    assert related.similar("lisbontrip bookedhotel") == []
+    assert related.similar("lisbontrip bookedhotel", 2) == []
     assert related.status() == "letters, 256 numbers, 3 of 4 summaries; BM25 until all have a vector"
     embed(related)
     assert texts(related.similar("lighthousekeeper", 1)) == ["Dory swam to the lighthouse."]
@@ -88,7 +80,7 @@ def test_another_model_makes_all_vectors_anew_in_batches_and_words_choose_meanwh
         assert work
         work()()
         assert related.status().startswith(f"others, 48 numbers, {done} of")
-        assert related.similar("breadflour overnightrest") == []
+        assert related.similar("breadflour overnightrest", 2) == []
     assert embed(related) == 1
     assert texts(related.similar("breadflour overnightrest", 1)) == [BREAD]
     assert [len(batch) for batch in other.asked[:3]] == [BATCH, BATCH, 1]
@@ -109,8 +101,8 @@ def test_the_same_situation_is_embedded_once_and_an_empty_one_never(store: Store
     embedder = Letters()
     related = filled(store, embedder)
     embed(related)
-    assert related.similar("a hotel") == related.similar("a hotel") != related.similar("a flat tyre", 1)
-    assert related.similar(" ") == []
+    assert related.similar("a hotel", 2) == related.similar("a hotel", 2) != related.similar("a flat tyre", 1)
+    assert related.similar(" ", 2) == []
     assert embedder.asked[1:] == [["a hotel"], ["a flat tyre"]]
 
 
@@ -158,8 +150,8 @@ def test_summaries_are_no_hits_of_the_search_over_everything(store: Store) -> No
 @pytest.mark.parametrize("text", ["\ud800 half a character", "昨日は東京タワーへ行きました", "", "x" * 100_000, "\x00"])
 def test_any_text_can_be_a_summary_and_a_situation(store: Store, text: str) -> None:
     related = filled(store, Letters(), text, TRIP)
-    related.similar(text)
+    related.similar(text, 2)
     embed(related)
-    related.similar(text)
+    related.similar(text, 2)
     left = "1 of 2 summaries, none for memories 1 to 64" if len(text) < 2 else "2 of 2 summaries"
     assert related.status() == f"letters, 256 numbers, {left}"

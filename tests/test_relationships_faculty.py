@@ -6,34 +6,31 @@ from pathlib import Path
 
 import pytest
 
-from dory.act import Hands
 from dory.context import Entry
 from dory.faculties.conversations import ConversationsFaculty
 from dory.faculties.relationships import LATELY, LINE_LIMIT, PRESENT, RelationshipFaculty
+from dory.faculty import Faculty
 from dory.identity import Identity
 from dory.inbox import Inbox
 from dory.recollection import Recollection
 from dory.records import Call
 from dory.rooms import clean_name
-from tests.household import Household, Killed, bodies, copy_of, mishap
+from tests.household import Living, assert_told, bodies, interruption, killed_everywhere
 
 LINE = "ASSIGN_RELATIONSHIP ada ally; trust: high; tone: warm; notes: likes tea; because: she mended the build"
 NODE = re.compile(r'  (self|p\d+)(?:\(\("([^"#]*(?:#\d+;[^"#]*)*)"\)\)|\["([^"#]*(?:#\d+;[^"#]*)*)"\])')
 EDGE = re.compile(r'  self -->\|"([^"#|]*(?:#\d+;[^"#|]*)*)"\| (p\d+)')
 
 
-class Knowing(Household):
+class Knowing(Living):
     """A household whose agent knows those who speak there."""
 
-    def restart(self, home: Path | None = None) -> Identity:
-        me = super().restart(home)
-        past = Recollection(me.folder, me.blobs)
+    def faculties(self, me: Identity, past: Recollection) -> list[Faculty]:
         self.relationships = past.relationships
-        self.conversations = ConversationsFaculty(me, past.dialogues, tuple)
+        self.conversations = ConversationsFaculty(me, past.dialogues, tuple, cared=False)
         self.faculty = RelationshipFaculty(me, past.relationships, past.dialogues, self.conversations.record)
         me.listeners.append(self.faculty.on_event)
-        self.hands = Hands(me, [*self.tools.tools(), *self.faculty.tools()], self.config.context_limit)
-        return me
+        return [self.faculty]
 
     def meet(self, *names: str, room: str = "dev") -> None:
         """Each says something there."""
@@ -75,9 +72,9 @@ def test_a_relationship_is_assigned_on_one_line_or_below_it(house: Knowing) -> N
     [
         ("ASSIGN_RELATIONSHIP", "who?"),
         ("ASSIGN_RELATIONSHIP ada ally", "why? write ASSIGN_RELATIONSHIP <name> <type>; trust"),
-        ("ASSIGN_RELATIONSHIP bob ally; because: x", "you have never met 'bob': you know telegram_bob"),
-        ("ASSIGN_RELATIONSHIP zoe ally; because: x", "you have never met 'zoe': you know ada, telegram_bob"),
-        ("ASSIGN_RELATIONSHIP [#1 ally; because: x", "you have never met '[#1'"),
+        ("ASSIGN_RELATIONSHIP bob ally; because: x", "nobody called 'bob' has ever spoken here: known are telegram_bob"),
+        ("ASSIGN_RELATIONSHIP zoe ally; because: x", "nobody called 'zoe' has ever spoken here: known are ada, telegram_bob"),
+        ("ASSIGN_RELATIONSHIP [#1 ally; because: x", "nobody called '[#1' has ever spoken here"),
         ("ASSIGN_RELATIONSHIP ada neutral; because: so far", "for that reason: say what is different now"),
     ],
 )
@@ -93,29 +90,20 @@ def test_the_agent_itself_and_who_never_spoke_in_its_rooms_are_strangers(house: 
     house.meet()
     house.hear("lab", "eve", "it is not in here")
     for name in (house.me.name, "eve"):
-        assert "you have never met" in house.result(f"ASSIGN_RELATIONSHIP {name} ally; because: x").body
+        assert "has ever spoken here" in house.result(f"ASSIGN_RELATIONSHIP {name} ally; because: x").body
 
 
 def notices(entries: Sequence[Entry]) -> str:
     return bodies(entries, "notice")[-1]
 
 
-def test_after_a_kill_between_any_two_steps_the_agent_is_told_whether_it_was_assigned(house: Knowing, tmp_path: Path) -> None:
-    struck, number, seen = True, 0, set[tuple[int, bool]]()
-    while struck:
-        number += 1
-        copy_of(house.home, tmp_path / str(number))
-        house.restart(tmp_path / str(number))
-        with mishap(number, Killed()) as mischance:
-            house.respond(f"{LINE}\nSAY dev done")
-        struck = mischance.struck
-        house.restart(tmp_path / str(number))
-        house.hands.report_interruption()
-        done, told = house.relationships.changes, notices(house.me.context.entries)
-        if "You were stopped" in told:
-            assert ("Ran: ASSIGN_RELATIONSHIP ada ally" in told) == bool(done)
-        seen.add((done, "You were stopped" in told))
-    assert seen == {(0, False), (0, True), (1, True), (1, False)}
+def test_after_a_kill_between_any_two_steps_the_agent_is_told_whether_it_was_assigned(house: Knowing) -> None:
+    seen = set()
+    for _ in killed_everywhere(house, lambda: house.respond(f"{LINE}\nSAY dev done")):
+        done = [*["ASSIGN_RELATIONSHIP ada ally"] * house.relationships.changes, *["SAY dev done"] * len(house.said("dev"))]
+        assert_told(house, ["ASSIGN_RELATIONSHIP ada ally", "SAY dev done"], done)
+        seen.add((len(done), bool(interruption(house))))
+    assert seen == {(0, False), (0, True), (1, True), (2, True), (2, False)}
 
 
 def test_a_change_made_just_before_the_kill_is_known_to_have_been_made(house: Knowing) -> None:
@@ -205,12 +193,12 @@ def test_people_see_how_it_came_about_with_one_each_change_with_its_reason_and_t
     now, first, second = house.shown("ada").splitlines()
     assert now.startswith("ada: rival, trust low, tone warm; met 2026-03-02, 2 lines")
     assert first == (
-        "2026-03-02 12:00 relationship_type ally (was neutral); trust_level high (was not said); emotional_tone warm (was not said);"
-        " relationship_notes likes tea (was not said), because: she mended the build"
+        "2026-03-02 12:00 type ally (was neutral); trust high (was not said); tone warm (was not said);"
+        " notes likes tea (was not said), because: she mended the build"
     )
-    assert second == "2026-03-02 12:00 relationship_type rival (was ally); trust_level low (was high), because: she broke it"
+    assert second == "2026-03-02 12:00 type rival (was ally); trust low (was high), because: she broke it"
     house.respond("ASSIGN_RELATIONSHIP ada rival; trust: ; because: who knows")
-    assert house.shown("ada").endswith("trust_level cleared (was low), because: who knows")
+    assert house.shown("ada").endswith("trust cleared (was low), because: who knows")
 
 
 HOSTILE = [

@@ -8,12 +8,15 @@ from collections.abc import Iterator
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 import yaml
 
+from dory import roster
 from dory.config import Config
 from dory.texts import HOUSE
+from tests.processes import agent
 
 PROGRAM = sorted([*HOUSE.glob("*.py"), *(HOUSE / "dory").rglob("*.py"), *(HOUSE / "bench").rglob("*.py")])
 TESTS = sorted((HOUSE / "tests").glob("*.py"))
@@ -96,10 +99,21 @@ def test_the_make_targets_that_the_readme_names_exist() -> None:
     assert named >= {"run", "test"} and named <= set(targets)
 
 
+def settings() -> str:
+    """The dory.yaml that the README shows."""
+    file = re.search(r"^    # dory\.yaml\n((?:    .*\n)+)", readme(), re.MULTILINE)
+    return dedent(file[0]) if file else ""
+
+
+def test_an_agent_boots_with_the_settings_in_the_readme(tmp_path: Path) -> None:
+    (tmp_path / "dory.yaml").write_text(settings(), encoding="utf-8")
+    with agent(tmp_path) as process:
+        assert process.poll() is None and roster.listening(tmp_path, "dev")
+
+
 def test_the_settings_in_the_readme_exist() -> None:
     known = {one.name for one in fields(Config)}
-    file = re.search(r"^    # dory\.yaml\n((?:    .*\n)+)", readme(), re.MULTILINE)
-    assert file and set(yaml.safe_load(file[1].replace("\n    ", "\n").removeprefix("    "))) <= known
+    assert set(yaml.safe_load(settings())) <= known
     variables = {name.lower() for name in re.findall(r"DORY_([A-Z_]+)", readme())}
     assert variables - {"home"} <= known
 

@@ -178,7 +178,7 @@ from tests.caring import Telling
 me = Identity(Path(sys.argv[1]), sys.argv[2], utc)
 past = Recollection(me.folder, me.blobs)
 model = Telling(lambda prompt: "It was so.")
-faculty = SelfCareFaculty(me, past.bank, Care(past.store, past.bank), [], model, partial(print, flush=True))
+faculty = SelfCareFaculty(me, past.bank, Care(past.store, past.bank), [], model, partial(print, flush=True), places=True)
 while work := faculty.background():
     work()()
 """

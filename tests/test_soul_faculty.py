@@ -12,24 +12,24 @@ from dory.act import Hands
 from dory.beliefs import LIMIT, NAME
 from dory.discretion import MARK
 from dory.faculties.soul import SoulFaculty
+from dory.faculty import Faculty
 from dory.identity import Identity
+from dory.recollection import Recollection
 from dory.records import Reply, Usage
 from dory.state import Running
 from tests.compacting import House, Rule, Scripted
-from tests.household import Household, Killed, bodies, copy_of, mishap
+from tests.household import Living, bodies, interruption, killed_everywhere
 from tests.remembering import step
 
 FEAR = "I fear being forgotten by Ada"
 
 
-class Believing(Household):
+class Believing(Living):
     """A household whose agent has a soul."""
 
-    def restart(self, home: Path | None = None) -> Identity:
-        me = super().restart(home)
+    def faculties(self, me: Identity, past: Recollection) -> list[Faculty]:
         self.faculty = SoulFaculty(me)
-        self.hands = Hands(me, [*self.tools.tools(), *self.faculty.tools()], self.config.context_limit)
-        return me
+        return [self.faculty]
 
     def respond(self, text: str) -> bool:
         """As a turn does, which keeps the response without what is hidden."""
@@ -80,7 +80,7 @@ def test_entries_are_added_and_removed_by_tool_lines_and_only_the_soul_holds_the
         ("ADD_TO_SOUL", "what do you believe? write ADD_TO_SOUL <text>"),
         ("ADD_TO_SOUL <<END\n\nEND", "what do you believe?"),
         (f"ADD_TO_SOUL {'x' * LIMIT}", "entry 1 has 10: REMOVE_FROM_SOUL <id> first; it is kept as a draft"),
-        (f"ADD_TO_SOUL {'x' * (2 * LIMIT + 1)}", "it is too long to be kept until then"),
+        (f"ADD_TO_SOUL {'x' * (LIMIT + 1)}", "it is too long to be kept until then"),
         (f"ADD_TO_SOUL {MARK}", "write what you believe itself"),
         (f"ADD_TO_SOUL <<END\n{FEAR}", "end it with a line that is just END"),
         (f"ADD_SOUL {FEAR}", "did you mean the tool ADD_TO_SOUL?"),
@@ -120,40 +120,30 @@ def test_the_agent_can_neither_read_nor_edit_its_file(house: Believing) -> None:
 RESPONSE = f"ADD_TO_SOUL {FEAR}\nSAY dev hello\nADD_TO_SOUL <<END\nI am kind.\nEND\nREMOVE_FROM_SOUL 1"
 
 
-def test_a_kill_at_any_instant_loses_no_entry_and_doubles_none_and_hides_no_effect(house: Believing, tmp_path: Path) -> None:
+def test_a_kill_at_any_instant_loses_no_entry_and_doubles_none_and_hides_no_effect(house: Believing) -> None:
     house.respond("ADD_TO_SOUL Truth before comfort.")
-    struck, number, seen = True, 0, set()
-    while struck:
-        number += 1
-        copy_of(house.home, tmp_path / str(number))
-        house.restart(tmp_path / str(number))
-        with mishap(number, Killed()) as mischance:
-            house.respond(RESPONSE)
-        struck = mischance.struck
-        for again in range(2):
-            house.restart(tmp_path / str(number))
-            with mishap(number % 9 + 1 if not again else 10**6, Killed()):  # and the resume is killed, too
-                house.me.begin()
-                house.hands.report_interruption()
+    seen = list[int]()
+    for _ in killed_everywhere(house, lambda: house.respond(RESPONSE)):
         heard, now = bool(re.search(rf"ADD_TO_SOUL {re.escape(MARK)}\nSAY", house.me.context.text)), set(house.soul)
         kept = {FEAR, "I am kind."} if heard else set()
         assert len(house.soul) == len(now) and now >= kept, "what a response that counts has added is there, once"
         assert now - kept <= {"Truth before comfort."}
-        found = [
-            re.search(r"Ran: (.*)\. Did not run, and had no effect: (.*)\. Repeat", body) for body in bodies(house.me.context.entries, "notice")
-        ]
-        if ran := [one.groups() for one in found if one]:
-            assert ("REMOVE_FROM_SOUL 1" in ran[-1][0]) == ("Truth before comfort." not in now) and "ADD_TO_SOUL" not in ran[-1][1]
-        assert holding(tmp_path / str(number), "forgotten by Ada") == [f"agents/{house.hash}/{NAME}"] * heard
-        assert house.me.state.running is None and list(check.problems(house.me.home)) == []
-        seen.add(len(now))
-    assert seen == {1, 2, 3} and number > 30
+        removed = "Truth before comfort." not in now
+        if report := interruption(house):
+            ran, rest = report
+            assert ("REMOVE_FROM_SOUL 1" in ran) == removed and "ADD_TO_SOUL" not in rest
+        else:
+            assert removed == heard
+        assert holding(house.me.home, "forgotten by Ada") == [f"agents/{house.hash}/{NAME}"] * heard
+        seen.append(len(now))
+    assert set(seen) == {1, 2, 3} and len(seen) > 30
 
 
 def test_with_a_damaged_file_the_lines_fail_and_the_turn_goes_on(house: Believing) -> None:
     (house.me.folder / NAME).write_text("{")
     house.respond("ADD_TO_SOUL I am kind.\nREMOVE_FROM_SOUL 1\nSAY dev still here")
-    assert all(f"{NAME} is damaged" in body for body in bodies(house.me.context.entries, "error"))
+    errors = bodies(house.me.context.entries, "error")
+    assert len(errors) == 2 and all(f"{NAME} is damaged" in error for error in errors)
     assert house.said("dev") == ["still here"] and (house.me.folder / NAME).read_text() == "{"
     assert house.me.state.drafts == ["I am kind."]
     assert f"agents/{house.hash}: " in next(check.problems(house.home)) and NAME in next(check.problems(house.home))
@@ -167,8 +157,9 @@ def test_what_the_soul_refused_waits_until_there_is_room_or_the_agent_gives_it_u
     size = len(FEAR) + 16
     assert f"drafts that wait: 2, {size} characters; ADD_TO_SOUL alone adds them" in house.faculty.section()
     assert house.result("ADD_TO_SOUL").kind == "error" and len(house.soul) == 1
-    assert house.result("REMOVE_FROM_SOUL 1\nADD_TO_SOUL").body == "entries of your soul now: 2, 3"
-    assert house.soul == [FEAR, "Nothing is lost."] and house.me.state.drafts == []
+    house.me.state.drafts.insert(0, "z" * (LIMIT + 1))
+    assert house.result("REMOVE_FROM_SOUL 1\nADD_TO_SOUL").body.startswith("entries of your soul now: 2, 3; drafts that wait: 1")
+    assert house.soul == [FEAR, "Nothing is lost."] and len(house.me.state.drafts) == 1, "one that never fits holds up no other"
     house.respond(f"ADD_TO_SOUL {'y' * LIMIT}\nREMOVE_FROM_SOUL draft")
     assert house.me.state.drafts == [] and holding(house.home, "forgotten by Ada") == [f"agents/{house.hash}/{NAME}"]
 
@@ -182,7 +173,7 @@ def test_after_a_kill_what_cannot_be_made_up_for_waits_too(house: Believing, tro
     if trouble == "damaged":
         (house.me.folder / NAME).write_text("{")
     else:
-        house.hands = Hands(house.me, house.tools.tools(), house.config.context_limit)
+        house.hands = Hands(house.me, house.tools.tools(), house.config.result_limit)
     house.hands.report_interruption()
     assert house.me.state.drafts == [FEAR] and FEAR not in house.me.context.text
     (house.me.folder / NAME).unlink(missing_ok=True)
@@ -237,6 +228,10 @@ def test_what_a_person_changes_in_the_file_stands_in_the_next_prompt_and_in_no_e
     file.write_text(json.dumps({"version": 1, "next": 2, "entries": [{"id": 1, "at": "", "text": "I am so kind. " * 4000}]}))
     assert "\n1. I am kind." in prompt(house) and "so kind" not in prompt(house), "one that is too long is taken for damaged"
     assert FEAR not in house.me.context.text and "kind" not in house.me.context.text
+    house.wake()
+    assert f"It cannot be read now: a person has to see to {NAME}." in prompt(house), "not even what was read last is known"
+    file.unlink()
+    assert "It cannot be read" not in prompt(house)
     assert sum("55999 characters, they may have 4000" in body for body in bodies(house.me.context.entries, "notice")) == 1
 
 

@@ -23,7 +23,7 @@ def asleep(
     known = {"USER.md": user or {}, "MEMORY.md": memory or {}, "VOICE.md": {}}
     files = {name: "".join(f"{line}\n" for line in lines) for name, lines in known.items()}
     ages = {name: [moment(at) for at in lines.values()] for name, lines in known.items()}
-    gone = [(line, moment(at)) for line, at in (removed or {}).items()]
+    gone = [(f"USER.md: {line}", moment(at)) for line, at in (removed or {}).items()]
     items = [Item(number, "2026-03-09 00:00", content) for number, content in enumerate(stretches, 1)]
     dreamt = dreaming.dream(StandIn(), Task("I am Dory.", texts.prompt("dream"), files, ages, items, 10, 100_000, gone), str)
     for step in dreamt.steps:
@@ -91,6 +91,13 @@ def test_what_was_removed_does_not_come_back_unless_it_is_told_again_later() -> 
     told = [stretch(since, "My cat is called Miso.") for since in ("2026-03-03 11:00", "2026-03-03 13:00")]
     assert asleep(told[0], removed=removed)[0].study == "NOTHING"
     assert asleep(told[1], removed=removed)[1]["USER.md"] == "Ada's cat is called Miso\n"
+
+
+@pytest.mark.parametrize(("at", "stays"), [("2026-03-03 11:59", False), ("2026-03-03 12:00", True), ("2026-03-04 12:00", True)])
+def test_a_line_that_was_removed_from_user_since_memory_has_it_does_not_move_there_again(at: str, stays: bool) -> None:
+    memory, removed = {"Ada's cat is called Miso": "2026-03-03 12:00"}, {"Ada's cat is called Miso": at}
+    dreamt, files = asleep(stretch("2026-03-02 12:00", "My cat is called Miso."), memory=memory, removed=removed)
+    assert (files["MEMORY.md"] != "") == (files["USER.md"] == "") == (dreamt.study == "NOTHING") == stays
 
 
 def test_what_was_taken_back_and_is_gone_already_takes_nothing_else_with_it() -> None:

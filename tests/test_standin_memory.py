@@ -43,6 +43,13 @@ def test_when_memory_is_full_the_oldest_lines_go() -> None:
     assert "locker149 is" in life.memory and "locker0 is" not in life.memory
 
 
+def test_of_a_memory_that_a_person_has_made_too_long_it_says_so_and_leaves_it_alone() -> None:
+    life = Life(before := "".join(f"the thing {number} stands in place {number}\n" for number in range(150)))
+    for asked in ("remember that the vault is blue", "forget the moon landing"):
+        assert life.ask(asked).startswith("MEMORY.md is too long, Ada: ")
+    assert life.memory == before and "Forgotten" in life.ask("forget about the thing 7 in place 7") and len(life.memory) < len(before)
+
+
 def test_talk_and_questions_leave_memory_as_it_is() -> None:
     life = Life("Ada's cat is called Miso\n")
     assert "Miso" in life.ask("Remember my cat?")

@@ -8,7 +8,7 @@ from dory.chunks import read_ranges, read_summary
 from dory.context import Entry
 from dory.records import Message, Prompt
 from dory.standin import StandIn
-from dory.standin.reading import TOOLS
+from dory.standin.entries import TOOLS
 from tests.standin import AT, prompt
 
 HASHES = ("5d41402abc4b2a76", "7d793037a0760186", "098f6bcd4621d373")

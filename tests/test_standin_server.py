@@ -187,3 +187,6 @@ def test_a_taken_port_is_told_in_one_line() -> None:
             out, errors = process.communicate(timeout=20)
     assert (process.returncode, out, errors.count("\n")) == (2, "", 1)
     assert errors.startswith(f"port {port} cannot be had")
+    with served("--port", "abc") as process:
+        out, errors = process.communicate(timeout=20)
+    assert (process.returncode, out, errors.count("\n")) == (2, "", 1)

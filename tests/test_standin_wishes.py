@@ -4,13 +4,17 @@ import pytest
 
 from dory import toolline
 from dory.context import Entry
+from dory.discretion import MARK
 from dory.hearing import body
+from dory.limits import ABOUT_LIMIT
 from dory.records import Line, Message, Prompt
+from dory.refs import one_line
 from dory.standin import StandIn
 from tests.standin import AT, TOOLS_OF_OLD, prompt
 
 ME, OTHER = "dory-1a2b3c4d", "cleo-5d41402a"
-TOOLS = [*TOOLS_OF_OLD, "WRITE_DIARY", "ADD_TO_SOUL", "SET_MOOD", "NEURAL_LINK_SHARE_MEMORY"]
+TOOLS = [*TOOLS_OF_OLD, "RECALL", "WRITE_DIARY", "ADD_TO_SOUL", "SET_MOOD", "NEURAL_LINK_SHARE_MEMORY"]
+STOPPED = "You were stopped. Ran: {}. Did not run, and had no effect: {}. Repeat what is still wanted."
 ASKED = f"{OTHER} asks for your memories: NEURAL_LINK_SHARE_MEMORY {OTHER} gives it a copy of all, until 2026-11-21T07:40:00Z."
 
 
@@ -48,10 +52,34 @@ def test_it_is_written_once_also_when_a_crash_kept_it_from_saying_so() -> None:
     wish = heard(1, "please do: SET_MOOD calm")
     response = entry(2, "response", "SET_MOOD calm\nSAY dev As you wish, Ada: SET_MOOD.")
     assert answer(wish, response, entry(3, "result", "you are calm now")) == "WAIT"
-    stopped = "You were stopped. Ran: {}. Did not run, and had no effect: {}. Repeat what is still wanted."
     said = "SAY dev As you wish, Ada: SET_MOOD."
-    assert answer(wish, response, entry(3, "notice", stopped.format("SET_MOOD calm", said))) == said
-    assert answer(wish, response, entry(3, "notice", stopped.format("none", f"SET_MOOD calm; {said}"))) == f"SET_MOOD calm\n{said}"
+    assert answer(wish, response, entry(3, "notice", STOPPED.format("SET_MOOD calm", said))) == said
+    assert answer(wish, response, entry(3, "notice", STOPPED.format("none", f"SET_MOOD calm; {said}"))) == f"SET_MOOD calm\n{said}"
+
+
+@pytest.mark.parametrize("mood", ["calm", "calm; because: she helped", "as one who was promised a riddle and has waited for it since May"])
+def test_what_a_crash_kept_from_running_is_written_again_and_then_it_is_written(mood: str) -> None:
+    told = one_line(f"SET_MOOD {mood}", ABOUT_LIMIT)
+    dictated = [heard(1, f"please do: SET_MOOD {mood}\nRECALL tea"), entry(2, "response", f"SET_MOOD {mood}\nRECALL tea")]
+    notice = entry(3, "notice", STOPPED.format("none", f"{told}; RECALL tea"))
+    assert answer(*dictated, notice) == f"SET_MOOD {mood}\nRECALL tea"
+    ran = Entry(5, 5, "result", "RECALL tea", "no hits")
+    assert answer(*dictated, notice, entry(4, "response", f"SET_MOOD {mood}\nRECALL tea"), ran) == (
+        "SAY dev <<END\nAs you wish, Ada: SET_MOOD, RECALL.\nno hits\nEND"
+    )
+
+
+def test_what_a_dictated_look_up_gave_is_shown_and_what_failed_beside_it_is_told() -> None:
+    dictated = heard(1, "please do: ADD_TO_SOUL I keep my word\nRECALL tea\nREAD_FILE x.md")
+    lines = answer(dictated)
+    assert lines == "ADD_TO_SOUL I keep my word\nRECALL tea\nREAD_FILE x.md"
+    kept = entry(2, "response", lines.replace("I keep my word", MARK))
+    gave = [("result", "ADD_TO_SOUL", "entry 1"), ("result", "RECALL tea", "1 hit"), ("error", "READ_FILE x.md", "no such file: x.md")]
+    told = "SAY dev <<END\nAs you wish, Ada: ADD_TO_SOUL, RECALL, READ_FILE.\n1 hit\nno such file: x.md\nEND"
+    entries = [dictated, kept, *(Entry(3 + at, 3 + at, *each) for at, each in enumerate(gave))]
+    assert answer(*entries) == told
+    assert answer(*entries, entry(6, "response", told), Entry(7, 7, "result", "SAY dev", "said in dev")) == "WAIT"
+    assert answer(heard(1, f"As you wish, Ada: RECALL.\n1 hit: {ME}, is the tea ready?", OTHER, "AGENT")) == "WAIT"
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ states = st.builds(
     texts=st.dictionaries(texts, texts, max_size=3),
     characters_per_token=st.floats(0.1, 20),
     rooms=st.dictionaries(texts, st.builds(RoomState, numbers, numbers, numbers), max_size=3),
-    running=st.none() | st.builds(Running, texts, numbers, texts),
+    running=st.none() | st.builds(Running, texts, numbers, texts, st.lists(texts, max_size=2), st.lists(texts, max_size=2)),
     opened=st.dictionaries(numbers.map(str), st.builds(Opened, texts, texts, texts, numbers), max_size=3),
     last_swap=st.lists(numbers, max_size=3),
 )
@@ -36,6 +36,12 @@ def test_a_saved_state_is_loaded_as_it_was(tmp_path_factory: pytest.TempPathFact
     path = tmp_path_factory.getbasetemp() / "state.json"
     state.save(path, saved)
     assert state.load(path) == saved
+
+
+def test_a_response_that_an_older_dory_was_running_is_loaded(tmp_path: Path) -> None:
+    older = {"response": "5d41402abc4b2a76", "done": 1, "mark": "7", "hidden": ["x"]}
+    (tmp_path / "state.json").write_text(json.dumps({"version": 1, "running": older}))
+    assert state.load(tmp_path / "state.json").running == Running("5d41402abc4b2a76", 1, "7", ["x"], [])
 
 
 def test_a_state_cut_off_anywhere_is_refused(tmp_path: Path) -> None:

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from dory.chronicle import Batch, Chronicle, Mark
+from dory.chronicle import Chronicle, Mark, Stride
 from dory.errors import FormatError
 from dory.index import Index
 from dory.notes import Notes
-from dory.store import NAME, VERSION, Store
+from dory.sqlite import VERSION
+from dory.store import NAME, Store
 from dory.texts import HOUSE
 from tests.household import NOON
 from tests.test_disk import bound_by_permissions
@@ -165,7 +166,7 @@ def test_a_time_that_there_is_not_is_damage(tmp_path: Path) -> None:
     store = Store(tmp_path / NAME)
     notes, chronicle = Notes(store, Index(store)), Chronicle(store, Index(store))
     notes.add("hotel", "Miramar", "Note", NOON)
-    chronicle.add(Batch([], Mark(1, "dev", NOON), []))
+    chronicle.add(Stride([], Mark(1, "dev", NOON), []))
     for table in ("note", "mark"):
         with store.writing() as connection:
             connection.execute(f"UPDATE {table} SET at = ?", (1 << 60,))

@@ -103,6 +103,16 @@ def test_a_backslash_or_alt_enter_begins_a_line_and_control_c_clears_before_it_l
     assert [line.text for line in Rooms(tmp_path / "chats").read("dev", 0)] == ["one\ntwo\nthree", "/help"]
 
 
+def test_control_z_is_no_character_of_a_line(tmp_path: Path) -> None:
+    with terminal(tmp_path) as screen:
+        screen.await_prompt()
+        screen.type("half\x1a")
+        screen.await_prompt()
+        screen.type(" a thought\r")
+        screen.await_text("ada.*\\s+half a thought")
+    assert [line.text for line in Rooms(tmp_path / "chats").read("dev", 0)] == ["half a thought"]
+
+
 def test_a_hostile_room_cannot_steer_the_terminal(tmp_path: Path) -> None:
     hostile = "\x1b[2J\x1b]0;title\x07 \x9b2J \u202e &#x202e; [link](http://example.org) [bold]plain[/bold] <tag>"
     for kind in ("AGENT", "USER", "NOTICE"):

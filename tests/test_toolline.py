@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dory.records import Call
-from dory.toolline import as_thought, parse, render
+from dory.toolline import as_thought, parse, render, without_thoughts
 from tests.household import texts
 
 TOOLS = ("SAY", "READ_FILE", "EDIT_FILE", "UNCOMPACT", "JOIN", "LEAVE", "WAIT")
@@ -123,6 +123,11 @@ def test_a_call_that_does_not_begin_its_line_gets_a_hint_when_there_is_no_other(
 def test_a_tag_that_is_only_mentioned_hides_nothing() -> None:
     assert parse("The <think> tag is odd.\nWAIT", TOOLS) == [Call("WAIT")]
     assert parse("well <think> so\nSAY dev no\n</think>\nWAIT", TOOLS) == [Call("WAIT")]
+
+
+def test_thoughts_are_taken_out_in_whatever_case_as_far_as_they_end() -> None:
+    assert without_thoughts("<Think>well\nwell</THINK>NOTHING<reasoning></Reasoning> <think>more") == "NOTHING <think>more"
+    assert without_thoughts("<thin\u212a>kept</thin\u212a>") == "<thin\u212a>kept</thin\u212a>"
 
 
 def test_a_long_degenerate_line_is_read_at_once() -> None:

@@ -1,6 +1,5 @@
 """vectors: the nearest are found as if all were compared, whatever the model; what is kept survives, and what does not belong is refused."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy
@@ -11,13 +10,6 @@ from dory.store import Store
 from dory.vectors import CANDIDATES, Vectors
 
 DIMENSION = 96
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    made = Store(tmp_path / "memory.sqlite")
-    yield made
-    made.close()
 
 
 def clustered(count: int, dimension: int = DIMENSION, common: float = 0.0) -> list[list[float]]:

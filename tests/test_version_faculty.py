@@ -1,6 +1,5 @@
 """Whose a change of the durable texts is, what people see of the versions, and the way back."""
 
-import os
 import re
 from functools import partial
 from pathlib import Path
@@ -10,9 +9,7 @@ import pytest
 from dory import journal, refs
 from dory.config import Config
 from dory.errors import VersionError
-from dory.faculties.texts import TextFaculty
 from dory.prompt import PromptBuilder
-from dory.texts import USER
 from dory.versions import Versions
 from tests.compacting import House, Scripted
 from tests.household import Killed, mishap
@@ -28,7 +25,7 @@ def house(tmp_path: Path) -> Versioned:
 
 def test_an_edit_of_the_agent_and_one_of_a_person_are_told_apart(house: Versioned) -> None:
     house.write("MEMORY.md", "tea at five\n")
-    house.respond(f"She was born in May.\n{edit('USER.md', '', FOUR)}{edit('./VOICE.md', '', 'warm')}SAY dev noted")
+    house.respond(f"<Think>She was born</THINK> in May.\n{edit('USER.md', '', FOUR)}{edit('./VOICE.md', '', 'warm')}SAY dev noted")
     house.write("USER.md", f"{FIVE}\n")
     house.faculties.step()
     assert house.log() == [
@@ -261,10 +258,10 @@ def test_answers_hold_no_more_of_a_diff_than_a_few_thousand_characters(house: Ve
         assert len(told) < 5000 and re.search(rf"\n```\n… \d+ more characters: {folder} {command}\n", told), told[-300:]
 
 
-def test_no_more_of_a_long_text_is_shown_or_read_than_may_stand_there(house: Versioned) -> None:
+def test_no_more_of_a_long_text_is_shown_than_may_stand_there(house: Versioned) -> None:
     prompts = PromptBuilder(house.me, Config(), house.faculties)
     prompts.build()
-    for size, length, rest in ((4000, "4000", ""), (4001, "4001", "1"), (50_000, "at least 16000", "at least 12000")):
+    for size, length, rest in ((4000, "4000", ""), (4001, "4001", "1"), (50_000, "50000", "46000")):
         house.write("USER.md", "é" * 10 + "x" * (size - 10) if size < 5000 else "x" * size)
         house.write("MEMORY.md", "y" * size)
         text = prompts.build().text
@@ -272,8 +269,6 @@ def test_no_more_of_a_long_text_is_shown_or_read_than_may_stand_there(house: Ver
         assert max(map(len, re.findall("y+", text))) == 4000
         assert not rest or f"… {rest} more characters: shorten USER.md\n" in text
     assert f"… {50_000 - 4000} more characters: shorten MEMORY.md\n" in text
-    os.truncate(house.me.folder / "USER.md", 1 << 40)  # more than memory holds
-    assert TextFaculty(house.me, USER).heading() == "user at least 16000 of 4000 characters"
 
 
 def test_while_the_agent_lives_a_persons_edit_is_taken_in_and_both_edits_stand(tmp_path: Path) -> None:

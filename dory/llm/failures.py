@@ -84,7 +84,7 @@ class Failures:
         from dory.llm.body import Unending
 
         if isinstance(cause, (httpx2.ConnectError, httpx2.ConnectTimeout)):
-            hint = "is the server running?" if self._host.startswith(_LOCAL) else "check the network and base_url"
+            hint = "the server may not be running" if self._host.startswith(_LOCAL) else "check the network and base_url"
             return Passing(self._line(f"{self._url} cannot be reached ({cause}): {hint}"))
         if isinstance(cause, httpx2.TimeoutException):
             return self.passing(f"sent nothing for {self._timeout:g} s")
