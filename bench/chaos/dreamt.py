@@ -53,7 +53,8 @@ def by_hand(home: Home) -> Iterator[str]:
 def remembered(home: Home) -> Iterator[str]:
     """Its cursors have no gap, and every stretch that left the context stands there as often as it left."""
     path = home.identity / "history.jsonl"
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+    lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []  # a living agent may be in the midst of the next one
+    rows = [json.loads(line) for line in lines]
     if (cursors := [row["cursor"] for row in rows]) != list(range(1, len(rows) + 1)):
         yield f"the cursors of the history are {cursors}"
     told = Counter(hash for row in rows for hash in _STRETCH.findall(row["content"]))
