@@ -12,11 +12,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from dory import refs
+from dory.context import about, titles
 from dory.discretion import discreet
 from dory.errors import DoryError, ToolError
 from dory.faculty import Outcome, Tool
 from dory.identity import Identity
-from dory.limits import ABOUT_LIMIT, CALL_LIMIT
+from dory.limits import CALL_LIMIT
 from dory.opening import add_opened
 from dory.records import Call, Reply
 from dory.state import Running
@@ -77,12 +78,12 @@ class Hands:
         ran, rest, doubt = [shown for shown, _ in calls[: running.done]], list[Call](), ""
         for number, (shown, call) in enumerate(calls[running.done :]):
             if number == 0 and not call.error and call.tool not in self._tools:
-                doubt = f" Whether this ran, nobody can tell, for its tool is gone: {_titles([shown])}."
+                doubt = f" Whether this ran, nobody can tell, for its tool is gone: {titles([shown])}."
                 continue
             done = (number == 0 and self._acted(call, running.mark)) or self._made_up(call)
             (ran if done else rest).append(shown)
-        told = f"You were stopped while the tool lines of your last response ran. Ran: {_titles(ran)}."
-        self._identity.notice(f"{told} Did not run, and had no effect: {_titles(rest)}. Repeat what is still wanted.{doubt}")
+        told = f"You were stopped while the tool lines of your last response ran. Ran: {titles(ran)}."
+        self._identity.notice(f"{told} Did not run, and had no effect: {titles(rest)}. Repeat what is still wanted.{doubt}")
         self._identity.state.running = None
         self._identity.state.awake = True
         self._identity.commit()
@@ -119,9 +120,7 @@ class Hands:
         return not tool.quiet
 
     def _add(self, kind: str, call: Call, outcome: Outcome, response: str) -> None:
-        # tool and first argument: the rest stands in the response just above, and headers are paid for like all else
-        first = "" if call.tool in self._veiled else call.named[0]
-        title = refs.one_line(f"{call.tool} {first}", ABOUT_LIMIT)
+        title = about(call, call.tool in self._veiled)
         if outcome.opened:
             entry = add_opened(self._identity, outcome)
             self._identity.log(call.tool, entry.gist, outcome.hash)
@@ -132,7 +131,3 @@ class Hands:
         hash = self._identity.blobs.stash(text, kind="result", gist=f"{title}: {text}", at=self._identity.now(), parent=response)
         self._identity.add(kind, title, refs.escape(text))
         self._identity.log(call.tool if kind == "result" else f"{call.tool} failed", text, hash)
-
-
-def _titles(calls: Sequence[Call]) -> str:
-    return "; ".join(refs.one_line(call.title, ABOUT_LIMIT) for call in calls) or "none"

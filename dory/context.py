@@ -20,6 +20,8 @@ from dataclasses import dataclass
 
 from dory import refs
 from dory.errors import FormatError
+from dory.limits import ABOUT_LIMIT
+from dory.records import Call
 
 _HEADER = re.compile(r"\[#([0-9]{1,15})(?:-([0-9]{1,15}))? ([a-z]+)(?: (.*))?\]")
 _HEADING = re.compile(r"\[dory-context (0|[1-9][0-9]{0,14}) epoch (0|[1-9][0-9]{0,14})\]\n")
@@ -175,3 +177,15 @@ def eligible(entries: Sequence[Entry], pinned: Iterable[int]) -> list[list[Entry
         else:
             runs[-1].append(entry)
     return [run for run in runs if run]
+
+
+def about(call: Call, veiled: bool = False) -> str:
+    """What the header of a result says of its call: the tool and the first word, as the rest stands in the response just above, and headers are
+    paid for like all else. Of a ``veiled`` one it says the tool alone.
+    """
+    return refs.one_line(f"{call.tool} {'' if veiled else call.named[0]}", ABOUT_LIMIT)
+
+
+def titles(calls: Iterable[Call]) -> str:
+    """What a notice calls these tool lines."""
+    return "; ".join(refs.one_line(call.title, ABOUT_LIMIT) for call in calls) or "none"

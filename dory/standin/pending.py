@@ -9,9 +9,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from dory import refs, toolline
-from dory.context import Entry
-from dory.limits import ABOUT_LIMIT
+from dory import toolline
+from dory.context import Entry, about, titles
 from dory.records import Call
 from dory.standin.entries import OPENING, Heard, calls, heard, plain
 from dory.standin.reading import Reading
@@ -57,7 +56,7 @@ def written(reading: Reading, message: Heard) -> list[Call]:
             made += toolline.parse(plain(entry.body), reading.tools)
         elif entry.kind == "notice":
             undone = f"; {'; '.join(_undone(entry))}; "
-            made = [call for call in made if f"; {refs.one_line(call.title, ABOUT_LIMIT)}; " not in undone]
+            made = [call for call in made if f"; {titles([call])}; " not in undone]
     return made
 
 
@@ -69,7 +68,7 @@ def outcomes(reading: Reading, message: Heard, made: Iterable[Call]) -> list[Ent
     for entry in reading.entries[message.place :]:
         if entry.kind == "response":
             waiting = toolline.parse(plain(entry.body), reading.tools)
-        elif entry.kind in ("result", "error") and (call := next((one for one in waiting if _about(one) == entry.about), None)):
+        elif entry.kind in ("result", "error") and (call := next((one for one in waiting if about(one) == entry.about), None)):
             waiting.remove(call)
             found += [entry] * (call in wanted)
     return found
@@ -84,10 +83,6 @@ def failures(reading: Reading) -> Iterator[tuple[str, str]]:
     for entry in reading.entries[responses[-1] :]:
         if spoken and entry.kind == "error" and not entry.about.startswith(_TOLD_BY_THE_ANSWER):
             yield spoken[-1], plain(entry.body)
-
-
-def _about(call: Call) -> str:
-    return refs.one_line(f"{call.tool} {call.named[0]}", ABOUT_LIMIT)
 
 
 def _rooms(titles: Iterable[str]) -> Counter[str]:
