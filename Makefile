@@ -57,17 +57,17 @@ bench-turn: .venv/.run .venv-peers/.installed  ## what the harness itself costs:
 	$(BIN)/python -m bench.turn
 
 chaos: .venv/.run  ## kill agents at every point between two writes and check what is left; KILLS=20 for a short run
-	@$(BIN)/python -m bench.chaos --kills $(KILLS)
+	@$(BIN)/python -m stress.chaos --kills $(KILLS)
 
 fuzz: .venv/.test  ## ever new input for every parser and ever new whole lives, for half an hour; SEED=1 for the ones of that seed
 	@echo "seed $(SEED)"
 	@$(BIN)/python -m pytest tests/test_fuzz.py tests/test_life_machine.py --hypothesis-profile=fuzz --hypothesis-seed=$(SEED)
 
 faults: .venv/.run  ## let the model fail in every way at the wire and check that agents get over it and ask it no more than promised
-	@$(BIN)/python -m bench.faults
+	@$(BIN)/python -m stress.faults
 
 crowd: .venv/.run  ## let 20 agents and 20 writers share a room and a blob store and check what became of every line
-	@$(BIN)/python -m bench.crowd
+	@$(BIN)/python -m stress.crowd
 
 .venv/.python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Dory needs Python 3.11 or newer: make PYTHON=python3.12 run"; exit 1; }

@@ -3,7 +3,8 @@
 ``python agent.py`` boots a new identity, ``python agent.py HASH`` resumes one. Only this thread writes its state; model calls run beside it.
 """
 
-from dory import arguments, requirements
+from dory.config import arguments
+from dory.process import requirements
 
 if __name__ == "__main__":
     arguments.parser().parse_args()  # --help and a wrong flag are answered here: people do not wait for what only an agent needs
@@ -15,27 +16,31 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from dory import cli, flags, locks, models, redaction, refs, toolline
-from dory.act import Hands
+from dory.cli import agent as cli_agent
 from dory.clock import minute, utc
-from dory.commands import CoreCommands
-from dory.compact import Compaction
-from dory.config import Config
+from dory.config import command_line, secrets
+from dory.config.settings import Config
+from dory.constants import TURN_LIMIT
 from dory.errors import DoryError
-from dory.faculties import TOOLS, checked, ordered
-from dory.faculty import Faculties
-from dory.identity import Identity
-from dory.inbox import Inbox, post
-from dory.life import line
-from dory.limits import TURN_LIMIT
-from dory.models import Models
-from dory.prompt import PromptBuilder
-from dory.purse import Purse
-from dory.records import Model, Reply
-from dory.repair import repair, strange_links
-from dory.stop import CALM, POLL, Stop
-from dory.thought import Thought
-from dory.trouble import survive
+from dory.extensions import TOOLS, checked, ordered
+from dory.identity.identity import Identity
+from dory.identity.life import line
+from dory.identity.repair import repair, strange_links
+from dory.llm.budget import Purse
+from dory.process.signals import CALM, POLL, Stop
+from dory.process.supervisor import survive
+from dory.storage import locks
+from dory.text import references, tool_calls
+from dory.turn import models
+from dory.turn.compaction import Compaction
+from dory.turn.core_commands import CoreCommands
+from dory.turn.extension import Faculties
+from dory.turn.inbox import Inbox, post
+from dory.turn.model_call import Thought
+from dory.turn.models import Models
+from dory.turn.prompt import PromptBuilder
+from dory.turn.tool_runner import Hands
+from dory.types import Model, Reply
 
 
 class Agent:
@@ -81,11 +86,11 @@ class Agent:
     def stash(self, reply: Reply) -> str:
         """The response as a blob and as an entry; it counts as soon as ``act`` or the end of the turn commits it."""
         state, now, reply = self.me.state, self.me.now(), self.hands.discreet(reply)
-        body = toolline.as_thought(reply.reasoning) + reply.text
-        gist = refs.one_line(reply.text) or "(an empty response)"
+        body = tool_calls.as_thought(reply.reasoning) + reply.text
+        gist = references.one_line(reply.text) or "(an empty response)"
         state.parent = self.me.blobs.stash(body, kind="response", gist=gist, at=now, parent=state.parent)
         state.turn, state.streak = state.turn + 1, state.streak + 1
-        self.me.add("response", minute(now), refs.escape(body))
+        self.me.add("response", minute(now), references.escape(body))
         self.me.log("response", gist, state.parent)
         return state.parent
 
@@ -107,7 +112,7 @@ class Agent:
 
     def say(self, text: str) -> None:
         """One line for the person at this terminal."""
-        cli.tell(self.me.name, self.me.redact(text))
+        cli_agent.tell(self.me.name, self.me.redact(text))
 
     def announce(self, text: str) -> None:
         """One line for the person at this terminal and, if the disk takes it, for those in the rooms."""
@@ -120,28 +125,28 @@ def live(home: Path, hash: str, settings: Config, verbose: bool, again: str) -> 
     """Hold the identity's lock and live until told to stop. Raises ``Busy`` when another process holds it."""
 
     def wake(why: str) -> Agent:
-        me = Identity(home, hash, utc, redaction.secrets(settings, os.environ))
+        me = Identity(home, hash, utc, secrets.secrets(settings, os.environ))
         me.begin(why)
         return Agent(me, settings, models.model(settings, settings.own), verbose, stop)
 
     with locks.held(home / "agents" / hash):
         stop = Stop().listening()
         agent = wake("You were resumed.")
-        cli.show(cli.greeting(agent.me, settings, again))
+        cli_agent.show(cli_agent.greeting(agent.me, settings, again))
         survive(agent, wake, stop)
-        cli.show(f"{agent.me.name} sleeps; '{again}' wakes it")
+        cli_agent.show(f"{agent.me.name} sleeps; '{again}' wakes it")
 
 
 def main() -> int:
     """Boot or resume as the command line says. Exit code 0, or 2 after a one-line error."""
     options = arguments.parser().parse_args()
     try:
-        if not cli.answered(options, options.home):
-            settings = checked(cli.settings(options, options.home))
-            hash = cli.resident(options, options.home, settings)
-            live(options.home, hash, settings, options.verbose, cli.again(options, hash, settings))
+        if not cli_agent.answered(options, options.home):
+            settings = checked(cli_agent.settings(options, options.home))
+            hash = cli_agent.resident(options, options.home, settings)
+            live(options.home, hash, settings, options.verbose, cli_agent.again(options, hash, settings))
     except (DoryError, OSError) as error:
-        cli.tell("agent.py", flags.failure(error, options.home))
+        cli_agent.tell("agent.py", command_line.failure(error, options.home))
         return 2
     return 0
 

@@ -5,7 +5,7 @@ import signal
 if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C while the rest is imported ends the process without a traceback
 
-from dory import requirements
+from dory.process import requirements
 
 if __name__ == "__main__":
     requirements.check()
@@ -17,14 +17,14 @@ import sys
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 
+from dory.chat import pipe
+from dory.chat.company import company
+from dory.chat.session import Visit
+from dory.chat.signals import Signals
+from dory.config.command_line import Parser, failure
 from dory.errors import DoryError, ToolError
-from dory.flags import Parser, failure
-from dory.rooms import check_id
-from dory.terminal import pipe
-from dory.terminal.company import company
-from dory.terminal.signals import Signals
-from dory.terminal.visit import Visit
-from dory.texts import HOUSE
+from dory.storage.rooms import check_id
+from dory.text.prompt_files import HOUSE
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str]) -> int:
         visit = Visit(given.home, given.room, given.name)
         with company(visit, HOUSE / "agent.py", flags, complain, signals) if given.boot else nullcontext():
             if by_person:
-                from dory.terminal import screen  # its imports cost half a second
+                from dory.chat import screen
 
                 screen.run(visit, signals)
             else:

@@ -5,7 +5,7 @@ import signal
 if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends the process without a traceback, also while the rest is imported
 
-from dory import requirements
+from dory.process import requirements
 
 if __name__ == "__main__":
     requirements.check()
@@ -14,9 +14,13 @@ import shutil
 import sys
 from pathlib import Path
 
-from dory import check, cli, flags, refs, roster
-from dory.flags import Parser
-from dory.tables import table
+from dory import check
+from dory.cli import agent
+from dory.config import command_line
+from dory.config.command_line import Parser
+from dory.identity import listing
+from dory.text import references
+from dory.text.format import table
 
 STATE = ("agents", "chats", "blobs", "links")
 
@@ -31,46 +35,48 @@ def main() -> int:
     try:
         return checked(given.home) if given.check else wiped(given.home, given.yes)
     except OSError as error:
-        cli.tell("clean.py", flags.failure(error, given.home))
+        agent.tell("clean.py", command_line.failure(error, given.home))
         return 2
 
 
 def checked(home: Path) -> int:
     """Print what is wrong in ``home``. A folder that holds no state at all is more likely a misspelt one than a healthy one."""
     if not any((home / name).exists() for name in STATE):
-        cli.tell("clean.py", f"{home} holds no agents, rooms or blobs to check: is it the right folder?")
+        agent.tell("clean.py", f"{home} holds no agents, rooms or blobs to check: is it the right folder?")
         return 2
     found = list(check.problems(home))
     for problem in found:
-        cli.show(refs.one_line(problem, 1000))
-    cli.show(f"{home}: {len(found)} problem{'s' * (len(found) > 1)}" if found else f"{home}: everything is whole")
+        agent.show(references.one_line(problem, 1000))
+    agent.show(f"{home}: {len(found)} problem{'s' * (len(found) > 1)}" if found else f"{home}: everything is whole")
     return 1 if found else 0
 
 
 def wiped(home: Path, yes: bool) -> int:
     """Show what goes, ask, remove."""
-    running = [one for one in roster.residents(home) if one.pid is not None]
+    running = [one for one in listing.residents(home) if one.pid is not None]
     if running:
         names = ", ".join(f"{one.name} (process {one.pid})" for one in running)
-        cli.tell("clean.py", f"{names} runs: stop it first: {flags.command(home, 'agent.py', '--stop', running[0].hash[:8])}")
+        agent.tell("clean.py", f"{names} runs: stop it first: {command_line.command(home, 'agent.py', '--stop', running[0].hash[:8])}")
         return 2
     present = [home / name for name in STATE if (home / name).exists()]
     if not present:
-        cli.show(f"{home} holds no agents, rooms or blobs: nothing to do")
+        agent.show(f"{home} holds no agents, rooms or blobs: nothing to do")
         return 0
-    cli.show(table([("what", "how many", "bytes"), *map(_row, present)]))
+    agent.show(table([("what", "how many", "bytes"), *map(_row, present)]))
     if not yes and not _agreed():
-        cli.show("nothing was removed")
+        agent.show("nothing was removed")
         return 1
     for folder in present:
         shutil.rmtree(folder)
-    cli.show("removed")
+    agent.show("removed")
     return 0
 
 
 def _row(folder: Path) -> tuple[str, str, str]:
     inside = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
-    count = len(roster.folders(folder.parent)) if folder.name == "agents" else len([path for path in inside if path.suffix in (".md", ".json")])
+    count = (
+        len(listing.folders(folder.parent)) if folder.name == "agents" else len([path for path in inside if path.suffix in (".md", ".json")])
+    )
     return f"{folder.name}/", str(count), str(sum(path.stat().st_size for path in inside))
 
 
@@ -78,7 +84,7 @@ def _agreed() -> bool:
     try:
         return input("Remove all of it? It cannot be undone. [y/N] ").strip().lower() in ("y", "yes")
     except EOFError:
-        cli.show("")
+        agent.show("")
         return False
 
 

@@ -20,11 +20,11 @@ cues        ``python -m bench.cues``: how well the line below a message names wh
 related     ``python -m bench.related``: what it costs to find the summaries that are like the present
 sections    ``python -m bench.sections``: what an ordinary self puts into each prompt, by section
 store       ``python -m bench.store``: what a memory costs that grows
-chaos       ``python -m bench.chaos``: agents killed between any two writes, and what is left of them checked
+chaos       ``python -m stress.chaos``: agents killed between any two writes, and what is left of them checked
 cache       ``python -m bench.cache``: what providers' caches can serve of a life, in both layouts and in other orders, and what it costs
 cascade     ``python -m bench.cascade``: a life of 10,000 events in constant space, also when it is killed
 forgetting  ``python -m bench.forgetting``: five ways of forgetting in comparison, what can still be answered and at what price
 turn        ``python -m bench.turn``: what the harness itself costs, in a young life and in an old one
-faults      ``python -m bench.faults``: a model that fails at the wire, what became of its agents and how often they asked it
-crowd       ``python -m bench.crowd``: agents and writers that share one room, and what became of every line
+faults      ``python -m stress.faults``: a model that fails at the wire, what became of its agents and how often they asked it
+crowd       ``python -m stress.crowd``: agents and writers that share one room, and what became of every line
 """

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from bench import running
-from bench.household import Household
-from dory import refs
+from bench.common import running
+from bench.common.household import Household
 from dory.errors import DoryError
+from dory.text import references
 
 LIMIT = 2000
 """Tokens of context; a real agent has 40,000."""
@@ -96,7 +96,7 @@ def forget(house: Household, title: str, said: list[str]) -> None:
     count, before = 0, house.state.last_compaction
     for text in said:
         house.say("Ada", text)
-        show(refs.one_line(f"Ada: {text}", _WIDTH))
+        show(references.one_line(f"Ada: {text}", _WIDTH))
         if house.state.last_compaction != before and house.state.last_swap:
             count, before = count + 1, house.state.last_compaction
             show(f"      ~ ~ ~ compaction {count}, {before} ~ ~ ~")

@@ -9,10 +9,11 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench import running
-from bench.days import Days
-from dory import clock, usage
-from dory.versions import Versions
+from bench.common import running
+from bench.common.days import Days
+from dory import clock
+from dory.extensions.dream.versions import Versions
+from dory.llm import usage_log
 
 SAID = (
     ("ada", "My cat is called Miso."),
@@ -59,7 +60,7 @@ def told(days: Days) -> str:
 
 def figures(days: Days) -> dict[str, float]:
     """Dreams, their calls and their tokens, beside all that turns had."""
-    calls = [one.usage for one in usage.read(days.me.folder / usage.NAME) if isinstance(one, usage.Call)]
+    calls = [one.usage for one in usage_log.read(days.me.folder / usage_log.NAME) if isinstance(one, usage_log.Call)]
     own, turns = ([call for call in calls if call.purpose == purpose] for purpose in ("dream", "turn"))
     log = (days.me.folder / "LIFE.md").read_text(encoding="utf-8")
     dreams = log.count(" dreamed ")

@@ -12,33 +12,35 @@ from datetime import timedelta
 from pathlib import Path
 
 from agent import Agent
-from bench import running
+from bench.common import running
 from bench.store.noise import Noise
 from bench.turn.homes import LINE, ROOM
 from bench.turn.selves import live
-from dory import beliefs, life
-from dory.boot import boot
 from dory.clock import second, utc
-from dory.config import Config
-from dory.faculties import NAMES, conversations, relationships
-from dory.identity import Identity
-from dory.limits import LIFE_SHOWN, MEMORY_LIMIT
-from dory.profiles import STAND_IN
-from dory.recollection import Recollection
-from dory.records import Line
-from dory.standin import StandIn
-from dory.standin.reading import read
-from dory.stop import Stop
-from dory.tables import table
-from dory.wire import CHARACTERS_PER_TOKEN
+from dory.config.profiles import STAND_IN
+from dory.config.settings import Config
+from dory.constants import LIFE_SHOWN, MEMORY_LIMIT
+from dory.extensions import NAMES
+from dory.extensions.people import conversations_extension, relationships_extension
+from dory.extensions.recall.search import Recollection
+from dory.extensions.soul import store
+from dory.identity import life
+from dory.identity.create import boot
+from dory.identity.identity import Identity
+from dory.llm.openai_format import CHARACTERS_PER_TOKEN
+from dory.offline import StandIn
+from dory.offline.prompt_reader import read
+from dory.process.signals import Stop
+from dory.text.format import table
+from dory.types import Line
 
 PEOPLE, NOTES, LINES = 12, 10, 20
 """Whom it knows, what it noted, and lines of USER.md and MEMORY.md each."""
 _MOST = {
     **dict.fromkeys(("user", "voice", "memory"), MEMORY_LIMIT),
-    "soul": beliefs.LIMIT,
-    "conversations": conversations.SHOWN * conversations.LINE_LIMIT,
-    "relationships": relationships.PRESENT * relationships.LINE_LIMIT,
+    "soul": store.LIMIT,
+    "conversations": conversations_extension.SHOWN * conversations_extension.LINE_LIMIT,
+    "relationships": relationships_extension.PRESENT * relationships_extension.LINE_LIMIT,
     "life": LIFE_SHOWN * life.LINE_LIMIT,
 }
 

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from dory.standin.server import Server
-from dory.store import Store
-from tests.household import MEMORY
-from tests.wire import Fish
+from dory.offline.server import Server
+from dory.storage.store import Store
+from tests.support.household import MEMORY
+from tests.support.wire import Fish
 
 settings.register_profile("house", derandomize=True, deadline=None, max_examples=30, stateful_step_count=40)
 settings.register_profile(

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dory import check, clock, roster
-from dory.boot import boot
-from dory.inbox import Inbox
-from tests.household import NOON, Household, bodies, household
+from dory import check, clock
+from dory.identity import listing
+from dory.identity.create import boot
+from dory.turn.inbox import Inbox
+from tests.support.household import NOON, Household, bodies, household
 
 Written = Callable[[datetime], str]
 Read = Callable[[str], datetime]
@@ -38,7 +39,7 @@ def test_whatever_the_clock_does_lines_keep_their_order_and_a_resume_goes_on(jum
 def test_a_clock_that_stands_still_or_was_put_back_gives_two_boots_two_identities(tmp_path: Path) -> None:
     hashes = {boot(tmp_path, "dory", "dev", lambda: NOON) for _ in range(3)}
     assert len(hashes) == 3
-    assert {folder.name for folder in roster.folders(tmp_path)} == hashes
+    assert {folder.name for folder in listing.folders(tmp_path)} == hashes
     assert list(check.problems(tmp_path)) == []
 
 

@@ -1,35 +1,33 @@
-"""The floors: a room imports only from below. The table in CONTRIBUTING.md is the law, and this reads it."""
+"""The layers: a package of ``dory`` imports only from those before it in the one line below, which CONTRIBUTING.md shows, too."""
 
 import ast
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from dory.texts import HOUSE
+from dory.text.prompt_files import HOUSE
 
-ROW = re.compile(r"\| (\d+) \| (.+) \|")
-
-
-def floors() -> dict[str, int]:
-    """The floor of every room, from the rows ``| 2 | blobs, life, rooms |`` below the heading "Floors"."""
-    section = (HOUSE / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("\n## Floors\n")[2].partition("\n## ")[0]
-    rows = [(int(row[1]), name.strip(" `")) for row in map(ROW.fullmatch, section.splitlines()) if row for name in row[2].split(",")]
-    assert len(rows) == len({name for _, name in rows}), "a room stands in two rows"
-    return {name: floor for floor, name in rows}
+LAYERS = "base < text < storage < config < identity < process < chat < llm < search < offline < turn < extensions < check < cli"
+ORDER = LAYERS.split(" < ")
+COMPOSED = {"recall", "link", "memories"}
+"""The extensions that may import from others; so may the registry, ``extensions/__init__.py``."""
 
 
 def modules() -> dict[str, Path]:
     """Every module of the program by its dotted name, tests aside."""
-    files = [*HOUSE.glob("*.py"), *(HOUSE / "dory").rglob("*.py"), *(HOUSE / "bench").rglob("*.py")]
+    files = [*HOUSE.glob("*.py"), *(path for folder in ("dory", "bench", "stress") for path in (HOUSE / folder).rglob("*.py"))]
     return {".".join(path.relative_to(HOUSE).with_suffix("").parts).removesuffix(".__init__"): path for path in files}
 
 
-def room_of(module: str) -> str:
-    """The room that a module belongs to: the part behind ``dory``, or the program at the top."""
+def layer(module: str, known: dict[str, Path]) -> int:
+    """The place of a module in ``LAYERS``; behind them the programs and their short names, then the measurements, then the harnesses."""
     parts = module.split(".")
-    return parts[1] if parts[0] == "dory" and len(parts) > 1 else parts[0]
+    if parts[0] in ("bench", "stress"):
+        return len(ORDER) + ("bench", "stress").index(parts[0]) + 1
+    if parts[0] == "dory" and known[module].parent == HOUSE / "dory" and module not in ("dory.recall", "dory.standin"):
+        return 0
+    return ORDER.index(parts[1]) if parts[0] == "dory" and parts[1] in ORDER else len(ORDER)
 
 
 def imported(module: str, known: dict[str, Path]) -> Iterator[str]:
@@ -51,18 +49,35 @@ def imported(module: str, known: dict[str, Path]) -> Iterator[str]:
                 yield name
 
 
-def test_every_room_has_its_floor_and_every_floor_its_rooms() -> None:
-    rooms = {room_of(module) for module in modules()} - {"dory"}
-    assert set(floors()) == rooms
+def test_the_line_of_layers_stands_in_contributing() -> None:
+    assert f"    {LAYERS}\n" in (HOUSE / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
-def test_a_room_imports_only_from_floors_below_its_own() -> None:
-    known, floor = modules(), floors()
+def test_every_package_has_its_place_in_the_line() -> None:
+    packages = {path.name for path in (HOUSE / "dory").iterdir() if path.is_dir() and (path / "__init__.py").exists()}
+    assert packages == set(ORDER) - {"base"}
+
+
+def test_a_package_imports_only_from_those_before_it() -> None:
+    known = modules()
     wrong = [
-        f"{module} (floor {floor[room_of(module)]}) imports {name} (floor {floor[room_of(name)]})"
+        f"{module} imports {name}"
         for module in known
         for name in imported(module, known)
-        if room_of(name) != room_of(module) and floor[room_of(name)] >= floor[room_of(module)]
+        if layer(name, known) > layer(module, known) and not (module.startswith("bench.") and name.startswith("stress."))
+    ]
+    assert wrong == []
+
+
+def test_an_extension_imports_from_no_other_but_where_it_is_made_of_others() -> None:
+    known = modules()
+    wrong = [
+        f"{module} imports {name}"
+        for module in known
+        for name in imported(module, known)
+        if module.startswith("dory.extensions.")
+        and name.startswith("dory.extensions.")
+        and module.split(".")[2] not in {name.split(".")[2], *COMPOSED}
     ]
     assert wrong == []
 
@@ -79,20 +94,20 @@ def test_the_walk_sees_every_form_of_import(tmp_path: Path) -> None:
     source = tmp_path / "source.py"
     source.write_text(
         "from typing import TYPE_CHECKING\n"
-        "from dory import files, refs\n"
-        "import dory.life\n"
-        "if TYPE_CHECKING:\n    from dory.blobs import Blobs\n"
-        "def f():\n    from dory.standin.server import Server\n    from . import clock\n    from .terminal import visit\n"
+        "from dory.storage import files\nfrom dory.text import references\n"
+        "import dory.identity.life\n"
+        "if TYPE_CHECKING:\n    from dory.storage.blobs import Blobs\n"
+        "def f():\n    from dory.offline.server import Server\n    from . import clock\n    from .chat import session\n"
     )
     known = {**modules(), "dory.source": source}
     assert set(imported("dory.source", known)) == {
-        "dory.files",
-        "dory.refs",
-        "dory.life",
-        "dory.blobs",
-        "dory.standin.server",
+        "dory.storage.files",
+        "dory.text.references",
+        "dory.identity.life",
+        "dory.storage.blobs",
+        "dory.offline.server",
         "dory.clock",
-        "dory.terminal.visit",
+        "dory.chat.session",
     }
 
 

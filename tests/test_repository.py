@@ -13,10 +13,10 @@ from textwrap import dedent
 import pytest
 import yaml
 
-from dory import roster
-from dory.config import Config
-from dory.texts import HOUSE
-from tests.processes import agent
+from dory.config.settings import Config
+from dory.identity import listing
+from dory.text.prompt_files import HOUSE
+from tests.support.processes import agent
 
 PROGRAM = sorted([*HOUSE.glob("*.py"), *(HOUSE / "dory").rglob("*.py"), *(HOUSE / "bench").rglob("*.py")])
 TESTS = sorted((HOUSE / "tests").glob("*.py"))
@@ -108,7 +108,7 @@ def settings() -> str:
 def test_an_agent_boots_with_the_settings_in_the_readme(tmp_path: Path) -> None:
     (tmp_path / "dory.yaml").write_text(settings(), encoding="utf-8")
     with agent(tmp_path) as process:
-        assert process.poll() is None and roster.listening(tmp_path, "dev")
+        assert process.poll() is None and listing.listening(tmp_path, "dev")
 
 
 def test_the_settings_in_the_readme_exist() -> None:

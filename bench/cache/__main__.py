@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bench import running
 from bench.cache import cascade, dream, report
 from bench.cache.arrangements import Arrangement, arranged, clock_first, memory_before_context, memory_first
 from bench.cache.life import live, ticking
 from bench.cache.report import AWAKE, Figures
-from dory.config import LAYOUTS
+from bench.common import running
+from dory.config.settings import LAYOUTS
 
 ORDERS: dict[str, Arrangement] = {
     "memory_before_context": memory_before_context,

@@ -11,8 +11,8 @@ from itertools import accumulate
 
 from bench.cache.script import Asked
 from dory.clock import Clock, second
-from dory.faculties.related import RelatedFaculty
-from dory.records import Message, Prompt
+from dory.extensions.cascade.related_extension import RelatedFaculty
+from dory.types import Message, Prompt
 
 _RELATED, _MEMORY, _LIFE, _TURN = f"\n[#{RelatedFaculty.name}]\n", "\n[#memory ", "\n[#life]\n", "\n[#turn]\n"
 _BETWEEN = timedelta(seconds=20)

@@ -13,9 +13,9 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 
 from bench.cache.script import Asked
-from dory import wire
-from dory.records import Message, Prompt
-from dory.standin import provider
+from dory.llm import openai_format
+from dory.offline.server import faults
+from dory.types import Message, Prompt
 
 LOOKBACK = 20
 """Blocks; a message is one."""
@@ -26,7 +26,7 @@ Rule = Callable[[Asked], int]
 
 def blocks() -> Rule:
     """By prefix."""
-    cache = provider.Cache()
+    cache = faults.Cache()
     return lambda asked: cache.request(Prompt(asked.messages)).cached
 
 
@@ -72,4 +72,4 @@ def _ends(messages: Sequence[Message]) -> Iterator[tuple[int, bytes]]:
 
 def _tokens(messages: Sequence[Message]) -> int:
     """As prompts are counted, without the marks between messages: what is served is never more than what was sent."""
-    return wire.tokens(Prompt(tuple(messages)).text)
+    return openai_format.tokens(Prompt(tuple(messages)).text)

@@ -11,10 +11,10 @@ from bench.cache.arrangements import parts
 from bench.cache.life import Lived
 from bench.cache.rates import RATES
 from bench.cache.report import Figures, aligned
-from dory import wire
-from dory.faculties.cascade import CascadeFaculty
-from dory.profiles import Cascade
-from dory.records import Prompt
+from dory.config.profiles import Cascade
+from dory.extensions.cascade.extension import CascadeFaculty
+from dory.llm import openai_format
+from dory.types import Prompt
 
 WITHOUT = "notes, recall, dream"
 """The faculties of a life without it."""
@@ -26,7 +26,7 @@ def shown(lived: Lived) -> dict[str, float]:
     read = [parts(Prompt(one.messages)) for one in lived.asked if one.purpose == "turn"]
     summaries = [each.system.partition(_SUMMARIES)[2].partition("\n\n[#")[0] for each in read]
     texts = {"summaries": summaries, "related": [each.related for each in read], "life": [each.life for each in read]}
-    return {name: round(statistics.mean(map(wire.tokens, each)), 1) for name, each in texts.items()}
+    return {name: round(statistics.mean(map(openai_format.tokens, each)), 1) for name, each in texts.items()}
 
 
 def costs(cascading: Figures, without: Figures) -> dict[str, float]:

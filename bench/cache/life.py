@@ -11,18 +11,18 @@ from pathlib import Path
 
 from agent import Agent
 from bench.cache.script import PERSON, ROOM, Asked, Script
-from dory.boot import boot
 from dory.clock import Clock
-from dory.config import Config
-from dory.faculties.cascade import CascadeFaculty
-from dory.faculties.dream import DreamFaculty
-from dory.identity import Identity
-from dory.llm import Endpoint
-from dory.records import Event
-from dory.rhythm import Dream
-from dory.standin.server import Server
-from dory.stop import Stop
-from dory.wire import CHARACTERS_PER_TOKEN
+from dory.config.dream_schedule import Dream
+from dory.config.settings import Config
+from dory.extensions.cascade.extension import CascadeFaculty
+from dory.extensions.dream.extension import DreamFaculty
+from dory.identity.create import boot
+from dory.identity.identity import Identity
+from dory.llm.completions import Endpoint
+from dory.llm.openai_format import CHARACTERS_PER_TOKEN
+from dory.offline.server import Server
+from dory.process.signals import Stop
+from dory.types import Event
 
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 OFTEN = Dream(interval_h=0.25)

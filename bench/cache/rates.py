@@ -6,8 +6,8 @@ A ``write`` is a token that is put into the cache because it was not there; wher
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from dory.prices import published
-from dory.profiles import PROVIDERS
+from dory.config.prices import published
+from dory.config.profiles import PROVIDERS
 
 
 @dataclass(frozen=True, slots=True)

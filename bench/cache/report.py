@@ -8,8 +8,8 @@ from bench.cache.caches import RULES
 from bench.cache.life import Lived
 from bench.cache.rates import RATES
 from bench.cache.script import Asked
-from dory import wire
-from dory.records import Prompt, Purpose
+from dory.llm import openai_format
+from dory.types import Prompt, Purpose
 
 TARGETS = {"hit.tail": 88.0, "hit.ledger": 95.0, "hit.compaction": 95.0}
 """Per cent of the tokens of prompts that the cache must serve."""
@@ -62,7 +62,9 @@ def figures(lived: Lived) -> Figures:
 
     def paid(rule: str, *purposes: Purpose) -> Paid:
         own = [(asked, hits) for asked, hits in zip(lived.asked, served[rule], strict=True) if asked.purpose in purposes]
-        return Paid(len(own), sum(_tokens(asked) for asked, _ in own), sum(hits for _, hits in own), sum(wire.tokens(a.answer) for a, _ in own))
+        return Paid(
+            len(own), sum(_tokens(asked) for asked, _ in own), sum(hits for _, hits in own), sum(openai_format.tokens(a.answer) for a, _ in own)
+        )
 
     asked: Sequence[Sequence[Purpose]] = (("turn",), ("segment", "summarise"), ("cascade",), ("dream",))
     turns, compactions, cascade, dreams = ({rule: paid(rule, *each) for rule in RULES} for each in asked)
@@ -115,4 +117,4 @@ def missed(found: Mapping[str, Any]) -> Sequence[str]:
 
 
 def _tokens(asked: Asked) -> int:
-    return wire.tokens(Prompt(asked.messages).text)
+    return openai_format.tokens(Prompt(asked.messages).text)

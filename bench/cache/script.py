@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from dory import toolline
-from dory.records import Call, Message, Prompt, Purpose, Reply, Usage
-from dory.texts import DURABLE, MEMORY, USER, VOICE
+from dory.text import tool_calls
+from dory.text.prompt_files import DURABLE, MEMORY, USER, VOICE
+from dory.types import Call, Message, Prompt, Purpose, Reply, Usage
 
 ROOM, PERSON = "dev", "ada"
 HEARD, THOUGHT, SAID, SUMMARY = 50, 160, 60, 60
@@ -80,7 +80,7 @@ class Script:
         calls = [Call("SAY", f"{ROOM} {self._words(f'said {self._turns}', SAID)}")]
         if self._turns % EDIT_EVERY == 0:
             calls.insert(0, self._edit(MEMORY, f"fact {self._turns}"))
-        return f"{self._words(f'thought {self._turns}', THOUGHT)}\n{toolline.render(calls)}"
+        return f"{self._words(f'thought {self._turns}', THOUGHT)}\n{tool_calls.render(calls)}"
 
     def _edit(self, name: str, about: str) -> Call:
         fact, facts = f"{about}: {self._words(about, 8)}", self._facts[name]
@@ -113,7 +113,7 @@ class Script:
         if "\n[#study]\n" in asked:
             return "\n".join(f"{at}. {name}: add “{reason}”. Reason: {reason}" for at, name in enumerate(changed, 1))
         edits = [self._edit(name, f"dream {self._dreams} of {name}") for name in changed]
-        return "\n\n".join(f"{reason}.\n{toolline.render([edit])}" for edit in edits)
+        return "\n\n".join(f"{reason}.\n{tool_calls.render([edit])}" for edit in edits)
 
     def _words(self, seed: str, count: int) -> str:
         """Words that nobody says twice, as long as English ones."""

@@ -14,15 +14,15 @@ from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench import running
 from bench.cascade import checks, spoken
 from bench.cascade.killed import Kill, killed
 from bench.cascade.life import WITHOUT, Life, rest
 from bench.cascade.plot import plot
 from bench.cascade.report import Found, figures, report
+from bench.common import running
 from bench.forgetting.lives import MEMORY
-from dory import files
-from dory.wire import CHARACTERS_PER_TOKEN
+from dory.llm.openai_format import CHARACTERS_PER_TOKEN
+from dory.storage import files
 
 EVENTS, KILLS = 10_000, 60
 LEAST, LEAST_LOOP = 400, 200

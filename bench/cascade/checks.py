@@ -8,11 +8,12 @@ from statistics import mean
 
 from bench.cascade.life import Size
 from bench.cascade.spoken import Spoken
-from dory import check, roster
-from dory.profiles import Cascade
-from dory.store import NAME, Store
-from dory.summaries import FOLDER, copies, read
-from dory.windows import Windows
+from dory import check
+from dory.config.profiles import Cascade
+from dory.extensions.cascade.schedule import Windows
+from dory.extensions.cascade.store import FOLDER, copies, read
+from dory.identity import listing
+from dory.storage.store import NAME, Store
 
 WINDOWS = Windows(Cascade().immediate_window, Cascade().recent_window)
 """The default ones."""
@@ -53,7 +54,7 @@ def drift(sizes: Sequence[Size]) -> float:
 
 def kept(home: Path) -> dict[str, bytes]:
     """What must be the same however often a life was killed: LIFE, each file of summaries, what is found as related past experiences."""
-    folder = roster.folders(home)[0]
+    folder = listing.folders(home)[0]
     store = Store(folder / NAME, readonly=True)
     rows = store.rows("SELECT memory_range_start, memory_range_end, timestamp, summary_text FROM summary ORDER BY memory_range_start")
     store.close()
@@ -80,7 +81,7 @@ def of_runs(home: Path, events: int, made: int) -> Iterator[str]:
     """What is not as the triggers say, of a life that ``made`` so many calls."""
     if made != calls(events):
         yield f"{made} calls of the model, {calls(events)} were computed"
-    covered = [(one.first, one.last) for path in copies(roster.folders(home)[0]) if (one := read(path))]
+    covered = [(one.first, one.last) for path in copies(listing.folders(home)[0]) if (one := read(path))]
     if covered != ranges(events):
         yield f"the {len(covered)} short-term summaries do not cover what the triggers say"
 

@@ -1,6 +1,6 @@
 """The same life, killed again and again: one process after the other goes on with it, and all but the last end by SIGKILL.
 
-Half of the kills hit a run of the cascade, at the points between its writes that ``bench.chaos`` knows, a quarter the writes of an event, and
+Half of the kills hit a run of the cascade, at the points between its writes that ``stress.chaos`` knows, a quarter the writes of an event, and
 a quarter comes from outside at any instant. Where they come follows from the seed, but for these instants.
 """
 
@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.cascade.checks import WINDOWS
-from bench.chaos.plan import LIVING, RANDOM
-from bench.household import environment
-from dory import files, roster
+from bench.common.household import environment
 from dory.errors import DoryError
-from dory.texts import HOUSE
+from dory.identity import listing
+from dory.storage import files
+from dory.text.prompt_files import HOUSE
+from stress.chaos.plan import LIVING, RANDOM
 
 RUNS = [point.name for point in LIVING if point.name.startswith(("summaries: ", "summing up: "))]
 WRITES = [
@@ -58,7 +59,7 @@ def killed(home: Path, events: int, kills: int, seed: int) -> Iterator[Kill]:
 
 def lived(home: Path) -> int:
     """The number of memories, also of a life that has not begun."""
-    known = roster.folders(home)
+    known = listing.folders(home)
     return (known[0] / "LIFE.md").read_bytes().count(b"\n") - 1 if known else 0
 
 
@@ -81,5 +82,5 @@ def _dies(home: Path, events: int, seed: int, point: str, ahead: int) -> bool:
 
 
 def _size(home: Path) -> int:
-    known = roster.folders(home)
+    known = listing.folders(home)
     return files.size(known[0] / "LIFE.md") if known else 0

@@ -15,20 +15,23 @@ from pathlib import Path
 
 from bench.forgetting.meter import Meter, rates
 from bench.forgetting.script import script
-from dory import clock, files, refs, roster
-from dory.boot import boot
-from dory.config import Config
+from dory import clock
+from dory.config.settings import Config
 from dory.errors import DoryError
-from dory.faculties import ordered
-from dory.faculty import Faculties
-from dory.identity import Identity
-from dory.models import Models
-from dory.moments import BEGINNING, Moments
-from dory.prompt import PromptBuilder
-from dory.purse import Purse
-from dory.records import Prompt
-from dory.standin import StandIn
-from dory.wire import tokens
+from dory.extensions import ordered
+from dory.extensions.cascade.life_reader import BEGINNING, Moments
+from dory.identity import listing
+from dory.identity.create import boot
+from dory.identity.identity import Identity
+from dory.llm.budget import Purse
+from dory.llm.openai_format import tokens
+from dory.offline import StandIn
+from dory.storage import files
+from dory.text import references
+from dory.turn.extension import Faculties
+from dory.turn.models import Models
+from dory.turn.prompt import PromptBuilder
+from dory.types import Prompt
 
 ROOM, PERSON = "dev", "ada"
 WHOLE, WITHOUT = "notes, recall, cascade", "notes, recall"
@@ -96,7 +99,7 @@ class Life:
     def __init__(self, home: Path, seed: int, faculties: str = WHOLE) -> None:
         self._seed, self.memories = seed, 0
         self._sentences = sentences(seed)
-        known = roster.folders(home)
+        known = listing.folders(home)
         self.me = Identity(home, known[0].name if known else boot(home, "dory", ROOM, self._now), self._now)
         self.memories = Moments(self.me.life.path).count(BEGINNING.end, files.size(self.me.life.path))
         self.meter = Meter(StandIn(), rates())
@@ -141,7 +144,7 @@ class Life:
     def _hear(self) -> None:
         """What stands in the context."""
         for sentence in self._sentences[:HEARD]:
-            self.me.add("heard", ROOM, refs.escape(f"[USER:{PERSON} {clock.second(self.me.now())}] {sentence}"))
+            self.me.add("heard", ROOM, references.escape(f"[USER:{PERSON} {clock.second(self.me.now())}] {sentence}"))
         self.me.commit()
 
     def _now(self) -> datetime:

@@ -11,7 +11,7 @@ from bench.cascade.killed import Kill
 from bench.cascade.life import Size
 from bench.cascade.spoken import Spoken
 from bench.forgetting.meter import Meter
-from dory.tables import table
+from dory.text.format import table
 
 PARTS = {
     "whole": "whole prompt",

@@ -12,13 +12,13 @@ from pathlib import Path
 from agent import Agent
 from bench.cascade.life import PERSON, ROOM, Size, measured, rest, sentences
 from bench.forgetting.meter import Meter, rates
-from dory.boot import boot
 from dory.clock import utc
-from dory.config import Config
-from dory.identity import Identity
-from dory.records import Model, Prompt, Purpose, Reply
-from dory.standin import StandIn
-from dory.stop import Stop
+from dory.config.settings import Config
+from dory.identity.create import boot
+from dory.identity.identity import Identity
+from dory.offline import StandIn
+from dory.process.signals import Stop
+from dory.types import Model, Prompt, Purpose, Reply
 
 LIMIT = 8000
 """Tokens of context."""

@@ -1,13 +1,13 @@
 """The life in a process of its own, with a trap: ``python -m bench.cascade.victim POINT OCCURRENCE HOME EVENTS SEED``.
 
-``bench.chaos.points`` says what a point is. An empty one never comes.
+``stress.chaos.points`` says what a point is. An empty one never comes.
 """
 
 import sys
 from pathlib import Path
 
 from bench.cascade.life import Life
-from bench.chaos.points import Trap
+from stress.chaos.points import Trap
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
 
-from bench import running
+from bench.common import running
 from bench.forgetting.lives import live
 from bench.forgetting.meter import OFF_PEAK, Meter, rates
 from bench.forgetting.plot import plot
@@ -22,10 +22,10 @@ from bench.forgetting.reader import Reader
 from bench.forgetting.report import Row, mean_rows, report
 from bench.forgetting.script import script
 from bench.forgetting.ways import WAYS
-from dory import config
-from dory.prices import Price
-from dory.profiles import STAND_IN
-from dory.records import Model
+from dory.config import settings as config_settings
+from dory.config.prices import Price
+from dory.config.profiles import STAND_IN
+from dory.types import Model
 
 LIMITS, SEEDS = "8000,32000,128000", 3
 RECALL = "dory,halving"
@@ -52,11 +52,11 @@ def reader(model: str, base_url: str) -> tuple[Model, Price | None]:
     """The model that reads, and its price off-peak; None if it is not known. Raises ``ConfigError``."""
     if model in ("", STAND_IN) and not base_url:
         return Reader(), rates()
-    from dory.llm import Endpoint
-    from dory.llm.repeating import Repeating
+    from dory.llm.completions import Endpoint
+    from dory.llm.retry import Repeating
 
     flags = {name: value for name, value in (("model", model), ("base_url", base_url)) if value}
-    settings = config.load(Path("dory.yaml"), os.environ, flags)
+    settings = config_settings.load(Path("dory.yaml"), os.environ, flags)
     asked = Repeating(Endpoint(settings), settings, lambda text: print(text, file=sys.stderr))
     return asked, settings.price(OFF_PEAK)
 

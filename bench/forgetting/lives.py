@@ -18,22 +18,22 @@ from typing import Any
 from bench.forgetting.meter import Meter
 from bench.forgetting.script import Moment, Question
 from bench.forgetting.ways import WAYS, Mind
-from dory import refs, toolline
-from dory.act import Hands
-from dory.boot import boot
 from dory.clock import minute
-from dory.config import Config
+from dory.config.settings import Config
+from dory.constants import TURN_LIMIT
 from dory.errors import DoryError
-from dory.faculties import ordered
-from dory.faculties.recall import RecallFaculty
-from dory.faculty import Faculties
-from dory.identity import Identity
-from dory.inbox import Inbox
-from dory.limits import TURN_LIMIT
-from dory.models import Models
-from dory.prompt import PromptBuilder
-from dory.purse import Purse
-from dory.records import Reply
+from dory.extensions import ordered
+from dory.extensions.recall.extension import RecallFaculty
+from dory.identity.create import boot
+from dory.identity.identity import Identity
+from dory.llm.budget import Purse
+from dory.text import references, tool_calls
+from dory.turn.extension import Faculties
+from dory.turn.inbox import Inbox
+from dory.turn.models import Models
+from dory.turn.prompt import PromptBuilder
+from dory.turn.tool_runner import Hands
+from dory.types import Reply
 
 ROOM, SPEAKER = "dev", "ada"
 CALL_SECONDS = 1.0
@@ -121,10 +121,10 @@ class Life:
 
     def _stash(self, reply: Reply) -> str:
         me, now = self.me, self.me.now()
-        body, gist = toolline.as_thought(reply.reasoning) + reply.text, refs.one_line(reply.text)
+        body, gist = tool_calls.as_thought(reply.reasoning) + reply.text, references.one_line(reply.text)
         me.state.parent = me.blobs.stash(body, kind="response", gist=gist, at=now, parent=me.state.parent)
         me.state.turn, me.state.streak = me.state.turn + 1, me.state.streak + 1
-        me.add("response", minute(now), refs.escape(body))
+        me.add("response", minute(now), references.escape(body))
         me.log("response", gist, me.state.parent)
         return me.state.parent
 

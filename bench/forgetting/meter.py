@@ -8,11 +8,11 @@ import threading
 from collections import Counter, deque
 from datetime import UTC, datetime
 
-from dory import prices
-from dory.prefix import BLOCK, shared
-from dory.prices import Price
-from dory.records import Model, Prompt, Purpose, Reply
-from dory.wire import CHARACTERS_PER_TOKEN
+from dory.config import prices
+from dory.config.prices import Price
+from dory.llm.cache_monitor import BLOCK, shared
+from dory.llm.openai_format import CHARACTERS_PER_TOKEN
+from dory.types import Model, Prompt, Purpose, Reply
 
 KEPT = 4
 """Requests with which one is compared: what an older one has in common with it, these have, too."""

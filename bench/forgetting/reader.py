@@ -8,14 +8,14 @@ import heapq
 import math
 import time
 
-from dory.context import Entry
-from dory.records import Prompt, Purpose, Reply, Usage
-from dory.refs import one_line
-from dory.standin import StandIn
-from dory.standin.reading import Reading, read
-from dory.standin.summarising import SENTENCE_LIMIT, Stretch
-from dory.standin.words import sentences, stems
-from dory.wire import tokens
+from dory.identity.context import Entry
+from dory.llm.openai_format import tokens
+from dory.offline import StandIn
+from dory.offline.prompt_reader import Reading, read
+from dory.offline.summarising import SENTENCE_LIMIT, Stretch
+from dory.offline.words import sentences, stems
+from dory.text.references import one_line
+from dory.types import Prompt, Purpose, Reply, Usage
 
 SECTION = "condense"
 SHARE, PAGES = 0.25, 8000

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from dory.wire import CHARACTERS_PER_TOKEN
+from dory.llm.openai_format import CHARACTERS_PER_TOKEN
 
 LENGTHS = (range(2, 9), range(14, 31), range(35, 61))
 """Sentences of a message that is a remark, a letter, or something pasted."""

@@ -21,14 +21,16 @@ from typing import Protocol
 
 from bench.forgetting.meter import Meter
 from bench.forgetting.reader import SECTION, room
-from dory import chunks, context, refs
-from dory.compact import LEAST_ELIGIBLE, Compaction
-from dory.config import Config
-from dory.context import Entry
-from dory.identity import Identity
-from dory.opening import fold, pinned
-from dory.prompt import PromptBuilder
-from dory.records import Compacted
+from dory.config.settings import Config
+from dory.identity import context
+from dory.identity.context import Entry
+from dory.identity.identity import Identity
+from dory.text import references
+from dory.turn import segments
+from dory.turn.compaction import LEAST_ELIGIBLE, Compaction
+from dory.turn.prompt import PromptBuilder
+from dory.turn.uncompact import fold, pinned
+from dory.types import Compacted
 
 WINDOW_SHARE, HALF, OLD = 0.3, 0.5, 2 / 3
 """Of the context's characters."""
@@ -136,7 +138,7 @@ class Halving(_Rival):
     share = HALF
 
     def _forget(self, old: list[Entry]) -> list[Entry]:
-        draft = chunks.mechanical(tuple(old))
+        draft = segments.mechanical(tuple(old))
         hash = self._me.blobs.stash(draft.original, kind="context", gist=draft.gist, at=self._me.now())
         return [context.compacted(old[0].first, old[-1].last, hash, draft.gist, draft.summary)]
 
@@ -149,9 +151,9 @@ class Window(_Rival):
     def _forget(self, old: list[Entry]) -> list[Entry]:
         asked = Path(__file__).with_name("condense.md").read_text(encoding="utf-8").format(room=room(old)).strip()
         prompt, _ = self._mind.prompts.live()
-        reply = self._mind.model.complete(prompt.fork(f"[#{SECTION} {chunks.listed([old])}]\n{asked}"), "summarise")
+        reply = self._mind.model.complete(prompt.fork(f"[#{SECTION} {segments.listed([old])}]\n{asked}"), "summarise")
         told = f"summary of what stood here\n{reply.text.strip()[: 2 * room(old)]}"
-        return [Entry(old[0].first, old[-1].last, "result", "READ_FILE summary", refs.escape(self._me.redact(told)))]
+        return [Entry(old[0].first, old[-1].last, "result", "READ_FILE summary", references.escape(self._me.redact(told)))]
 
 
 class Summary(Window):

@@ -9,11 +9,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench import running
+from bench.common import running
 from bench.fortnight import report
 from bench.fortnight.claims import broken
 from bench.fortnight.living import Fortnight
-from dory.texts import HOUSE
+from dory.text.prompt_files import HOUSE
 
 
 def main() -> int:

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from bench.fortnight.living import IRIS, OTTO, Fortnight
-from dory.beliefs import Beliefs
-from dory.recollection import Recollection
+from dory.extensions.recall.search import Recollection
+from dory.extensions.soul.store import Beliefs
 
 MEMORIES = 30
 """Of both together, before each turned them into a narrative."""

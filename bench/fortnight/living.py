@@ -8,17 +8,17 @@ from typing import Self
 
 from agent import Agent
 from bench.fortnight.script import BEGINS, PATH, Day, read
-from dory import locks
-from dory.boot import boot
-from dory.config import Config
+from dory.config.dream_schedule import Dream
+from dory.config.profiles import STAND_IN
+from dory.config.settings import Config
 from dory.errors import DoryError
-from dory.faculties import NAMES, checked
-from dory.identity import Identity
-from dory.profiles import STAND_IN
-from dory.records import Line
-from dory.rhythm import Dream
-from dory.standin import StandIn
-from dory.stop import Stop
+from dory.extensions import NAMES, checked
+from dory.identity.create import boot
+from dory.identity.identity import Identity
+from dory.offline import StandIn
+from dory.process.signals import Stop
+from dory.storage import locks
+from dory.types import Line
 
 ROOM, IRIS, OTTO = "harbour", "iris", "otto"
 LIMIT = 4000

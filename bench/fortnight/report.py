@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from bench.fortnight.living import IRIS, LIMIT, OTTO, ROOM, Fortnight
-from dory import refs
-from dory.beliefs import Beliefs
-from dory.records import Line
+from dory.extensions.soul.store import Beliefs
+from dory.text import references
+from dory.types import Line
 
 _SHOWN = 160
 """Characters of a line in the transcript."""
@@ -66,7 +66,7 @@ def _shown(text: str, fortnight: Fortnight) -> str:
     if len(rest) > 2:
         first, rest = " / ".join([first, rest[0]]), [f"… {len(rest) - 2} more …", rest[-1]]
     told = " / ".join([first, *rest])
-    return refs.one_line(_short(told, fortnight), 2 * _SHOWN)
+    return references.one_line(_short(told, fortnight), 2 * _SHOWN)
 
 
 def _short(text: str, fortnight: Fortnight) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench import locomo, running
+from bench.common import locomo, running
 from bench.related import choosing, costs
 
 SIZES = "1000,10000,100000"

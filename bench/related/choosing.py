@@ -14,10 +14,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from dory.errors import FormatError
-from dory.records import Embedder
-from dory.related import Related
-from dory.standin.embedding import vector
-from dory.store import NAME, Store
+from dory.extensions.cascade.related import Related
+from dory.offline.embedding import vector
+from dory.storage.store import NAME, Store
+from dory.types import Embedder
 
 CHOSEN = 2
 ADVERSARIAL = 5

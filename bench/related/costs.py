@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 from bench.related.choosing import CHOSEN
 from bench.related.engines import ENGINES, Extension
-from dory import files
-from dory.related import Related
-from dory.store import NAME, Store
+from dory.extensions.cascade.related import Related
+from dory.storage import files
+from dory.storage.store import NAME, Store
 
 if TYPE_CHECKING:
-    from dory.vectors import Matrix
+    from dory.search.vectors import Matrix
 
 DIMENSION, TOPICS = 768, 300
 LOOK_UPS = 50

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy
 
-from dory.store import Store
-from dory.vectors import Vectors
+from dory.search.vectors import Vectors
+from dory.storage.store import Store
 
 if TYPE_CHECKING:
-    from dory.vectors import Matrix
+    from dory.search.vectors import Matrix
 
 _AT_ONCE = 1000
 _SIGNS = 500

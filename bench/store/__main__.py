@@ -15,13 +15,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench import questions, running
-from bench.questions import CATEGORIES, Question, Talk
+from bench.common import questions, running
+from bench.common.questions import CATEGORIES, Question, Talk
 from bench.store import cost, snapshot
 from bench.store.growth import CHARACTERS, Growth, noise
 from bench.store.syncs import Count, count
-from dory import files
-from dory.texts import HOUSE
+from dory.storage import files
+from dory.text.prompt_files import HOUSE
 
 SIZES = "1000,10000,100000,1000000"
 DATA = Path("../shared/locomo/26.json")

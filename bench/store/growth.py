@@ -9,13 +9,13 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from bench.questions import Talk
+from bench.common.questions import Talk
 from bench.store.noise import Noise
 from bench.store.plain import Plain
-from dory.index import Index
-from dory.pieces import Document
-from dory.store import Store
-from dory.terms import folded
+from dory.search.index import Index
+from dory.search.passages import Document
+from dory.storage.store import Store
+from dory.text.tokenizer import folded
 
 CHARACTERS = 400
 AT_ONCE = 100

@@ -4,8 +4,8 @@ import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
-from dory.pieces import Document
-from dory.terms import asked
+from dory.search.passages import Document
+from dory.text.tokenizer import asked
 
 NAME = "plain.sqlite"
 _FOUND = 10

@@ -15,9 +15,9 @@ from statistics import mean, median
 from typing import Any
 
 from bench.store.plain import Plain
-from dory.index import Index
-from dory.postings import Budget
-from dory.store import Store
+from dory.search.index import Index
+from dory.search.postings import Budget
+from dory.storage.store import Store
 
 ENDLESS = Budget(postings=inf)
 FEW = 10

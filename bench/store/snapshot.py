@@ -7,7 +7,7 @@ from typing import Any
 
 from bench.store import cost
 from bench.store.syncs import Count
-from dory import files
+from dory.storage import files
 
 WRITES = 3
 

@@ -15,7 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from bench import running
+from bench.common import running
 from bench.turn import forgetting, peers, report, selves, turns
 from bench.turn.company import SPENDING, company, shares
 from bench.turn.homes import Home

@@ -13,13 +13,13 @@ from bench.store.noise import Noise
 from bench.turn.homes import LIMIT, LINE, PERSON, PRICE, ROOM
 from bench.turn.process import Spent, peak_bytes, processor_seconds, surroundings
 from dory.clock import utc
+from dory.config.prices import Prices
 from dory.errors import DoryError
-from dory.prices import Prices
-from dory.records import Prompt, Purpose, Reply, Usage
-from dory.rooms import Rooms
-from dory.standin.provider import Request
-from dory.standin.server import Server
-from dory.texts import HOUSE
+from dory.offline.server import Server
+from dory.offline.server.faults import Request
+from dory.storage.rooms import Rooms
+from dory.text.prompt_files import HOUSE
+from dory.types import Prompt, Purpose, Reply, Usage
 
 PATIENCE = 120.0
 """Seconds that an agent may take for a request, or to end."""

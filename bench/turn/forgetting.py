@@ -11,11 +11,11 @@ from pathlib import Path
 from bench.cache.script import asked_ids
 from bench.turn.company import PATIENCE, agent
 from bench.turn.homes import PERSON, ROOM, Home
-from dory import state
 from dory.clock import utc
-from dory.records import Prompt, Purpose, Reply, Usage
-from dory.rooms import Rooms
-from dory.standin.server import Server
+from dory.identity import state
+from dory.offline.server import Server
+from dory.storage.rooms import Rooms
+from dory.types import Prompt, Purpose, Reply, Usage
 
 CALL, CHUNKS, TOKENS = 1.0, 9, 32_000
 """Seconds that a call takes; chunks of the compaction, and tokens of the context."""

@@ -18,21 +18,25 @@ from pathlib import Path
 
 from bench.store.growth import AT_ONCE, CHARACTERS
 from bench.store.noise import Noise
-from dory import clock, context, life, refs, state, usage
-from dory.archives import Archives
-from dory.boot import boot
-from dory.chronicle import Mark, Stride
+from dory import clock
 from dory.clock import utc
-from dory.faculties.conversations import ConversationsFaculty
-from dory.identity import Identity
-from dory.index import Document, Index
-from dory.moments import BEGINNING, Moments
-from dory.prices import Price
-from dory.recollection import Recollection
-from dory.records import Compacted
-from dory.store import NAME, Store
-from dory.summaries import Summaries, Summary
-from dory.windows import Windows
+from dory.config.prices import Price
+from dory.extensions.cascade.life_reader import BEGINNING, Moments
+from dory.extensions.cascade.schedule import Windows
+from dory.extensions.cascade.store import Summaries, Summary
+from dory.extensions.notes.archives import Archives
+from dory.extensions.people.conversations_extension import ConversationsFaculty
+from dory.extensions.recall.life_index import Mark, Stride
+from dory.extensions.recall.search import Recollection
+from dory.identity import context, life, state
+from dory.identity.create import boot
+from dory.identity.identity import Identity
+from dory.llm import usage_log
+from dory.search.index import Index
+from dory.search.passages import Document
+from dory.storage.store import NAME, Store
+from dory.text import references
+from dory.types import Compacted
 
 ROOM, PERSON = "dev", "ada"
 SUMMARIES = 20
@@ -82,7 +86,7 @@ class Home:
         me.state.rooms[ROOM] = state.RoomState(me.rooms.end(ROOM), me.rooms.end(ROOM))
         self._remember(me, tokens)
         me.new_epoch()
-        (me.folder / usage.NAME).write_text("".join(_calls(self._size // 3)), encoding="utf-8")
+        (me.folder / usage_log.NAME).write_text("".join(_calls(self._size // 3)), encoding="utf-8")
         self._lengthen(me)
         _sum_up(me)
         return hash
@@ -102,7 +106,7 @@ class Home:
         archives = Archives(past.store, past.notes)
         past.chronicle.add(Stride([], Mark(self._size, ROOM, utc()), []))
         for _ in range(SUMMARIES):
-            heard = me.add("heard", ROOM, refs.escape(f"[USER:{PERSON} {clock.second(utc())}] {self._noise.text(HEARD)}"))
+            heard = me.add("heard", ROOM, references.escape(f"[USER:{PERSON} {clock.second(utc())}] {self._noise.text(HEARD)}"))
             gist, summary = self._noise.text(60), self._noise.text(HEARD)
             stretch = me.blobs.stash(context.render([heard]), kind="context", gist=gist, at=utc())
             me.context.replace([heard], [context.compacted(heard.first, heard.last, stretch, gist, summary)])

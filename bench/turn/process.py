@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.household import environment
-from dory.texts import HOUSE
+from bench.common.household import environment
+from dory.text.prompt_files import HOUSE
 
 
 def surroundings(compiled: Path) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from dory.tables import table
+from dory.text.format import table
 
 Row = Mapping[str, float]
 ROWS = {

@@ -9,12 +9,12 @@ from datetime import timedelta
 from bench.store.noise import Noise
 from bench.turn import turns
 from bench.turn.homes import LINE, PERSON, Home
-from dory.beliefs import Beliefs
 from dory.clock import utc
-from dory.faculties import NAMES
-from dory.identity import Identity
-from dory.pages import Entry
-from dory.recollection import Recollection
+from dory.extensions import NAMES
+from dory.extensions.diary.pages import Entry
+from dory.extensions.recall.search import Recollection
+from dory.extensions.soul.store import Beliefs
+from dory.identity.identity import Identity
 
 SELF = ("soul", "memories", "diary", "conversations", "relationships", "link")
 BELIEFS, MEMORIES, DAYS = 20, 2000, 100

@@ -8,13 +8,13 @@ from agent import Agent
 from bench.store.noise import Noise
 from bench.turn.homes import LIMIT, LINE, PERSON, PRICE, ROOM
 from dory.clock import utc
-from dory.config import Config
-from dory.faculties import NAMES
-from dory.identity import Identity
-from dory.prices import Prices
-from dory.records import Prompt, Purpose, Reply, Usage
-from dory.rooms import Rooms
-from dory.stop import Stop
+from dory.config.prices import Prices
+from dory.config.settings import Config
+from dory.extensions import NAMES
+from dory.identity.identity import Identity
+from dory.process.signals import Stop
+from dory.storage.rooms import Rooms
+from dory.types import Prompt, Purpose, Reply, Usage
 
 ALL = ", ".join(NAMES)
 WARM = 50

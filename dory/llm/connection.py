@@ -10,11 +10,12 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from dory import refs, wire
-from dory.config import Config
-from dory.llm.failures import Failures
-from dory.profiles import Profile
-from dory.redaction import secrets
+from dory.config.profiles import Profile
+from dory.config.secrets import secrets
+from dory.config.settings import Config
+from dory.llm import openai_format
+from dory.llm.errors import Failures
+from dory.text import references
 
 if TYPE_CHECKING:
     import httpx2
@@ -44,7 +45,7 @@ class Connection:
 
     def redact(self, text: str) -> str:
         """``text`` without keys and tokens."""
-        return refs.redact(text, self._secrets)
+        return references.redact(text, self._secrets)
 
     def ask(self, path: str, request: Mapping[str, Any], read: Callable[[Iterator[object]], T]) -> T:
         """Post a request, and give what ``read`` makes of the decoded JSON in the answer: its chunks, or the whole as one.
@@ -61,14 +62,14 @@ class Connection:
             with client.post(path, body=body, cast_to=object, stream=True, stream_cls=openai.Stream[object]) as stream:
                 return read(self._chunks(stream.response))
         except (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, ValueError, ImportError, OSError) as error:
-            simpler = wire.without_complaint(options, str(error.body)) if isinstance(error, openai.APIStatusError) else None
+            simpler = openai_format.without_complaint(options, str(error.body)) if isinstance(error, openai.APIStatusError) else None
             if simpler is None:
                 raise self.failures.mapped(error) from error
             self._options = simpler  # for good: the endpoint will not learn the option
         return self.ask(path, request, read)
 
     def _chunks(self, response: "httpx2.Response") -> Iterator[object]:
-        from dory.llm.body import chunks
+        from dory.llm.stream import chunks
 
         if "html" in response.headers.get("content-type", ""):
             raise self.failures.refused("there is a web page at base_url, and no model; most end in /v1")
@@ -77,7 +78,7 @@ class Connection:
     def _client(self) -> "openai.OpenAI":
         import openai  # a second of work: when first used, not at the start
 
-        from dory.llm.body import Bounded
+        from dory.llm.stream import Bounded
 
         longest = LONGEST_ANSWER * self._timeout
 

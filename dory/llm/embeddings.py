@@ -3,11 +3,11 @@
 import time
 from collections.abc import Iterator, Sequence
 
-from dory import wire
-from dory.config import Config
+from dory.config.profiles import Profile
+from dory.config.settings import Config
+from dory.llm import openai_format
 from dory.llm.connection import Connection
-from dory.profiles import Profile
-from dory.records import Embedded, Usage
+from dory.types import Embedded, Usage
 
 
 class Embeddings:
@@ -20,13 +20,13 @@ class Embeddings:
     def embed(self, texts: Sequence[str]) -> Embedded:
         """The vectors of some texts, in one request. Raises ``ModelRefused``, ``WindowExceeded`` or, when it may be repeated, ``Passing``."""
         started = time.monotonic()
-        sent = [wire.encodable(text) for text in texts]
+        sent = [openai_format.encodable(text) for text in texts]
         answer = self._connection.ask("/embeddings", {"input": sent}, lambda chunks: self._read(chunks, len(sent)))
-        counted = wire.counts(answer.usage, "".join(sent), "")
+        counted = openai_format.counts(answer.usage, "".join(sent), "")
         return Embedded(answer.vectors, Usage("embedding", self.name, *counted, time.monotonic() - started))
 
-    def _read(self, chunks: Iterator[object], count: int) -> wire.Vectors:
+    def _read(self, chunks: Iterator[object], count: int) -> openai_format.Vectors:
         whole = next(chunks, None)
-        if error := wire.reported(whole):
-            raise self._connection.failures.reported(wire.status(error), error)
-        return wire.Vectors(whole, count)
+        if error := openai_format.reported(whole):
+            raise self._connection.failures.reported(openai_format.status(error), error)
+        return openai_format.Vectors(whole, count)

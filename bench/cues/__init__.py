@@ -1,0 +1,1 @@
+"""``python -m bench.cues``: how well cues name what a message belongs to."""

@@ -1,0 +1,1 @@
+"""``python -m bench.recall``: how well a search finds what a question is about."""

@@ -1,0 +1,75 @@
+"""The line that a person types: keys, history, completion."""
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.completion import WordCompleter
+from prompt_toolkit.enums import DEFAULT_BUFFER
+from prompt_toolkit.filters import has_focus
+from prompt_toolkit.history import FileHistory
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.shortcuts import CompleteStyle
+from prompt_toolkit.styles import Style
+
+from dory.chat.completions import CALLED, SLASHED
+
+
+def editor(history: Path, sign: Callable[[], str]) -> PromptSession[str]:
+    """A prompt that keeps its lines in ``history`` and shows ``sign`` below."""
+    return PromptSession(
+        "> ",
+        multiline=True,
+        history=_History(history),
+        key_bindings=_keys(),
+        completer=WordCompleter([*SLASHED, *CALLED], sentence=True),
+        complete_while_typing=False,
+        complete_style=CompleteStyle.READLINE_LIKE,
+        bottom_toolbar=sign,
+        style=Style.from_dict({"bottom-toolbar": "noreverse fg:ansibrightblack"}),
+        erase_when_done=True,
+        enable_suspend=True,
+    )
+
+
+class _History(FileHistory):
+    """Lines typed in former visits. They are a comfort: where the disk does not take or give them, there are none."""
+
+    def load_history_strings(self) -> Iterable[str]:
+        try:
+            return super().load_history_strings()
+        except OSError:
+            return ()
+
+    def store_string(self, string: str) -> None:
+        with suppress(OSError):
+            super().store_string(string)
+
+
+def _keys() -> KeyBindings:
+    """Enter sends, Alt-Enter or a backslash before Enter begins a new line, Ctrl-C clears the line or leaves."""
+    keys = KeyBindings()
+    writing = has_focus(DEFAULT_BUFFER)
+
+    @keys.add("enter", filter=writing)
+    def send(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        if buffer.document.text_before_cursor.endswith("\\"):
+            buffer.delete_before_cursor()
+            buffer.newline(copy_margin=False)
+        else:
+            buffer.validate_and_handle()
+
+    @keys.add("escape", "enter", filter=writing)
+    def begin_line(event: KeyPressEvent) -> None:
+        event.current_buffer.newline(copy_margin=False)
+
+    @keys.add("c-c", filter=writing)
+    def clear_or_leave(event: KeyPressEvent) -> None:
+        if event.current_buffer.text:
+            event.current_buffer.reset()
+        else:
+            event.app.exit(exception=EOFError)
+
+    return keys

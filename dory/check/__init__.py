@@ -1,0 +1,176 @@
+"""``clean.py --check``: derive again what the files claim, and say in plain lines what does not hold. Reads only, also beside running agents.
+
+For every blob: its name, its front matter, its parent, its live references. For every identity: state, context, LIFE, MEMORY, rooms, every
+reference; and the promise itself: from the live context every entry there ever was is reached through references, none missing, none twice. Its
+notes and its index are looked at by ``audit``, its summaries by ``coverage``, its history and its versions by ``provenance``, its soul and its
+diary by their own rooms.
+"""
+
+import hashlib
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from dory.check import search_index
+from dory.constants import MEMORY_LIMIT
+from dory.errors import BlobError, DoryError, FormatError
+from dory.extensions.cascade import check
+from dory.extensions.diary import pages
+from dory.extensions.dream import check as dream_check
+from dory.extensions.link import requests
+from dory.extensions.soul import store
+from dory.identity import context, life, listing, state
+from dory.identity.context import Entry
+from dory.storage import files, locks
+from dory.storage.blobs import KINDS, Blobs
+from dory.storage.rooms import Rooms, is_id
+from dory.text import references
+from dory.text.prompt_files import DURABLE, SEGMENT, SUMMARISE
+from dory.types import Blob
+
+
+def problems(home: Path) -> Iterator[str]:
+    """Everything that is wrong below ``home``, one line each."""
+    blobs = Blobs(home / "blobs")
+    yield from _blobs(blobs)
+    yield from _rooms(home)
+    yield from requests.problems(home / requests.FOLDER, {folder.name for folder in listing.folders(home)})
+    for folder in listing.folders(home):
+        for problem in _identity(home, folder, blobs):
+            yield f"agents/{folder.name}: {problem}"
+
+
+def _blobs(blobs: Blobs) -> Iterator[str]:
+    for path in blobs.walk():
+        name = f"blobs/{path.parent.name}/{path.name}"
+        try:
+            if not hashlib.sha256(files.read_from(path, 0)).hexdigest().startswith(path.stem) or path.parent.name != path.stem[:2]:
+                yield f"{name}: its content does not match its name"
+                continue
+            blob = blobs.get(path.stem)
+        except (DoryError, OSError) as error:
+            yield f"{name}: {error}"
+            continue
+        if blob.kind not in KINDS:
+            yield f"{name}: unknown kind {blob.kind!r}"
+        named = references.live(blob.body) if blob.kind == "context" else []
+        for hash in [*([blob.parent] if blob.parent else []), *(hash for hash, _ in named)]:
+            yield from _missing(blobs, hash, name)
+
+
+def _rooms(home: Path) -> Iterator[str]:
+    rooms = Rooms(home / "chats")
+    for path in sorted((home / "chats").glob("*.md")):
+        try:
+            rooms.read(path.stem, 0)
+        except (DoryError, OSError) as error:
+            yield f"chats/{path.name}: {error}"
+
+
+def _identity(home: Path, folder: Path, blobs: Blobs) -> Iterator[str]:
+    try:
+        record, entries = as_committed(folder)
+        blobs.get(folder.name)
+        life.Life(folder / life.NAME, 0)
+    except (DoryError, OSError) as error:
+        yield str(error)
+        return
+    yield from _texts(folder)
+    log = (folder / life.NAME).read_bytes()[: record.life_bytes]
+    if len(log) < record.life_bytes:
+        yield f"LIFE.md is shorter than the {record.life_bytes} bytes that state.json knows of"
+    elif record.life_check not in (None, zlib.crc32(log + record.life_lines.encode())):
+        yield "LIFE.md is damaged: its content does not match the checksum in state.json"
+    for room, at in record.rooms.items():
+        if at.read > Rooms(home / "chats").size(room):
+            yield f"it has read {at.read} bytes of chats/{room}.md, which is shorter"
+    for link in (folder / "subs").iterdir():
+        if link.suffix != ".md" or not is_id(link.stem):
+            yield f"subs/{references.one_line(link.name)} is no subscription: it must be named after a room, such as dev.md"
+    yield from _references(folder, record, entries, blobs)
+    yield from _coverage(entries, record.next_id - 1, blobs)
+    yield from search_index.problems(folder, record, entries, blobs)
+    yield from check.problems(folder)
+    yield from dream_check.problems(folder, blobs)
+    yield from store.problems(folder)
+    yield from pages.problems(folder)
+
+
+def _texts(folder: Path) -> Iterator[str]:
+    for name in (*DURABLE, SEGMENT, SUMMARISE):
+        try:
+            text = files.read_from(folder / name, 0).decode("utf-8")
+        except UnicodeDecodeError as error:
+            yield f"{name} is no text ({error})"
+            continue
+        if name in DURABLE and len(text) > MEMORY_LIMIT:
+            yield f"{name} has {len(text)} characters, it may have {MEMORY_LIMIT}"
+
+
+def as_committed(folder: Path) -> tuple[state.State, list[Entry]]:
+    """State and context that belong together; a running agent may replace one between two looks, so look again. Raises ``FormatError`` for
+    damage, and when no context there is the one that the state describes.
+    """
+    for attempt in range(5):
+        record = state.load(folder / "state.json")
+        for name in ("context.md", "context.next.md"):
+            path = folder / name
+            if path.exists():
+                content = path.read_bytes()[: record.context_bytes]
+                epoch, text = context.read_epoch(content)
+                if epoch == record.epoch and record.names(content):
+                    return record, context.parse(text)
+        if locks.holder(folder) is None and attempt:
+            break
+    raise FormatError("context.md is not the one that state.json describes")
+
+
+def _references(folder: Path, record: state.State, entries: list[Entry], blobs: Blobs) -> Iterator[str]:
+    named = [hash for hash, _ in references.live(context.render(entries))]
+    named += record.texts.values()
+    named += [one.hash for one in record.opened.values()]
+    named += [hash for hash in (record.parent, record.running.response if record.running else None) if hash]
+    for hash in named:
+        yield from _missing(blobs, hash, "state or context")
+    with open(folder / life.NAME, encoding="utf-8", errors="replace", newline="\n") as log:
+        for number, line in enumerate(log, 1):
+            for hash, _ in references.live(line):
+                yield from _missing(blobs, hash, f"LIFE.md line {number}")
+
+
+def _coverage(live: list[Entry], newest: int, blobs: Blobs) -> Iterator[str]:
+    """Whether the ``live`` entries stand for the ids 1 to ``newest``, each once, down to the originals. Many ways lead to an old original: one
+    is walked, or the time would double with every level.
+    """
+    waiting, walked = [(live, 1, newest)], set[tuple[str, str]]()
+    while waiting:
+        entries, first, last = waiting.pop()
+        expected = first
+        for entry in entries:
+            if entry.first != expected:
+                yield f"entry #{entry.ids} follows on #{expected - 1}: ids are missing or doubled"
+            expected = entry.last + 1
+            hash = entry.hash
+            if entry.kind == "compacted" and hash and (hash, entry.ids) not in walked:
+                walked.add((hash, entry.ids))
+                try:
+                    waiting += _original(entry, blobs.get(hash))
+                except DoryError as error:
+                    yield f"entry #{entry.ids} cannot be opened: {error}"
+        if expected != last + 1:
+            yield f"the entries reach to #{expected - 1}, there were {last}"
+
+
+def _original(entry: Entry, blob: Blob) -> Iterator[tuple[list[Entry], int, int]]:
+    """What stands behind a compacted entry, and the ids for which it must stand; nothing for an opened response or result that was folded."""
+    if blob.kind == "context":
+        inside = context.parse(blob.body)
+        folded = bool(inside) and entry.first == entry.last and not inside[0].first <= entry.first <= inside[-1].last
+        yield inside, *((inside[0].first, inside[-1].last) if folded else (entry.first, entry.last))
+
+
+def _missing(blobs: Blobs, hash: str, where: str) -> Iterator[str]:
+    try:
+        blobs.resolve(hash)
+    except BlobError:
+        yield f"{where}: refers to {hash}, which is missing"

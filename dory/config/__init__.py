@@ -1,0 +1,1 @@
+"""Settings: where they come from, profiles of models, prices, secrets, flags."""

@@ -1,0 +1,1 @@
+"""Summaries of the whole life at three scales, and past experiences that are like the present."""

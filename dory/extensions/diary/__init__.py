@@ -1,0 +1,1 @@
+"""The diary, one file a day, with mood and place."""

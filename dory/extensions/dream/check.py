@@ -1,0 +1,78 @@
+"""Where durable knowledge comes from, held against itself: the history line by line, how far it was written and dreamed of, a revision that
+was begun, and the versions of the three files from the newest to the first.
+
+Reads only, nothing as a whole, and also beside a running agent: the two cursors are read before the lines, which only grow. What a kill leaves
+and the next start mends is no problem: a torn last line, a ``.cursor`` one behind, a revision half made.
+"""
+
+from collections.abc import Generator, Iterator
+from pathlib import Path
+
+from dory import clock
+from dory.errors import BlobError, FormatError, VersionError
+from dory.extensions.dream import journal
+from dory.extensions.dream.history import CURSOR, DREAM_CURSOR, HISTORY, parse, read_cursor
+from dory.extensions.dream.versions import Versions
+from dory.storage import locks
+from dory.storage.blobs import Blobs
+from dory.text import references
+
+
+def problems(folder: Path, blobs: Blobs) -> Iterator[str]:
+    """What is wrong with them for the identity in ``folder``, one line each."""
+    yield from _history(folder)
+    yield from _revision(folder, blobs)
+    if (folder / ".git").exists():
+        yield from _versions(Versions(folder, clock.utc, str))
+
+
+def _history(folder: Path) -> Iterator[str]:
+    cursors: dict[str, int] = {}
+    for name in (CURSOR, DREAM_CURSOR):
+        try:
+            cursors[name] = read_cursor(folder / name)
+        except FormatError as error:
+            yield str(error)
+    begun = (folder / DREAM_CURSOR).exists()
+    last = yield from _lines(folder / HISTORY)
+    written = cursors.get(CURSOR, last)
+    if written > last or (last - written > 1 and locks.holder(folder) is None):
+        yield f"{CURSOR} says {written}, and {HISTORY} ends with entry {last}"
+    if (dreamed := cursors.get(DREAM_CURSOR, 0)) > last:
+        yield f"{DREAM_CURSOR} says {dreamed}, and {HISTORY} ends with entry {last}"
+    if written and not begun:
+        yield f"{DREAM_CURSOR} is missing"
+
+
+def _lines(path: Path) -> Generator[str, None, int]:
+    """Whether each is an entry that goes on where the one before it ends; returns the cursor of the last."""
+    last = 0
+    if not path.exists():
+        return last
+    with open(path, "rb") as file:
+        for number, line in enumerate(file, 1):
+            item = parse(line)
+            if not line.endswith(b"\n"):  # torn, or being written
+                break
+            if item is None:
+                yield f"{HISTORY} line {number} is no entry: {references.one_line(line[:200].decode('utf-8', 'replace'), 60)}"
+            elif item.cursor != last + 1:
+                yield f"{HISTORY} line {number} has the cursor {item.cursor}, {last + 1} is wanted there"
+            last = item.cursor if item else last + 1
+    return last
+
+
+def _revision(folder: Path, blobs: Blobs) -> Iterator[str]:
+    try:
+        if begun := journal.read(folder / journal.NAME):
+            blobs.resolve(begun.record)
+    except (FormatError, BlobError) as error:
+        yield f"{journal.NAME}: {error}"
+
+
+def _versions(versions: Versions) -> Iterator[str]:
+    try:
+        for version in versions.log():
+            versions.contents(version.sha)
+    except VersionError as error:
+        yield str(error)

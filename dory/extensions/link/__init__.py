@@ -1,0 +1,1 @@
+"""Neural link: two agents of one home share their memories."""

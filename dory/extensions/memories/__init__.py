@@ -1,0 +1,1 @@
+"""Long-term memories, and the self-care that sums them up."""

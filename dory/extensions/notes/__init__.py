@@ -1,0 +1,1 @@
+"""The note store: notes the agent writes, archives of what faded, export and import."""

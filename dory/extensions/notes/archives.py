@@ -1,0 +1,80 @@
+"""Archives: what a compaction leaves behind for good, one for each stretch, and its marker in LIFE.
+
+The archive is an entry among the notes: the summary and the reference, under a name made of the gist and the ids. The marker is a line of LIFE:
+
+    2026-11-21 07:38 archived ◱hash=5d41402abc4b2a76 gist=ada-plans-her-trip-to-lisbon-1-9◲
+
+with the name as it was given and the time, to the minute. A resume replays the working context from ``context.md``, where the reference stands
+in place of the stretch; what stands before a marker is reached by search, by name, and by its hash. Taking a compaction back leaves its
+archives.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import chain, count
+
+from dory.extensions.notes.store import Note, Notes
+from dory.identity import life
+from dory.storage.store import Store
+from dory.text import references
+from dory.types import Compacted
+
+EVENT = "archived"
+"""The kind of a marker's event."""
+_NAME_LIMIT = 60
+"""Characters: the whole name fits into the marker's line."""
+_PLAIN = re.compile(r"\W+")
+_SCHEMA = "CREATE TABLE IF NOT EXISTS unmarked (id INTEGER PRIMARY KEY)"
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """A compact marker."""
+
+    archive_name: str
+    archived_at: datetime
+    hash: str
+
+
+class Archives:
+    """The archives of one agent, and which of them wait for their marker. Raises what ``Notes`` raises."""
+
+    def __init__(self, store: Store, notes: Notes) -> None:
+        self._store, self._notes = store, notes
+        store.tables(_SCHEMA)
+
+    def keep(self, record: Compacted, at: datetime, waits: bool = True) -> Note:
+        """The archive of a stretch, written if there is none yet; a new one ``waits`` for its marker, or needs none."""
+        if known := self._notes.archive_of(record.hash):
+            return known
+        content = f"{record.summary}\n{references.reference(record.hash, record.gist)}"
+        with self._store.writing() as connection:
+            note = self._notes.add(_name(self._notes, record), content, "Archive", at, record.hash)
+            if waits:
+                connection.execute("INSERT INTO unmarked VALUES (?)", (note.id,))
+        return note
+
+    @property
+    def waiting(self) -> list[Note]:
+        """Those that have no marker yet, the oldest first."""
+        return list(filter(None, (self._notes.numbered(id) for (id,) in self._store.rows("SELECT id FROM unmarked ORDER BY id"))))
+
+    def marked(self) -> None:
+        """The markers of all that waited are on disk."""
+        with self._store.writing() as connection:
+            connection.execute("DELETE FROM unmarked")
+
+
+def markers(lines: Iterable[bytes]) -> Iterator[Marker]:
+    """Those among lines of LIFE.md, in order."""
+    return (Marker(name, at, hash) for at, hash, name in life.references(lines, EVENT))
+
+
+def _name(notes: Notes, record: Compacted) -> str:
+    """Words of the gist and the ids; numbered, should that name be taken."""
+    ids = f"-{record.first}-{record.last}"
+    words = _PLAIN.sub("-", record.gist.casefold()).strip("-")
+    name = (words[: _NAME_LIMIT - 4 - len(ids)].strip("-") or "archive") + ids
+    return next(free for free in chain([name], (f"{name}-{number}" for number in count(2))) if not notes.find(free))

@@ -1,0 +1,144 @@
+"""Notes and archives as a folder of markdown files, for people: to read, to edit, to carry to another agent.
+
+``0007-lisbon-hotel.md`` is front matter and the content, byte for byte; the number orders the entries, oldest first, as do the names:
+
+    ---
+    dory: note 1
+    name: "lisbon-hotel"
+    aliases: ["hotel"]
+    kind: Note
+    at: 2026-03-02T12:00:00Z
+    hash: null
+    ---
+    Miramar, booked until 9 May.
+
+``load`` puts what stands in the folder in the place of all that there was. It reads and checks every file before it changes anything, and
+changes all or nothing. Entries get new ids, in the order of the files' names. A folder into which a dump is not complete holds the file
+``UNFINISHED``, and is not loaded.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from dory import clock
+from dory.errors import DoryError, FormatError, ToolError
+from dory.extensions.notes.store import KINDS, Note, Notes, check, check_name
+from dory.storage import files
+from dory.storage.store import Store
+
+UNFINISHED = "UNFINISHED"
+_VERSION = "note 1"
+_FRONT = re.compile(r"---\n((?:.*\n)*?)---\n", re.ASCII)
+_FIELDS = ("dory", "name", "aliases", "kind", "at", "hash")
+_HASH = re.compile(r"[0-9a-f]{16,64}")
+_STRANGE = re.compile(r"[^\w.-]+")
+
+
+def dump(notes: Notes, folder: Path) -> int:
+    """Write all entries into ``folder``, which is made or must hold no markdown files yet; returns how many. Raises ``DoryError``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.glob("*.md")):
+        raise DoryError(f"{folder} holds markdown files already: name a new folder")
+    entries = sorted(notes, key=lambda note: note.id)
+    files.replace(folder / UNFINISHED, b"Not all files of this dump are here.\n")
+    for number, note in enumerate(entries, 1):
+        files.replace(folder / file_name(number, len(entries), note.name), _written(note).encode())
+    (folder / UNFINISHED).unlink()
+    files.sync_folder(folder)
+    return len(entries)
+
+
+def load(store: Store, notes: Notes, folder: Path) -> int:
+    """Put the entries in ``folder`` in the place of all others; returns how many. Raises a ``FormatError`` that names the file at fault."""
+    if (folder / UNFINISHED).exists():
+        raise FormatError(f"the dump into {folder} was cut short: dump again, into a new folder; nothing was loaded")
+    entries = [_read(path) for path in sorted(folder.glob("*.md"))]
+    if not entries:
+        raise FormatError(f"{folder} holds no markdown files: the notes stay as they are")
+    _check_names(entries)
+    with store.writing():
+        for note in notes:
+            notes.remove(note.name)
+        for note in entries:
+            notes.add(note.name, note.content, note.kind, note.at, note.hash)
+            for alias in note.aliases:
+                notes.alias(note.name, alias)
+    return len(entries)
+
+
+def file_name(number: int, count: int, name: str) -> str:
+    """What the file of the entry with that ``number`` among ``count`` is called; the names sort as the numbers do."""
+    return f"{number:0{max(4, len(str(count)))}}-{_STRANGE.sub('_', name)[:60]}.md"
+
+
+def _written(note: Note) -> str:
+    values = (_VERSION, _json(note.name), _json(note.aliases), note.kind, clock.second(note.at), _json(note.hash))
+    front = "".join(f"{name}: {value}\n" for name, value in zip(_FIELDS, values, strict=True))
+    return f"---\n{front}---\n{note.content}"
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _read(path: Path) -> Note:
+    try:
+        text = path.read_bytes().decode("utf-8")
+        front = _FRONT.match(text)
+        if not front:
+            raise ValueError("no front matter: it begins and ends with a line ---")
+        return _note(dict(_fields(front[1])), text[front.end() :])
+    except (ValueError, RecursionError, ToolError) as error:
+        raise FormatError(f"{path.name}: {' '.join(str(error).split())}; nothing was loaded") from error
+
+
+def _fields(front: str) -> Iterator[tuple[str, str]]:
+    seen: set[str] = set()
+    for line in front.split("\n")[:-1]:
+        name, colon, value = line.partition(": ")
+        if not colon or name not in _FIELDS or name in seen:
+            raise ValueError(f"the line {line[:60]!r} is none of {', '.join(_FIELDS)}, each once, with a colon and a space")
+        seen.add(name)
+        yield name, value
+    if missing := [name for name in _FIELDS if name not in seen]:
+        raise ValueError(f"{', '.join(missing)} is missing")
+
+
+def _note(fields: dict[str, str], content: str) -> Note:
+    """The entry that these fields describe. Raises ``ValueError`` or ``ToolError``."""
+    if fields["dory"] != _VERSION:
+        raise ValueError(f"it is of version {fields['dory']!r}, this Dory reads {_VERSION!r}")
+    name, aliases, hash = (json.loads(fields[field]) for field in ("name", "aliases", "hash"))
+    kind = next((kind for kind in KINDS if kind == fields["kind"]), None)
+    if kind is None:
+        raise ValueError(f"there is no kind {fields['kind']!r}, only {' and '.join(KINDS)}")
+    if not isinstance(name, str) or not _texts(aliases):
+        raise ValueError("name must be a text in quotes, aliases a list of such texts")
+    if hash is not None and not (isinstance(hash, str) and _HASH.fullmatch(hash)):
+        raise ValueError("hash must be null or the name of a blob in quotes")
+    check(name, content, kind)
+    return Note(0, name, kind, content, _moment(fields["at"]), hash, tuple(map(check_name, aliases)))
+
+
+def _texts(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(value, str) for value in values)
+
+
+def _moment(text: str) -> datetime:
+    at = clock.of_second(text)
+    if clock.second(at) != text:
+        raise ValueError(f"at must be a time such as 2026-03-02T12:00:00Z, not {text[:40]!r}")
+    return at
+
+
+def _check_names(entries: Iterable[Note]) -> None:
+    holders: dict[str, Note] = {}
+    for note in entries:
+        for name in (note.name, *note.aliases):
+            if name in holders:
+                raise FormatError(f"two entries are called {name!r}: {holders[name].name} and {note.name}; nothing was loaded")
+            holders[name] = note

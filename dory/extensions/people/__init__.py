@@ -1,0 +1,1 @@
+"""People: conversations as they were recorded, and relationships."""

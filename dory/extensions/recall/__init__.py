@@ -1,0 +1,1 @@
+"""RECALL: one search over all that was ever heard, said, done and written."""

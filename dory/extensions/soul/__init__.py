@@ -1,0 +1,1 @@
+"""The soul: what the agent believes, for good."""

@@ -1,0 +1,1 @@
+"""One agent on disk: its identity, state, LIFE and context."""

@@ -1,0 +1,172 @@
+"""Any model behind loopback HTTP in the OpenAI formats, billed as a provider would, and with faults when asked for.
+
+    POST /v1/chat/completions    streamed or whole
+    POST /v1/completions         the same for a plain text
+    POST /v1/embeddings          the vectors of the offline stand-in, whichever model is served
+    GET  /v1/models
+    POST /faults                 a JSON list of faults, for other processes; each request that comes in takes one off the queue
+
+One that a fault refuses reaches neither the model nor the cache. Connections are not kept open, so whoever closes the server leaves
+nobody talking to it; silences, and answers without an end, stop then, too.
+"""
+
+import json
+import threading
+from collections import Counter, deque
+from http.server import ThreadingHTTPServer
+from typing import Any, Self
+
+from dory.errors import ModelAway, ModelError, WindowExceeded
+from dory.offline.embedding import vector
+from dory.offline.server import faults, formats
+from dory.offline.server.faults import Fault, Request
+from dory.offline.server.formats import COMPLETIONS, Format
+from dory.offline.server.handler import Responding
+from dory.types import Model, Prompt, Purpose
+
+
+class Server(ThreadingHTTPServer):
+    """Serves ``model`` inside a ``with`` block, on ``port`` or any free one; ``latency`` in seconds is waited before every answer. A fault is
+    in ``faults`` for one request, in ``lasting`` for all of a purpose. ``arrived`` counts all; of those not refused ``requests`` keeps the
+    completions, ``embedded`` the texts of each request for vectors.
+    """
+
+    request_queue_size = 128  # with the default of 5 the fan-out of a compaction would wait a second for its connections
+
+    def __init__(self, model: Model, port: int = 0, latency: float = 0.0) -> None:
+        super().__init__(("127.0.0.1", port), _Handler)
+        self.model = model
+        self.latency = latency
+        self.faults: deque[Fault] = deque()
+        self.lasting: dict[Purpose, Fault] = {}
+        self.arrived: Counter[Purpose] = Counter()
+        self.requests: list[Request] = []
+        self.embedded: list[list[str]] = []
+        self._cache = faults.Cache()
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self.serve_forever, args=(0.02,), name="standin", daemon=True)
+
+    @property
+    def base_url(self) -> str:
+        """What a client is given as its endpoint."""
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._closing.set()
+        self.shutdown()
+        self._thread.join()
+        self.server_close()
+
+    def next_fault(self, purpose: Purpose) -> Fault:
+        """The fault that the request coming in now has to suffer; mostly one without effect."""
+        with self._lock:
+            self.arrived[purpose] += 1
+            return self.faults.popleft() if self.faults else self.lasting.get(purpose, Fault())
+
+    def received(self, prompt: Prompt) -> Request:
+        """Count a prompt and keep the request."""
+        with self._lock:
+            request = self._cache.request(prompt)
+            self.requests.append(request)
+        return request
+
+    def waited(self, seconds: float) -> bool:
+        """Let time pass; False when the server was closed meanwhile."""
+        return not self._closing.wait(seconds)
+
+
+class _Handler(Responding):
+    """What is asked for, and what comes back."""
+
+    server: Server
+
+    def waited(self, seconds: float) -> bool:
+        """Let time pass; False when the server was closed meanwhile."""
+        return self.server.waited(seconds)
+
+    def do_GET(self) -> None:
+        """Name the model that is served."""
+        if self.path == "/v1/models":
+            self.send_json(200, {"object": "list", "data": [{"id": self.server.model.name, "object": "model", "owned_by": "dory"}]})
+        else:
+            self.refuse(404, f"there is nothing at {self.path}")
+
+    def do_POST(self) -> None:
+        """Complete a prompt, make vectors, or queue faults."""
+        content = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        try:
+            asked = json.loads(content)
+        except ValueError as error:
+            return self.refuse(400, f"the request is not JSON: {error}")
+        if self.path == "/faults":
+            return self._queue(asked)
+        if self.path == "/v1/embeddings":
+            return self._embed(asked)
+        if self.path in COMPLETIONS:
+            return self._complete(COMPLETIONS[self.path], asked)
+        return self.refuse(404, f"there is nothing at {self.path}")
+
+    def _queue(self, asked: Any) -> None:
+        try:
+            self.server.faults.extend([Fault(**each) for each in asked])
+        except TypeError as error:
+            return self.refuse(400, f"this is not a list of faults: {error}")
+        return self.send_json(200, {"queued": len(asked)})
+
+    def _complete(self, format: Format, asked: Any) -> None:
+        server = self.server
+        try:
+            prompt = Prompt(format.messages(asked))
+        except ValueError as error:
+            return self.refuse(400, str(error))
+        fault = self._suffered(faults.purpose(prompt))
+        if not fault:
+            return None
+        request = server.received(prompt)
+        try:
+            text, reasoning, finish = self._answer(prompt, request.purpose, fault)
+        except ModelError as error:
+            code = "context_length_exceeded" if isinstance(error, WindowExceeded) else None
+            return self.refuse(503 if isinstance(error, ModelAway) else 400, str(error), code)
+        text = formats.stopped(text, asked)
+        usage = faults.usage(request, text + reasoning)
+        if asked.get("stream") and not fault.whole:
+            told = (asked.get("stream_options") or {}).get("include_usage")
+            return self.stream(*formats.halves(format, server.model.name, text, reasoning, finish, usage if told else None), fault)
+        choice = {"index": 0, **format.whole(text, reasoning), "finish_reason": finish}
+        return self.send_json(200, {**formats.envelope(format.kind, server.model.name, [choice]), "usage": usage})
+
+    def _embed(self, asked: Any) -> None:
+        try:
+            texts = formats.texts(asked)
+        except ValueError as error:
+            return self.refuse(400, str(error))
+        fault = self._suffered("embedding")
+        if not fault:
+            return None
+        self.server.embedded.append(texts)
+        if fault.text is not None:
+            return self.send(200, {"Content-Type": "application/json"}, fault.text.encode())
+        return self.send_json(200, formats.vectors(self.server.model.name, texts, [vector(text) for text in texts]))
+
+    def _suffered(self, purpose: Purpose) -> Fault | None:
+        """What else goes wrong with the request; None when it is over with that already."""
+        fault = self.server.next_fault(purpose)
+        if not self.server.waited(self.server.latency + fault.delay) or fault.close == "before":
+            self.close_connection = True
+            return None
+        if fault.status:
+            self.fail(fault)
+            return None
+        return fault
+
+    def _answer(self, prompt: Prompt, purpose: Purpose, fault: Fault) -> tuple[str, str, str]:
+        if fault.text is not None:
+            return fault.text, fault.reasoning, fault.finish or "stop"
+        reply = self.server.model.complete(prompt, purpose)
+        return reply.text, reply.reasoning, fault.finish or ("length" if reply.cut else "stop")

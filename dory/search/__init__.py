@@ -1,0 +1,1 @@
+"""Full-text search with SQLite FTS5, ranking, and vectors."""

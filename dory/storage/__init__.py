@@ -1,0 +1,1 @@
+"""Every durable write: files, locks, blobs, rooms, SQLite."""

@@ -1,0 +1,123 @@
+"""Blobs: texts that never change, stored once under the hash of their file, shared by all agents.
+
+``blobs/<xx>/<hash>.md`` is front matter and a byte-exact body:
+
+    ---
+    dory: blob 1
+    kind: response
+    at: 2026-11-21T07:38:02.123456Z
+    gist: "SAY dev Hello Ada!"
+    parent: "5d41402abc4b2a76"
+    ---
+    …
+
+``hash`` is the first 16 hex digits of the SHA-256 of the whole file, so ``sha256sum`` verifies a blob; should two contents ever share them,
+the newer gets a longer name, nothing is overwritten. ``<xx>`` are its first two digits: a look-up by prefix lists one small folder.
+
+Kinds say how the body is to be read: ``soul`` and ``text`` are files, ``response`` and ``result`` what a model or a tool gave, ``dream`` is the
+record of a Dream, all raw; ``context`` is a stretch of context as it stood there, and only its references are live; ``bank`` are memories on
+their way to another agent.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from dory import clock
+from dory.errors import BlobError, FormatError
+from dory.storage import files
+from dory.text import references
+from dory.types import Blob
+
+KINDS = ("soul", "text", "response", "result", "context", "dream", "bank")
+_HEX = re.compile(r"[0-9a-f]{6,64}")
+_VERSION = "dory: blob 1"
+_FRONT = re.compile(rb"---\n(.*?\n)---\n", re.DOTALL)
+
+
+class Blobs:
+    """The blobs below one folder. Any number of processes may use the same folder."""
+
+    def __init__(self, folder: Path, secrets: Sequence[str] = ()) -> None:
+        """No blob that is made here holds any of ``secrets``."""
+        self.folder, self._secrets = folder, secrets
+
+    def open(self) -> None:
+        """Make the folder, for the first blob. Later one that is gone is an error, and not a reason to begin an empty one."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def stash(self, body: str, *, kind: str, gist: str, at: datetime, parent: str | None = None) -> str:
+        """Store ``body`` and return its hash; durable when this returns. The same content stored again is the same blob. Raises ``BlobError``
+        when another content has its hash at every length.
+        """
+        body, gist = references.redact(body, self._secrets), references.redact(gist, self._secrets)
+        fields = f"{_VERSION}\nkind: {kind}\nat: {clock.exact(at)}\ngist: {json.dumps(references.one_line(gist), ensure_ascii=False)}\n"
+        content = f"---\n{fields}parent: {json.dumps(parent)}\n---\n{body}".encode("utf-8", "replace")
+        digest = hashlib.sha256(content).hexdigest()
+        for length in range(16, 65, 4):
+            path = self.path(digest[:length])
+            if not path.exists():
+                self._create(path, content)
+                return digest[:length]
+            if files.read_from(path, 0) == content:
+                return digest[:length]
+        raise BlobError(f"two contents share the hash {digest}: that is not chance; check {self.folder}")
+
+    def get(self, prefix: str) -> Blob:
+        """The blob that ``prefix`` (6 or more digits) names. Raises ``BlobError`` when it is missing, ambiguous or damaged."""
+        hash = self.resolve(prefix)
+        content = files.read_from(self.path(hash), 0)
+        if not hashlib.sha256(content).hexdigest().startswith(hash):
+            raise BlobError(f"blob {hash} is damaged: its content does not match its name ({self.path(hash)})")
+        return _read(hash, content)
+
+    def resolve(self, prefix: str) -> str:
+        """The whole hash for a unique prefix of 6 or more digits. Raises ``BlobError`` when it is none, or fits no blob, or several."""
+        if not _HEX.fullmatch(prefix):
+            raise BlobError(f"{prefix[:70]!r} is no hash: give at least its first 6 hexadecimal digits")
+        if self.path(prefix).exists():
+            return prefix
+        found = sorted(path.stem for path in self._folder(prefix).glob(f"{prefix}*.md"))
+        if not found:
+            raise BlobError(f"no blob begins with {prefix}: take a hash from a reference or from LIFE.md")
+        if len(found) > 1:
+            raise BlobError(f"{prefix} fits {len(found)} blobs: give more digits ({', '.join(found[:5])})")
+        return found[0]
+
+    def path(self, hash: str) -> Path:
+        """Where the blob with this whole hash is stored."""
+        return self._folder(hash) / f"{hash}.md"
+
+    def walk(self) -> Iterator[Path]:
+        """Every file that claims to be a blob, in order of name."""
+        yield from sorted(self.folder.glob("??/*.md"))
+
+    def _folder(self, hash: str) -> Path:
+        return self.folder / hash[:2]
+
+    def _create(self, path: Path, content: bytes) -> None:
+        if not path.parent.exists():
+            path.parent.mkdir(exist_ok=True)
+            files.sync_folder(self.folder)
+        files.replace(path, content, self.folder)
+
+
+def _read(hash: str, content: bytes) -> Blob:
+    front = _FRONT.match(content)
+    if not front:
+        raise FormatError(f"blob {hash} has no front matter")
+    head = front[1].decode("utf-8", "replace")
+    fields = dict(line.partition(": ")[::2] for line in head.splitlines())
+    if not head.startswith(f"{_VERSION}\n"):
+        raise FormatError(f"blob {hash} is of version {fields.get('dory', 'unknown')!r}, this Dory reads {_VERSION!r}: update Dory")
+    try:
+        body = content[front.end() :].decode("utf-8")
+        gist, parent = json.loads(fields["gist"]), json.loads(fields["parent"])
+        if not isinstance(gist, str) or not isinstance(parent, str | None):
+            raise ValueError("gist and parent must be text")
+        return Blob(hash, fields["kind"], fields["at"], gist, parent, body)
+    except (KeyError, ValueError, RecursionError) as error:
+        raise FormatError(f"blob {hash} has damaged front matter ({error})") from error

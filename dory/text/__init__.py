@@ -1,0 +1,1 @@
+"""Pure functions on text: tool calls, references, edits, diffs, tokens, prompt files."""

@@ -1,0 +1,1 @@
+"""One turn of the agent: inbox, prompt, model call, tool calls, compaction."""

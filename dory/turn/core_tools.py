@@ -1,0 +1,180 @@
+"""The core tool lines: SAY, READ_FILE, EDIT_FILE, UNCOMPACT, JOIN, LEAVE, WAIT.
+
+A tool either does all of what it was asked or changes nothing and raises a ``ToolError`` whose one line says what to do instead. Those with
+an effect leave a mark first, so that after a crash ``turn/tool_runner.py`` can tell whether they acted.
+"""
+
+import hashlib
+import io
+import os
+import re
+
+from dory.config.settings import Config
+from dory.errors import ToolError
+from dory.identity.identity import Identity
+from dory.storage.rooms import check_id, laid_out
+from dory.text.edits import checked, edited
+from dory.text.prompt_files import DURABLE
+from dory.turn import sandbox
+from dory.turn.extension import Faculty, Outcome, Tool
+from dory.turn.uncompact import open_original
+from dory.types import Call
+
+_SEARCHED = 256 * 2**20
+"""Bytes of a file that READ_FILE looks through: it is over in about a second, whatever the file holds and however it grows meanwhile."""
+_RANGE = re.compile(r"(.*\S)\s+(\d{1,9})?-(\d{1,9})?")
+
+
+class CoreTools(Faculty):
+    """What every agent can do."""
+
+    name = "core"
+
+    def __init__(self, identity: Identity, config: Config) -> None:
+        self._identity = identity
+        self._config = config
+
+    def tools(self) -> list[Tool]:
+        """The seven, in the order in which the prompt lists them."""
+        return [
+            Tool("SAY", "SAY <room> <message>", self.say, self._room_end, self._said, quiet=True),
+            Tool("READ_FILE", "READ_FILE <path> [from-to]", self.read_file),
+            Tool("EDIT_FILE", "EDIT_FILE <path>, then one or more search/replace blocks", self.edit_file, self._digest, self._edited),
+            Tool("UNCOMPACT", "UNCOMPACT <hash>", self.uncompact),
+            Tool("JOIN", "JOIN <room>", self.join, self._membership, self._moved),
+            Tool("LEAVE", "LEAVE <room>", self.leave, self._membership, self._moved),
+            Tool("WAIT", "WAIT", lambda call: Outcome(""), quiet=True),
+        ]
+
+    def say(self, call: Call) -> Outcome:
+        """Append a message to a room that the agent is in."""
+        room, text = _message(call)
+        rooms = self._identity.subscriptions()
+        if room not in rooms:
+            raise ToolError(f"you are not in the room {room[:70]!r}: you are in {', '.join(rooms) or 'none'}; JOIN enters one")
+        if not text.strip():
+            raise ToolError("nothing to say: write SAY <room> <message>")
+        self._identity.rooms.say(room, "AGENT", self._identity.name, text, self._identity.now())
+        return Outcome(f"said in {room}")
+
+    def read_file(self, call: Call) -> Outcome:
+        """The lines of a text file, or the names in a folder."""
+        found = _RANGE.fullmatch(call.args)
+        path, first, last = (found[1], int(found[2] or 1), int(found[3] or 10**9)) if found else (call.args, 1, 10**9)
+        if not path:
+            raise ToolError("which file? write READ_FILE <path>, or READ_FILE <path> 1-80 for some lines")
+        if first < 1 or last < first:
+            raise ToolError(f"there are no lines {first}-{last}: lines count from 1, the lower number first")
+        if path == "SOUL.md":
+            return Outcome(_part(io.BytesIO(self._identity.soul.encode()), path, first, last, self._config.result_limit))
+        root, parts = sandbox.place(self._identity.folder, self._identity.home, path)
+        names = sandbox.listing(root, parts, path)
+        if names is not None:
+            return Outcome(f"{path} holds: {', '.join(names) or 'nothing'}"[: self._config.result_limit])
+        if parts[0] in DURABLE and not os.path.lexists(root / parts[0]):
+            return Outcome(f"{path} is empty")
+        with open(sandbox.opened(root, parts, path), "rb") as file:
+            return Outcome(_part(file, path, first, last, self._config.result_limit))
+
+    def edit_file(self, call: Call) -> Outcome:
+        """Apply all search/replace blocks of the call, or none."""
+        path = call.args
+        sandbox.may_edit(path)
+        if not call.edits:
+            raise ToolError("no search/replace block: put '<<<<<<< SEARCH', old text, '=======', new text, '>>>>>>> REPLACE' below the line")
+        root, parts = sandbox.place(self._identity.folder, self._identity.home, path)
+        before = self._content(path)
+        after = before
+        for search, replacement in call.edits:
+            after = edited(after, search, replacement, path)
+        checked(before, after, path)
+        # its own copy of SEGMENT.md or SUMMARISE.md lies in its folder, wherever the text was read from
+        held = before.encode() if root == self._identity.folder else b""
+        sandbox.write(self._identity.folder, parts, path, held, after.encode("utf-8", "replace"))
+        return Outcome(f"{path} changed; it has {len(after)} characters now")
+
+    def uncompact(self, call: Call) -> Outcome:
+        """Put an original back, unless it is larger than what is left before the hard limit."""
+        return open_original(self._identity, call.args, self._config.hard_limit)
+
+    def join(self, call: Call) -> Outcome:
+        """Enter a room; a new one is made."""
+        room = check_id(call.args)
+        if room in self._identity.subscriptions():
+            raise ToolError(f"you are in {room} already")
+        self._identity.join(room)
+        return Outcome(f"you are in {room} now; what nobody has answered there yet follows")
+
+    def leave(self, call: Call) -> Outcome:
+        """Leave a room."""
+        room = check_id(call.args)
+        if room not in self._identity.subscriptions():
+            raise ToolError(f"you are not in {room}: you are in {', '.join(self._identity.subscriptions()) or 'none'}")
+        self._identity.leave(room)
+        return Outcome(f"you have left {room}")
+
+    def _content(self, path: str) -> str:
+        root, parts = sandbox.place(self._identity.folder, self._identity.home, path)
+        try:
+            return sandbox.whole(root, parts, path).decode("utf-8")
+        except UnicodeDecodeError:
+            raise ToolError(f"{path} is not a text file") from None
+
+    def _room_end(self, call: Call) -> str:
+        room, _ = _message(call)
+        return str(self._identity.rooms.end(room)) if room in self._identity.subscriptions() else ""
+
+    def _said(self, call: Call, mark: str) -> bool:
+        room, text = _message(call)
+        later = self._identity.rooms.read(room, int(mark)) if mark else []
+        own = (line for line in later if line.kind == "AGENT" and line.name == self._identity.name)
+        return any(laid_out(line.text) == laid_out(text) for line in own)
+
+    def _digest(self, call: Call) -> str:
+        try:
+            sandbox.may_edit(call.args)
+            return hashlib.sha256(self._content(call.args).encode()).hexdigest()
+        except ToolError:
+            return ""
+
+    def _edited(self, call: Call, mark: str) -> bool:
+        return bool(mark) and self._digest(call) != mark
+
+    def _membership(self, call: Call) -> str:
+        return "in" if call.args in self._identity.subscriptions() else "out"
+
+    def _moved(self, call: Call, mark: str) -> bool:
+        return bool(mark) and self._membership(call) != mark
+
+
+def _message(call: Call) -> tuple[str, str]:
+    room, text = call.named
+    return room, text.strip()
+
+
+def _part(file: io.BufferedIOBase, path: str, first: int, last: int, limit: int) -> str:
+    """Lines ``first`` to ``last`` as far as ``limit`` characters go, headed by what they are."""
+    shown: list[str] = []
+    number, size, passed = 0, 0, 0
+    while raw := file.readline(4 * limit + 4):  # UTF-8 has at most 4 bytes a character
+        if b"\x00" in raw:
+            raise ToolError(f"{path} is not a text file")
+        number += 1
+        if number < first:
+            passed += len(raw)
+            while raw and not raw.endswith(b"\n") and passed <= _SEARCHED:
+                raw = file.readline(4 * limit)  # the rest of a longer line is no line of its own
+                passed += len(raw)
+            if passed > _SEARCHED:
+                raise ToolError(f"{path} has no line {first} within the {_SEARCHED >> 20} MiB that READ_FILE looks through")
+            continue
+        text = raw.decode("utf-8", "replace")
+        if not shown and len(text) > limit:
+            return f"{path}, the beginning of line {number}, which is longer than {limit} characters\n{text[:limit]}"
+        if number > last or size + len(text) > limit:
+            return f"{path}, lines {first}-{number - 1}; it goes on: READ_FILE {path} {number}-\n{''.join(shown)}"
+        shown.append(text)
+        size += len(text)
+    if not shown:
+        return f"{path} is empty" if not number else f"{path} has only {number} lines"
+    return f"{path}, lines {first}-{number}, its end\n{''.join(shown)}"

@@ -1,0 +1,175 @@
+"""The frozen shapes that rooms hand to each other. No behaviour beyond what the shape itself implies."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Literal, Protocol
+
+Purpose = Literal["turn", "segment", "summarise", "cascade", "dream", "care", "embedding"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One chat message; ``role`` is ``system``, ``user`` or ``assistant``."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What is sent to a model. ``turn/prompt.py`` alone makes one; compaction only forks it."""
+
+    messages: tuple[Message, ...]
+
+    def fork(self, instruction: str) -> "Prompt":
+        """This prompt byte for byte, with one instruction appended to its last message: the provider has the rest cached."""
+        last = self.messages[-1]
+        longer = replace(last, content=f"{last.content}\n\n{instruction}")
+        return Prompt((*self.messages[:-1], longer))
+
+    @property
+    def text(self) -> str:
+        """All of it in order; what prefixes are measured on."""
+        return "\n\n".join(message.content for message in self.messages)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """One model call as the provider counted it, in tokens; ``cached`` is None when the provider does not say. ``dollars`` are what it cost by
+    the prices of its time; None when they are not known.
+    """
+
+    purpose: Purpose
+    model: str
+    prompt: int
+    cached: int | None
+    completion: int
+    seconds: float
+    dollars: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A model's answer: the text that is parsed and the reasoning that is not. ``cut`` says that the answer hit its length limit."""
+
+    text: str
+    reasoning: str
+    usage: Usage
+    cut: bool = False
+
+
+class Model(Protocol):
+    """Anything that completes prompts: an endpoint, or the offline stand-in. Thread-safe: compaction calls it from several threads."""
+
+    name: str
+
+    def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
+        """Raise ``ModelRefused``, ``ModelAway`` or ``WindowExceeded``; never return half an answer."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """One vector for each text of a request, in their order and all of one length."""
+
+    vectors: list[list[float]]
+    usage: Usage
+
+
+class Embedder(Protocol):
+    """Anything that makes vectors of texts, the more alike the nearer. Thread-safe."""
+
+    name: str
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """One vector for each text, in their order and all of one length. Raises what a ``Model`` raises."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One tool line of a response. ``edits`` are (search, replace) pairs; ``error`` says why the line cannot be run at all."""
+
+    tool: str
+    args: str = ""
+    body: str | None = None
+    edits: tuple[tuple[str, str], ...] = ()
+    error: str | None = None
+
+    @property
+    def title(self) -> str:
+        """The line as a person would name it: tool and arguments, without bodies."""
+        return f"{self.tool} {self.args}".strip()
+
+    @property
+    def given(self) -> str:
+        """What it gives to a tool that takes one text: the rest of its line, and what stands below."""
+        return "\n".join(part for part in (self.args, self.body) if part)
+
+    @property
+    def named(self) -> tuple[str, str]:
+        """What it gives to a tool that takes a name and a text: the first word, and all behind that."""
+        first, _, rest = self.args.partition(" ")
+        return first, replace(self, args=rest.strip()).given
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One message in a room. ``end`` is the byte offset just behind it in the room's file."""
+
+    room: str
+    kind: str
+    name: str
+    at: str
+    text: str
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened in a life. ``kind`` is ``heard``, ``response``, ``notice``, ``compacted``, ``folded``, ``restored``,
+    ``opened``, ``dreamed``, or the name of a tool that ran, with `` failed`` behind it if it did; ``ref`` is the blob that holds the whole
+    of it.
+    """
+
+    at: datetime
+    kind: str
+    text: str
+    ref: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """One stretch that left the context: what every consumer of a compaction gets, and all it gets."""
+
+    first: int
+    last: int
+    hash: str
+    gist: str
+    summary: str
+    relevance: int
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some of what self-care turns into one narrative. ``lines`` are what the model reads, ``keep`` puts the narrative in their place, in one
+    transaction, or nothing if they have changed meanwhile. ``skip`` leaves them as they are, so that others come next; without it nothing does.
+    """
+
+    name: str
+    lines: tuple[str, ...]
+    keep: Callable[[str, datetime], None]
+    skip: Callable[[], None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """A stored text: see ``storage/blobs.py`` for the kinds."""
+
+    hash: str
+    kind: str
+    at: str
+    gist: str
+    parent: str | None
+    body: str

@@ -1,0 +1,1 @@
+"""Harnesses that try to break agents: kills, a failing model, many processes at once."""

@@ -1,0 +1,189 @@
+"""What must hold in a home after each resume, whatever happened before. Reads only; each check yields one line for each thing that is wrong.
+
+The sources of truth are two: the ledger, which tells what people were promised, and the life itself, read back entry by entry.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+
+from dory import check
+from dory.errors import DoryError
+from dory.extensions.notes import archives
+from dory.identity import expand, heard_entry
+from dory.identity.context import Entry
+from dory.storage.rooms import laid_out
+from dory.text import references
+from dory.text.prompt_files import DURABLE
+from dory.types import Call, Line
+from stress.chaos.dreamt import by_git, by_hand, dreamed, faded, remade, remembered, versioned
+from stress.chaos.orders import ROOM
+from stress.chaos.told import Home
+
+HARNESS = "harness"
+OPENED = "stands in the agent's context again"
+DREAMT = "the Dream has ended"
+
+
+def whole(home: Home) -> Iterator[str]:
+    """``clean.py --check`` is clean, and no id stands for two things."""
+    yield from check.problems(home.folder)
+    yield from home.life[1]
+
+
+def kept(home: Home) -> Iterator[str]:
+    """Every acknowledged line stands in its room, once and in order."""
+    for room in home.rooms:
+        promised = [_key(said.kind, said.name, said.text) for said in home.ledger.said if said.room == room]
+        standing = [_key(line.kind, line.name, line.text) for line in home.lines(room) if not _own(home, line) and line.name != HARNESS]
+        if promised != standing:
+            yield f"{room} does not hold what was said there: {_difference(promised, standing)}"
+
+
+def heard(home: Home) -> Iterator[str]:
+    """Every acknowledged line was delivered exactly once over the whole life, in the order of its room."""
+    for room in home.rooms:
+        due = [said for said in home.ledger.said if said.room == room and not said.command]
+        delivered = [_heard(entry) for entry in home.life[0] if entry.kind == "heard" and entry.about == room]
+        expected = [laid_out(said.text) for said in due]
+        if room == ROOM and delivered != expected:
+            yield f"in {room} was not heard what was said: {_difference(expected, delivered)}"
+        missing = Counter(laid_out(said.text) for said in due if said.inside) - Counter(delivered)
+        doubled = Counter(delivered) - Counter(expected)
+        if room != ROOM and (missing or doubled):
+            yield f"in {room}: never heard {sorted(missing)}; heard too often {sorted(doubled)}"
+
+
+def said(home: Home) -> Iterator[str]:
+    """Every SAY that ran stands in its room once, and nothing else was said in the agent's name."""
+    expected = Counter(_message(call) for call in home.deeds.ran if call.tool == "SAY")
+    standing = Counter(
+        (room, laid_out(line.text)) for room in home.rooms for line in home.lines(room) if line.kind == "AGENT" and _own(home, line)
+    )
+    for (room, text), count in (standing - expected).items():
+        yield f"{text[:80]!r} stands {count} times too often in {room}"
+    for (room, text), count in (expected - standing).items():
+        yield f"{text[:80]!r} ran {count} times more than it stands in {room}"
+
+
+def edited(home: Home) -> Iterator[str]:
+    """The workspace is what the edits that ran make of nothing, one after the other."""
+    files: dict[str, str] = {}
+    for call in home.deeds.ran:
+        for search, replacement in call.edits if call.args not in DURABLE else ():
+            files[call.args] = remade(files.get(call.args, ""), search, replacement)
+    for name, expected in files.items():
+        path = home.identity / name
+        found = path.read_text(encoding="utf-8") if path.exists() else None
+        if found != expected:
+            yield f"{name} is {(found or 'missing')[-200:]!r} and should be {expected[-200:]!r}"
+
+
+def noted(home: Home) -> Iterator[str]:
+    """Every NOTE_ADD that ran has made its note, every stretch that left the context one archive, and each time one marker."""
+    expected = [tuple(call.args.split(" ", 1)) for call in home.deeds.ran if call.tool == "NOTE_ADD"]
+    standing = [(note.name, note.content) for note in home.notes if note.kind == "Note"]
+    if standing != expected:
+        yield f"the notes are not what was noted: {_difference(expected, standing)}"
+    damage: list[DoryError] = []
+    gone = {record.hash for record in expand.stretches(home.live, home.blobs, damage.append)}
+    archived = Counter(note.hash or "" for note in home.notes if note.kind == "Archive")
+    marked = Counter(marker.hash for marker in archives.markers(home.log.splitlines()))
+    times = faded(home)
+    if gone - archived.keys():
+        yield f"there is no archive of {sorted(gone - archived.keys())}"
+    if unequal := (archived - marked) | (marked - times):
+        yield f"archives and markers do not match: {dict(unequal)}"
+
+
+def entered(home: Home) -> Iterator[str]:
+    """It is in the rooms that its JOINs and LEAVEs lead to."""
+    rooms = {ROOM}
+    for call in home.deeds.ran:
+        if call.tool in ("JOIN", "LEAVE"):
+            rooms = rooms | {call.args} if call.tool == "JOIN" else rooms - {call.args}
+    found = {link.stem for link in (home.identity / "subs").iterdir()}
+    if found != rooms or not rooms <= home.record.rooms.keys():
+        yield f"it is in {sorted(found)}, has read positions in {sorted(home.record.rooms)}, and should be in {sorted(rooms)}"
+
+
+def interrupted(home: Home) -> Iterator[str]:
+    """What the agent was told about its tool lines after a kill names all of them and can be true."""
+    yield from home.deeds.false
+
+
+def logged(home: Home) -> Iterator[str]:
+    """LIFE.md tells of every entry once and only ever grew."""
+    if not home.log.startswith(home.life_before):
+        yield f"LIFE.md no longer begins with the {len(home.life_before)} bytes that it had"
+    kinds = Counter(line.split(" ", 3)[2] for line in home.log.decode().splitlines()[1:])
+    entries = Counter(entry.kind for entry in home.life[0])
+    for kind in ("heard", "response", "notice"):
+        if kinds[kind] != entries[kind]:
+            yield f"LIFE.md has {kinds[kind]} lines of kind {kind} for {entries[kind]} entries"
+
+
+def commanded(home: Home) -> Iterator[str]:
+    """Every command had its effect and its answer once, and none in a room that the agent was not in."""
+    asked = Counter(said.room for said in home.ledger.said if said.command and not said.outside)
+    sure = Counter(said.room for said in home.ledger.said if said.command and said.inside)
+    told_by_it = [(room, line.text) for room in home.rooms for line in home.lines(room) if line.kind == "NOTICE" and _own(home, line)]
+    answers = [(room, text) for room, text in told_by_it if not text.startswith(DREAMT)]
+    answered = Counter(room for room, _ in answers)
+    if answered - asked or sure - answered:
+        yield f"commands and stray lines by room: {dict(asked)}; answers: {dict(answered)}"
+    told, opened = sum(OPENED in text for _, text in answers), home.log.decode().count(" opened ◱")
+    if told != opened:
+        yield f"/uncompact was answered {told} times, and opened {opened} originals"
+
+
+def torn(home: Home) -> Iterator[str]:
+    """Whatever was cut off when a writer died was set aside, and the room was told."""
+    for room in home.rooms:
+        aside = home.folder / "chats" / f"{room}.md.torn"
+        told = sum(line.name == HARNESS for line in home.lines(room))
+        if aside.exists() != bool(told):
+            yield f"{room}: {aside.name} {'is' if aside.exists() else 'is not'} there, and {told} notices tell of it"
+
+
+CHECKS: dict[str, Callable[[Home], Iterator[str]]] = {
+    "clean.py --check is clean": whole,
+    "every acknowledged line stands in its room": kept,
+    "every acknowledged line was delivered exactly once": heard,
+    "no SAY twice, none lost": said,
+    "the workspace is what the edits made": edited,
+    "USER and MEMORY are what the edits made, each a version": versioned,
+    "no edit of a person is lost": by_hand,
+    "the history tells of all that faded, once": remembered,
+    "no Dream twice, its cursor never goes back": dreamed,
+    "git finds nothing wrong": by_git,
+    "notes and archives are what was noted and what faded": noted,
+    "the rooms it is in": entered,
+    "told truly what was interrupted": interrupted,
+    "LIFE tells everything once and only grows": logged,
+    "every command had its effect and its answer once": commanded,
+    "torn lines are set aside and told": torn,
+}
+
+
+def _own(home: Home, line: Line) -> bool:
+    return line.name == home.record.name
+
+
+def _key(kind: str, name: str, text: str) -> tuple[str, str, str]:
+    return kind, name, laid_out(text)
+
+
+def _message(call: Call) -> tuple[str, str]:
+    room, _, text = call.args.partition(" ")
+    return room, laid_out("\n".join(filter(None, (text.strip(), call.body))))
+
+
+def _heard(entry: Entry) -> str:
+    return references.unescape(heard_entry.without_cue(entry.body).partition("] ")[2])
+
+
+def _difference(expected: Sequence[object], found: Sequence[object]) -> str:
+    """Where two sequences part."""
+    place = next((at for at, (one, other) in enumerate(zip(expected, found, strict=False)) if one != other), min(len(expected), len(found)))
+    wanted, met = (references.one_line(str(some[place : place + 2]), 200) for some in (expected, found))
+    return f"they part at {place} of {len(expected)}: expected {wanted}, found {met}"

@@ -1,0 +1,178 @@
+"""One life: a home, the agents that live in it one after the other, how each is killed, and what is found after each resume."""
+
+import contextlib
+import random
+import shutil
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dory import check
+from dory.errors import DoryError
+from dory.identity import listing
+from dory.offline.server import Server
+from dory.storage.rooms import Rooms
+from stress.chaos.checks import CHECKS
+from stress.chaos.orders import Obedient
+from stress.chaos.plan import RANDOM, Plan, Point
+from stress.chaos.process import Broken, Process, identity
+from stress.chaos.talk import Ledger, Talk
+from stress.chaos.told import Home
+
+_LATEST = 1.5
+"""Seconds after its start at which a process is killed at a random instant, at the latest."""
+_LATENCY = 0.03
+"""Seconds that the model takes over HTTP, so that some kills come while it is asked."""
+_ROUNDS = 6
+"""How often people do what leads to a point before it is given up."""
+_LOOKS, _BREATH = 4, 0.2
+_GROWING = ("talk", "uncompact", "remember", "tell", "ask") * 9
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """Something that must not be. ``kill`` is the number of kills before it, ``point`` where the last one was."""
+
+    seed: int
+    kill: int
+    point: str
+    check: str
+    what: str
+
+
+@dataclass(slots=True)
+class Record:
+    """What a life came to: at which points it was killed, at which it was to be but did not come there, how often what was checked."""
+
+    seed: int
+    kills: list[str] = field(default_factory=list)
+    missed: list[str] = field(default_factory=list)
+    checks: Counter[str] = field(default_factory=Counter)
+    violations: list[Violation] = field(default_factory=list)
+
+
+class Life:
+    """The life of ``plan`` in the folder ``home``, which holds an identity with ``ledger`` behind it unless the plan is a fresh one."""
+
+    def __init__(self, plan: Plan, home: Path, ledger: Ledger) -> None:
+        self.record = Record(plan.seed)
+        self._plan, self._home, self._ledger = plan, home, ledger
+        self._chance = random.Random(plan.seed)
+        self._talk = Talk(home, plan.seed, ledger, plan.on_the_wire)
+        self._log, self._dreamed = b"", 0
+
+    def live(self) -> Record:
+        """All of it. A life that does not go on ends with that violation."""
+        with self._model() as arguments:
+            try:
+                for point in self._plan.points:
+                    self._until_killed(point, arguments)
+                with Process(self._home, arguments) as last:
+                    self._require(last.settled(), f"it ended: {last.last_words()}")
+                    self._look(last)
+                    self._answered(last)
+                    last.stop()
+                self._look(None)
+            except Broken as error:
+                self._count("life goes on", [str(error)])
+        return self.record
+
+    @contextlib.contextmanager
+    def _model(self) -> Iterator[list[str]]:
+        """The arguments that name the model, while it can be reached."""
+        if not self._plan.on_the_wire:
+            yield ["--model", "stand-in"]
+            return
+        with Server(Obedient(), latency=_LATENCY) as server:
+            yield ["--model", "obedient", "--base-url", server.base_url]
+
+    def _until_killed(self, point: Point, arguments: list[str]) -> None:
+        """Start an agent and let people do what leads to the point. If it does not come there in the end, it is killed where it is."""
+        at_random = point.name == RANDOM
+        occurrence = self._chance.randint(1, 3) if point.often else 1
+        with Process(self._home, arguments, "" if at_random else point.name, occurrence) as agent:
+            timer = threading.Timer(self._chance.uniform(0, _LATEST), agent.kill)
+            if at_random:
+                timer.start()
+            if agent.settled():
+                self._look(agent)
+            while at_random and agent.exit_code is None:
+                self._do("any", agent)
+            for what in point.lead * _ROUNDS:
+                if agent.exit_code is None:
+                    self._do(what, agent)
+            missed = agent.exit_code is None
+            agent.kill()
+        self._require(agent.exit_code == -signal.SIGKILL, f"it ended by itself with exit code {agent.exit_code}: {agent.last_words()}")
+        self.record.missed += [point.name] if missed else []
+        self.record.kills.append(RANDOM if missed else point.name)
+        self._count("clean.py --check is clean right after the kill", list(check.problems(self._home)))
+        if self._chance.random() < 0.4:
+            self._talk.do("talk", identity(self._home))  # nobody hears it for now
+
+    def _do(self, what: str, agent: Process) -> None:
+        if what == "edit":
+            agent.settled()  # an editor saves over what was written since it opened the file, whoever wrote that
+        self._talk.do(what, identity(self._home))
+        if self._chance.random() < 0.8:  # else the next comes at once
+            agent.settled()
+
+    def _look(self, agent: Process | None) -> None:
+        """Make all checks. A look at a living agent may fall between two of its steps, so what seems wrong is looked at again."""
+        for look in range(1, _LOOKS + 1):
+            home = Home(self._home, listing.folders(self._home)[0], self._ledger, len(self.record.kills), self._log, self._dreamed)
+            found = {name: _found(home, name) for name in CHECKS}
+            if agent is None or look == _LOOKS or not any(found.values()):
+                break
+            time.sleep(_BREATH)
+            if not agent.settled():
+                return  # killed while it was looked at: the next resume will be
+        self._log, self._dreamed = home.log, home.dreamed
+        for name, wrong in found.items():
+            self._count(name, wrong)
+
+    def _answered(self, agent: Process) -> None:
+        self._talk.do("remember", identity(self._home))
+        said = self._ledger.said[-1]
+        before = len(Rooms(self._home / "chats").read(said.room, 0))
+        self._require(agent.settled(), f"it ended over {said.text!r}: {agent.last_words()}")
+        answers = [line for line in Rooms(self._home / "chats").read(said.room, 0)[before - 1 :] if line.kind == "AGENT"]
+        self._count("the next line is answered", [] if answers else [f"{said.text!r} was not"])
+
+    def _require(self, held: bool, otherwise: str) -> None:
+        if not held:
+            raise Broken(otherwise)
+
+    def _count(self, name: str, wrong: list[str]) -> None:
+        kills = self.record.kills
+        self.record.checks[name] += 1
+        self.record.violations += [Violation(self._plan.seed, len(kills), kills[-1] if kills else "", name, what) for what in wrong]
+
+
+def _found(home: Home, name: str) -> list[str]:
+    try:
+        return list(CHECKS[name](home))
+    except DoryError as error:
+        return [str(error)]
+
+
+def grow(home: Path) -> Ledger:
+    """Let an identity live in the empty folder ``home`` without a kill, until much has faded and what was opened is about to be folded."""
+    talk = Talk(home, 0, Ledger(), ordering=False)
+    with Process(home, ["--model", "stand-in"]) as agent:
+        agent.settled()
+        for what in _GROWING:
+            talk.do(what, identity(home))
+            agent.settled()
+        agent.stop()
+    return talk.ledger
+
+
+def copied(home: Path, ledger: Ledger, place: Path) -> Ledger:
+    """Copy a home to ``place``; a ledger to go on with there."""
+    shutil.copytree(home, place, symlinks=True)
+    return Ledger(list(ledger.said), list(ledger.edits))

@@ -1,0 +1,108 @@
+"""A process that is to be killed: ``agent.py`` behind a trap, and whether it is at rest, told from the files that it commits."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Self
+
+from bench.common.household import environment
+from dory.errors import DoryError
+from dory.identity import context, listing, state
+from dory.storage import files
+from dory.storage.rooms import Rooms
+from dory.text.prompt_files import HOUSE
+
+LIMIT = 1000
+"""Tokens of context: the least that there may be, so that much is compacted."""
+WINDOWS = "{immediate_window: 8, recent_window: 4}"
+"""Of the cascade: so small that summaries are made again and again."""
+PATIENCE = 30.0
+"""Seconds in which an agent must have taken in and answered what it heard."""
+_POLL = 0.01
+
+
+class Broken(DoryError):
+    """Life did not go on."""
+
+
+class Process:
+    """The agent of ``home``, booted if nobody lives there yet. ``point`` and ``occurrence`` are for the trap; without them there is none."""
+
+    def __init__(self, home: Path, arguments: list[str], point: str = "", occurrence: int = 1) -> None:
+        self._home, self._epoch = home, 0
+        known = identity(home)
+        if known:
+            self._epoch = state.load(known / "state.json").epoch
+        command = [sys.executable, "-m", "stress.chaos.points", point, str(occurrence), *([known.name] if known else []), "--home", str(home)]
+        with open(home / "agent.log", "ab") as log:
+            self._process = subprocess.Popen(
+                [*command, "--context-limit", str(LIMIT), f"--cascade={WINDOWS}", *arguments],
+                cwd=HOUSE,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=environment(),
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+    @property
+    def exit_code(self) -> int | None:
+        """Negative for a signal, None while it lives."""
+        return self._process.poll()
+
+    def kill(self) -> None:
+        """As a power cut would."""
+        self._process.kill()
+        self._process.wait()
+
+    def stop(self) -> None:
+        """End it in good order. Raises ``Broken`` if it does not end so."""
+        self._process.terminate()
+        try:
+            code = self._process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            raise Broken(f"it did not end within {PATIENCE:g} seconds: {self.last_words()}") from None
+        if code:
+            raise Broken(f"it ended with exit code {code}: {self.last_words()}")
+
+    def settled(self) -> bool:
+        """Wait until it has taken in and answered everything; False when it has ended before. Raises ``Broken`` when it takes too long."""
+        deadline = time.monotonic() + PATIENCE
+        while self.exit_code is None:
+            if self._at_rest():
+                return True
+            if time.monotonic() > deadline:
+                raise Broken(f"it did not settle within {PATIENCE:g} seconds: {self.last_words()}")
+            time.sleep(_POLL)
+        return False
+
+    def last_words(self) -> str:
+        """The end of its log."""
+        return " | ".join(line.decode("utf-8", "replace") for line in files.tail(self._home / "agent.log", 3))
+
+    def _at_rest(self) -> bool:
+        folder = identity(self._home)
+        if folder is None:
+            return False
+        now, rooms = state.load(folder / "state.json"), Rooms(self._home / "chats")
+        if now.awake or now.epoch <= self._epoch or files.size(folder / "LIFE.md") < now.life_bytes + len(now.life_lines.encode()):
+            return False
+        for room in (link.stem for link in (folder / "subs").iterdir()):
+            if room not in now.rooms or rooms.read(room, now.rooms[room].read):
+                return False
+        content = (folder / "context.md").read_bytes()[: now.context_bytes]
+        if len(content) < now.context_bytes or not content.startswith(context.heading(now.epoch).encode()):
+            return False
+        characters = len(context.read_epoch(content)[1])
+        return round(characters / now.characters_per_token) <= LIMIT or now.turn <= now.paused_until  # else a compaction is due or under way
+
+
+def identity(home: Path) -> Path | None:
+    """The folder of the only identity in ``home``; None before it is booted."""
+    return next(iter(listing.folders(home)), None)

@@ -1,0 +1,88 @@
+"""What a run came to: for a person two tables and every violation with the way to repeat it, for a program one JSON object. Pure."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+from stress.chaos.life import Record, Violation
+from stress.chaos.plan import POINTS
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """All lives of a run, whose seeds are consecutive from ``seed`` on."""
+
+    seed: int
+    lives: Sequence[Record]
+    seconds: float
+
+    @property
+    def by_point(self) -> Counter[str]:
+        """How many kills there were at each point, those at a random instant included."""
+        return Counter(point for life in self.lives for point in life.kills)
+
+    @property
+    def missed(self) -> Counter[str]:
+        """How often a kill was aimed at a point and the process did not come there."""
+        return Counter(point for life in self.lives for point in life.missed)
+
+    @property
+    def checks(self) -> Counter[str]:
+        """How often each check was made."""
+        return sum((life.checks for life in self.lives), Counter())
+
+    @property
+    def violations(self) -> list[Violation]:
+        """Everything that was not as it must be."""
+        return [one for life in self.lives for one in life.violations]
+
+
+def line(record: Record) -> str:
+    """One life for a person."""
+    missed = f"  (not reached: {'; '.join(record.missed)})" if record.missed else ""
+    return f"seed {record.seed}: {'; '.join(record.kills)}{missed}{'' if record.violations else '  ok'}"
+
+
+def told(violation: Violation) -> str:
+    """One violation for a person, with the command that repeats its life."""
+    where = f"after kill {violation.kill} ({violation.point})" if violation.kill else "before any kill"
+    return f"seed {violation.seed}, {where}: {violation.check}: {violation.what}\n    python -m stress.chaos --replay {violation.seed}"
+
+
+def tables(run: Run) -> str:
+    """Kills by point, and checks with what they found."""
+    found = Counter(one.check for one in run.violations)
+    points = {name: run.by_point[name] for name in [*POINTS, *run.by_point]}
+    parts = [
+        "kills by point",
+        *_rows((name, str(count)) for name, count in points.items() if count),
+        "checks",
+        *_rows((name, f"{count}, {found[name]} violations") for name, count in run.checks.items()),
+    ]
+    if run.missed:
+        parts += [
+            "aimed at and not reached, killed at a random instant instead",
+            *_rows((name, str(count)) for name, count in run.missed.items()),
+        ]
+    total = f"{sum(run.by_point.values())} kills at {len(run.by_point)} points in {len(run.lives)} lives"
+    return "\n".join([*parts, f"{total}, {sum(run.checks.values())} checks, {len(run.violations)} violations, {run.seconds:.0f} s"])
+
+
+def as_json(run: Run) -> str:
+    """The same for a program, on one line."""
+    content: Mapping[str, object] = {
+        "seed": run.seed,
+        "kills": sum(run.by_point.values()),
+        "lives": len(run.lives),
+        "by_point": run.by_point,
+        "missed": run.missed,
+        "checks": run.checks,
+        "violations": [asdict(one) for one in run.violations],
+        "seconds": round(run.seconds, 1),
+    }
+    return json.dumps(content, ensure_ascii=False)
+
+
+def _rows(rows: Iterable[tuple[str, str]]) -> list[str]:
+    return [f"  {name:<52} {value}" for name, value in rows]

@@ -1,0 +1,113 @@
+"""Let a crowd talk and see what becomes of every line: ``python -m stress.crowd [--agents 20] [--writers 20] [--messages 200] [--json]``.
+
+Everybody is a process of its own: agents on a model over HTTP, writers that append as programs or as shell scripts do. All share one room and
+one blob store. Exit code 0 if everything held, 1 if something did not, 130 after Ctrl-C.
+"""
+
+import json
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+from bench.common import running
+from bench.common.figures import table
+from dory.config.command_line import Parser
+from dory.storage.blobs import Blobs
+from stress.crowd.checks import Home, judged
+from stress.crowd.gathering import Gathering, Plan
+from stress.crowd.lines import ROOM
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What a gathering came to. ``spoken`` and ``heard`` count lines by name, ``problems`` what was found wrong by check."""
+
+    spoken: dict[str, int]
+    heard: dict[str, int]
+    lines: int
+    bytes: int
+    turns: int
+    stretches: int
+    blobs: int
+    blob_bytes: int
+    problems: dict[str, list[str]]
+    seconds: float
+
+    @property
+    def sound(self) -> bool:
+        """Whether everything was as it must be."""
+        return not any(self.problems.values())
+
+
+def hold(home: Path, plan: Plan) -> Figures:
+    """Let them meet in the empty folder ``home`` and look at what they leave. Raises ``DoryError`` when they come to no end."""
+    began = time.monotonic()
+    with Gathering(home, plan) as gathering:
+        gathering.meet()
+    left = Home(home, gathering.people, plan.messages)
+    blobs = list(Blobs(home / "blobs").walk())
+    return Figures(
+        spoken=left.spoken,
+        heard={name: len(lines) for name, lines in left.heard.items()},
+        lines=len(left.lines),
+        bytes=left.room.size(ROOM),
+        turns=sum(kinds["response"] for kinds in left.logged.values()),
+        stretches=sum(kinds["compacted"] for kinds in left.logged.values()),
+        blobs=len(blobs),
+        blob_bytes=sum(path.stat().st_size for path in blobs),
+        problems=judged(left),
+        seconds=round(time.monotonic() - began, 1),
+    )
+
+
+def report(figures: Figures) -> str:
+    """What a person reads."""
+    heard = sorted(figures.heard.values()) or [0]
+    rows = {
+        "messages": f"{sum(figures.spoken.values())} said by {len(figures.spoken)} speakers",
+        "the room": f"{figures.lines} lines, {figures.bytes} bytes",
+        "heard": f"{sum(heard)} lines, {heard[0]} to {heard[-1]} by each agent",
+        "turns": f"{figures.turns}, and {figures.stretches} stretches compacted",
+        "blobs": f"{figures.blobs}, {figures.blob_bytes} bytes",
+        **{name: "; ".join(found[:5]) or "yes" for name, found in figures.problems.items()},
+        "wall time": f"{figures.seconds:.1f} s",
+    }
+    return table(f"{len(figures.heard)} agents and {len(figures.spoken) - len(figures.heard)} people in one room", rows)
+
+
+@contextmanager
+def _home(keep: Path | None) -> Iterator[Path]:
+    """``keep``, which must be new, or a folder that goes with the crowd."""
+    if keep:
+        keep.mkdir(parents=True)
+        yield keep.resolve()
+        return
+    with tempfile.TemporaryDirectory(prefix="dory-crowd-") as folder:
+        yield Path(folder)
+
+
+def _parser() -> Parser:
+    parser = running.options("stress.crowd", "Agents and writers share a room: is every line whole and heard?")
+    for one in fields(Plan):
+        flag, meaning = f"--{one.name.replace('_', '-')}", f"{one.metadata['meaning']} (default: %(default)s)"
+        parser.add_argument(flag, type=type(one.default), default=one.default, metavar="N", help=meaning)
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="meet in the new folder DIR and leave it behind, to look around in it")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Let them meet as the command line says and print what came of it."""
+    given = _parser().parse_args(arguments)
+    with _home(given.keep) as home:
+        figures = hold(home, Plan(given.agents, given.writers, given.messages, given.pause, given.context_limit))
+    print(report(figures))
+    if given.json:
+        print(json.dumps(asdict(figures), ensure_ascii=False))
+    return 0 if figures.sound else 1
+
+
+if __name__ == "__main__":
+    running.run("stress.crowd", main)

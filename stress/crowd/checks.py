@@ -1,0 +1,120 @@
+"""What must hold in a home where a crowd has met, once nobody runs there any more. Reads only; each check yields a line for what is wrong.
+
+``lines.py`` tells what everybody said. What an agent heard is read back from its life, through every reference, and compared with the room:
+everything that others said, each line once, in the order in which it stands there.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+
+from bench.common.reach import found
+from dory import check
+from dory.errors import DoryError
+from dory.identity import context, listing, state
+from dory.storage import files
+from dory.storage.blobs import Blobs
+from dory.storage.rooms import Rooms, laid_out
+from dory.text import references
+from dory.types import Line
+from stress.crowd.lines import ROOM, message
+
+SPEECH = ("USER", "AGENT")
+
+
+class Home:
+    """What was left behind in ``folder``. ``spoken`` says by name how many messages each person had to say, ``by_agent`` each agent."""
+
+    def __init__(self, folder: Path, spoken: Mapping[str, int], by_agent: int) -> None:
+        self.folder, self.by_agent, self.room = folder, by_agent, Rooms(folder / "chats")
+        self.agents = {state.load(one / "state.json").name: one for one in listing.folders(folder)}
+        self.spoken = {**spoken, **dict.fromkeys(self.agents, by_agent)}
+
+    @cached_property
+    def lines(self) -> list[Line]:
+        """Every message in the room."""
+        return self.room.read(ROOM, 0)
+
+    def others(self, name: str) -> list[str]:
+        """What everybody but ``name`` said, as it enters a context, in the order of the room."""
+        spoken = [line for line in self.lines if line.kind in SPEECH and line.name != name]
+        return [f"[{line.kind}:{line.name} {line.at}] {laid_out(line.text)}" for line in spoken]
+
+    @cached_property
+    def logged(self) -> dict[str, Counter[str]]:
+        """By agent: how often LIFE.md tells of each kind of event."""
+        logs = {name: (folder / "LIFE.md").read_text(encoding="utf-8").splitlines()[1:] for name, folder in self.agents.items()}
+        return {name: Counter(line.split(" ", 3)[2] for line in log) for name, log in logs.items()}
+
+    @cached_property
+    def heard(self) -> dict[str, list[str]]:
+        """By agent: everything that it heard, in order. Raises ``DoryError`` when a life cannot be read back."""
+        return {name: list(self._heard(folder)) for name, folder in self.agents.items()}
+
+    def _heard(self, folder: Path) -> Iterator[str]:
+        content = (folder / "context.md").read_bytes()[: state.load(folder / "state.json").context_bytes]
+        entries = found(context.parse(context.read_epoch(content)[1]), Blobs(self.folder / "blobs"))
+        tags = tuple(f"[{kind}:" for kind in SPEECH)
+        return (text for _, (text, _) in sorted(entries.items()) if text.startswith(tags))
+
+
+def kept(home: Home) -> Iterator[str]:
+    """No line of the room is lost, torn, doubled or out of its speaker's order, and nobody said a thing twice."""
+    standing: dict[str, list[str]] = {name: [] for name in home.spoken}
+    for line in home.lines:
+        standing.setdefault(line.name if line.kind in SPEECH else line.kind, []).append(line.text)
+    for name, texts in standing.items():
+        expected = [message(name, number + 1) for number in range(home.spoken.get(name, 0))]
+        if texts != expected:
+            yield f"{name}: {_parting(expected, texts)}"
+    for torn in sorted((home.folder / "chats").glob("*.torn")):
+        yield f"chats/{torn.name} holds {files.size(torn)} bytes that somebody's append cut off"
+
+
+def heard(home: Home) -> Iterator[str]:
+    """Every agent heard every line of all others exactly once and in the order of the room."""
+    for name, texts in home.heard.items():
+        if texts != home.others(name):
+            yield f"{name}: {_parting(home.others(name), texts)}"
+
+
+def logged(home: Home) -> Iterator[str]:
+    """LIFE.md of every agent tells of every line that it heard and said once."""
+    for name, kinds in home.logged.items():
+        others = len(home.others(name))
+        if (kinds["heard"], kinds["SAY"]) != (others, home.by_agent):
+            yield f"{name}: heard {kinds['heard']} lines of {others} by its LIFE.md, said {kinds['SAY']} of {home.by_agent}"
+
+
+def whole(home: Home) -> Iterator[str]:
+    """``clean.py --check`` is clean: every blob, every reference, every agent's state."""
+    yield from check.problems(home.folder)
+
+
+CHECKS: dict[str, Callable[[Home], Iterator[str]]] = {
+    "lines whole": kept,
+    "lines heard": heard,
+    "lives logged": logged,
+    "home checked": whole,
+}
+
+
+def judged(home: Home) -> dict[str, list[str]]:
+    """What each check found."""
+    return {name: _found(look, home) for name, look in CHECKS.items()}
+
+
+def _found(look: Callable[[Home], Iterator[str]], home: Home) -> list[str]:
+    try:
+        return list(look(home))
+    except DoryError as error:
+        return [str(error)]
+
+
+def _parting(expected: Sequence[str], standing: Sequence[str]) -> str:
+    """Where two sequences part."""
+    place = next((at for at, (one, other) in enumerate(zip(expected, standing, strict=False)) if one != other), None)
+    at = min(len(expected), len(standing)) if place is None else place
+    wanted, met = (references.one_line(some[at], 100) if at < len(some) else "nothing more" for some in (expected, standing))
+    return f"{len(standing)} of {len(expected)} lines, they part at {at}: expected {wanted!r}, found {met!r}"

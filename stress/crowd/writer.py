@@ -1,0 +1,47 @@
+"""Somebody who says numbered messages in the room, as a process: ``python -m stress.crowd.writer``, or a shell script that does the same."""
+
+import random
+import shlex
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from dory import clock
+from dory.config.command_line import Parser
+from dory.storage.rooms import Rooms, laid_out
+from stress.crowd.lines import ROOM, message
+
+
+def write(home: Path, name: str, messages: int, pause: float) -> None:
+    """Say them all through the room's own append, with pauses of ``pause`` seconds in the mean."""
+    rooms = Rooms(home / "chats")
+    for number in range(1, messages + 1):
+        rooms.say(ROOM, "USER", name, message(name, number), clock.utc())
+        time.sleep(random.uniform(0, 2 * pause))
+
+
+def script(home: Path, name: str, messages: int, pause: float) -> Iterator[str]:
+    """The lines of a shell script that knows nothing of locks: one ``printf`` a message, behind what stands in the file."""
+    room, at = shlex.quote(str(Rooms(home / "chats").path(ROOM))), clock.second(clock.utc())
+    yield "set -e"
+    for number in range(1, messages + 1):
+        line = f"[USER:{name} {at}] {laid_out(message(name, number))}"
+        yield f"printf '%s\\n' {shlex.quote(line)} >> {room}"
+        yield f"sleep {pause}"
+
+
+def main() -> int:
+    """Say what the command line asks for."""
+    options = Parser(prog="python -m stress.crowd.writer", description="Say numbered messages in a room.")
+    options.add_argument("name", help="who is speaking")
+    options.add_argument("--home", type=Path, required=True, help="where chats/ is")
+    options.add_argument("--messages", type=int, default=200, metavar="N", help="how many (default: %(default)s)")
+    options.add_argument("--pause", type=float, default=0.2, metavar="SECONDS", help="between two of them (default: %(default)s)")
+    given = options.parse_args()
+    write(given.home, given.name, given.messages, given.pause)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

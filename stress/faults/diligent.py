@@ -1,0 +1,53 @@
+"""A model that answers every message once, whatever became of its earlier answers.
+
+A message begins with a word that people never use twice, and is answered with ``SAY <room> <word> is heard.`` What was answered shows in the
+context: by a response that says so, unless the error of its last tool line follows. A pure function of the prompt; compactions are left to
+the stand-in, or to ``answers``.
+"""
+
+from collections.abc import Callable
+
+from dory.offline import StandIn
+from dory.offline.entries import calls, heard
+from dory.offline.prompt_reader import Reading, read
+from dory.text import tool_calls
+from dory.types import Call, Prompt, Purpose, Reply
+
+ANSWER = "is heard."
+
+
+class Diligent(StandIn):
+    """A ``Model``. ``answers`` are what it says to a compaction, by purpose, from the ids that the request names."""
+
+    name = "diligent"
+
+    def __init__(self) -> None:
+        self.answers: dict[Purpose, Callable[[str], str]] = {}
+
+    def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
+        """Answer at once. Raises nothing."""
+        reply = super().complete(prompt, purpose)
+        if purpose in self.answers:
+            return Reply(self.answers[purpose](read(prompt).sections[purpose][0]), "", reply.usage)
+        if purpose == "turn":
+            return Reply(tool_calls.render(_open(read(prompt)) or [Call("WAIT")]), "", reply.usage)
+        return reply
+
+
+def _open(reading: Reading) -> list[Call]:
+    """One SAY for each message that is not answered yet."""
+    left: dict[str, Call] = {}
+    said: list[tuple[str, Call]] = []
+    for entry in reading.entries:
+        if entry.kind == "compacted":
+            left.clear()  # what is older was answered, or stands in full behind the reference
+        for message in heard(entry):
+            mark = message.text.partition(" ")[0]
+            left[mark] = Call("SAY", f"{message.room} {mark} {ANSWER}")
+        if entry.kind == "response":
+            said = [(call.args.split()[1], call) for call in calls(entry) if call.args.endswith(ANSWER)]
+            left = {mark: call for mark, call in left.items() if mark not in dict(said)}
+        elif entry.kind == "error" and said:
+            mark, call = said.pop()
+            left[mark] = call
+    return list(left.values())

@@ -1,0 +1,61 @@
+"""What a run came to: for a person a row for each fault and the bounds in words, for a program one JSON object. Pure."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from stress.faults import bounds
+from stress.faults.trial import Outcome
+
+_WIDTHS = (10, 52, 6, 6, 6, 9)
+_TOLD = 90
+
+
+def heading() -> str:
+    """Above the rows."""
+    return _row("in", "fault", "lines", "calls", "bound", "answered", "the room was told")
+
+
+def row(outcome: Outcome) -> str:
+    """One fault, and what was wrong."""
+    told = "; ".join(outcome.notices) or "-"
+    told = told if len(told) <= _TOLD else f"{told[: _TOLD - 1]}…"
+    answered = f"{outcome.answered} of {outcome.lines}"
+    first = _row(outcome.where, outcome.name, str(outcome.lines), str(outcome.calls), str(outcome.bound), answered, told)
+    return "\n".join([first, *(f"    WRONG: {violation}" for violation in outcome.violations)])
+
+
+def summary(outcomes: Sequence[Outcome], retries: int, seconds: float) -> str:
+    """Below the rows: how the bounds come about, and what an hour of a fault would cost."""
+    quiet, busy = bounds.away(bounds.HOUR, 1, retries), bounds.away(bounds.HOUR, 1000, retries)
+    return "\n".join(
+        [
+            f"The first call for a turn is repeated at most {retries} times, any other is not, until one succeeds; their pauses double from",
+            "1 to 30 s while people speak, and from 30 to 600 s when nobody does. A compaction asks twice for what cannot be read; two",
+            "failures in a row pause it for 10 turns.",
+            f"An hour of a model that is away costs at most {quiet} calls for one line, and {busy} for a thousand.",
+            f"{len(outcomes)} faults, {sum(one.calls for one in outcomes)} calls, {len(wrong(outcomes))} violations, {seconds:.0f} s",
+        ]
+    )
+
+
+def as_json(outcomes: Sequence[Outcome], retries: int, seconds: float) -> str:
+    """The same for a program, on one line."""
+    content = {
+        "faults": [asdict(one) for one in outcomes],
+        "calls": sum(one.calls for one in outcomes),
+        "calls_in_an_hour": {lines: bounds.away(bounds.HOUR, lines, retries) for lines in (1, 1000)},
+        "violations": wrong(outcomes),
+        "seconds": round(seconds, 1),
+    }
+    return json.dumps(content, ensure_ascii=False)
+
+
+def wrong(outcomes: Sequence[Outcome]) -> list[str]:
+    """Everything that was not as it must be."""
+    return [f"{one.where}, {one.name}: {violation}" for one in outcomes for violation in one.violations]
+
+
+def _row(*cells: str) -> str:
+    *fixed, last = cells
+    return "  ".join([*(cell.ljust(width) for cell, width in zip(fixed, _WIDTHS, strict=True)), last])

@@ -1,0 +1,65 @@
+"""The demonstration as its user meets it: what it shows, what it leaves behind, and Ctrl-C in the middle of it."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dory.text.prompt_files import HOUSE
+from tests.support.processes import processes_left
+
+PATIENCE = 60.0
+
+
+def begin(folder: Path) -> subprocess.Popen[str]:
+    """The demonstration with its temporary files below ``folder``, in a process group of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "bench.demo"],
+        cwd=HOUSE,
+        env=os.environ | {"TMPDIR": str(folder)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def asked_and_answered(part: str) -> str:
+    """The detail that a part of the transcript says is out of sight, and that is answered with behind an UNCOMPACT."""
+    found = re.search("“(.+)” stands nowhere .*UNCOMPACT ◱hash=.*Dory: (.*)", " ".join(part.split()))
+    assert found, part
+    assert found[1] in found[2]
+    return found[1]
+
+
+def test_the_demonstration_comes_true_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    with begin(tmp_path) as process:
+        shown, complaints = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, complaints
+    told, before, after = re.split("^4. |^5. kill -9", shown, flags=re.MULTILINE)
+    assert told.count("~ ~ ~ compaction") >= 3
+    assert "compacted ◱hash=" in told
+    details = [asked_and_answered(part) for part in (before, after)]
+    assert details[0] != details[1]
+    assert len(shown.splitlines()) <= 80
+    assert "\x1b" not in shown
+    assert not processes_left(process.pid)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_demonstration_leaves_nothing_behind(tmp_path: Path, number: signal.Signals) -> None:
+    with begin(tmp_path) as process:
+        assert process.stdout is not None
+        while "Ada:" not in process.stdout.readline():  # the agent is awake
+            pass
+        process.send_signal(number)
+        _, complaints = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    assert "nothing is left behind" in complaints
+    assert not processes_left(process.pid)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,73 @@
+"""A lock: one holder, known by its pid, free as soon as the holder is dead. Real processes and threads."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+
+from dory.errors import Busy
+from dory.storage import locks
+
+
+def test_a_lock_that_nobody_ever_took_is_free(tmp_path: Path) -> None:
+    assert locks.holder(tmp_path / "none") is None
+
+
+@pytest.mark.parametrize("foreign", [b"", b"1\n", b"no pid", b"\xff\x00", b"9" * 5000])
+def test_what_stands_in_a_free_lock_does_not_matter(tmp_path: Path, foreign: bytes) -> None:
+    (tmp_path / "lock").write_bytes(foreign)
+    assert locks.holder(tmp_path) is None
+    with locks.held(tmp_path):
+        assert locks.holder(tmp_path) == os.getpid()
+
+
+def test_a_lock_has_one_holder_who_is_known_by_pid(tmp_path: Path) -> None:
+    lock = tmp_path
+    with locks.held(lock), pytest.raises(Busy, match=f"as process {os.getpid()}:"), locks.held(lock):
+        pass
+    assert locks.holder(lock) is None
+
+
+def test_removing_the_file_that_names_the_holder_frees_nothing(tmp_path: Path) -> None:
+    with locks.held(tmp_path):
+        (tmp_path / "lock").unlink()
+        assert locks.holder(tmp_path) == 0
+        with pytest.raises(Busy), locks.held(tmp_path):
+            pass
+
+
+def test_looking_at_a_free_lock_does_not_make_it_seem_taken(tmp_path: Path) -> None:
+    lock, done = tmp_path, Event()
+
+    def look() -> None:
+        while not done.is_set():
+            locks.holder(lock)
+
+    looker = Thread(target=look)
+    looker.start()
+    try:
+        for _ in range(30):
+            with locks.held(lock):
+                pass
+    finally:
+        done.set()
+        looker.join()
+
+
+def test_a_lock_is_free_when_its_holder_was_killed(tmp_path: Path) -> None:
+    lock = tmp_path
+    code = (
+        "import sys, time; from pathlib import Path; from dory import locks\n"
+        "with locks.held(Path(sys.argv[1])):\n  print(flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, str(lock)], stdout=subprocess.PIPE) as process:
+        assert process.stdout and process.stdout.readline() == b"\n"
+        assert locks.holder(lock) == process.pid
+        process.send_signal(signal.SIGKILL)
+    assert locks.holder(lock) is None
+    with locks.held(lock):
+        pass

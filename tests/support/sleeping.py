@@ -1,0 +1,109 @@
+"""An identity that dreams: a model whose answers are given, and what a process would hold of its Dreams."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from dory.config.dream_schedule import Dream
+from dory.errors import ModelError
+from dory.extensions.dream.commits import Commit
+from dory.extensions.dream.extension import DreamFaculty
+from dory.extensions.dream.history import DREAM_CURSOR, History
+from dory.extensions.dream.versions import Versions
+from dory.extensions.dream.versions_extension import VersionFaculty
+from dory.text import references, tool_calls
+from dory.text.prompt_files import DURABLE
+from dory.turn.extension import Faculties
+from dory.types import Call, Message, Model, Prompt, Purpose, Reply, Usage
+from tests.support.household import Household
+
+STRETCH = "- 2026-03-01 09:14 to 2026-03-01 10:02 (#3-9, 5d41402abc4b2a76): Ada tells of her birthday\n  Ada: “it is on 4 May”"
+
+
+def edit(name: str, search: str, replacement: str, why: str = "She said so.") -> str:
+    """One change as a model makes it."""
+    return f"{why}\n{tool_calls.render([Call('EDIT_FILE', name, edits=((search, replacement),))])}"
+
+
+def listed(*names: str) -> str:
+    """A list of changes."""
+    return "\n".join(f"{number}. {name}: change it. Reason: reason {number}" for number, name in enumerate(names, 1))
+
+
+class Answering:
+    """A ``Model`` that gives the ``answers`` in turn, the last one again and again; an error is raised. ``asked`` are its prompts."""
+
+    name = "answering"
+
+    def __init__(self, *answers: str | ModelError) -> None:
+        self.answers = list(answers)
+        self.asked: list[Prompt] = []
+        self.cut = False
+
+    def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
+        assert purpose == "dream"
+        self.asked.append(prompt)
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, ModelError):
+            raise answer
+        return Reply(answer, "", Usage(purpose, self.name, 1, None, 1, 0.0), self.cut)
+
+    @property
+    def last(self) -> Message:
+        """What it was told last."""
+        return self.asked[-1].messages[-1]
+
+
+class Sleeper:
+    """A household whose identity dreams with ``model``."""
+
+    def __init__(self, home: Path, model: Model, dream: Dream | None = None, house: Household | None = None) -> None:
+        self.house, self.model, self.dream = house or Household(home), model, dream or Dream()
+        self.wake()
+
+    def wake(self, home: Path | None = None) -> None:
+        """As the next process would, here or in a copy of the home."""
+        self.me = self.house.restart(home)
+        self.told: list[str] = []
+        self.versions, self.history = Versions(self.me.folder, self.me.now, self.me.redact), History(self.me.folder)
+        self.faculty = DreamFaculty(self.me, self.dream, self.model, self.versions, self.history, 80_000, self.told.append)
+        members = [self.faculty, VersionFaculty(self.me, self.versions, self.told.append)]
+        self.faculties = Faculties(members, lambda *troubles: self.told.extend(troubles))
+        self.me.listeners.append(self.faculties.on_event)
+
+    def fade(self, count: int = 1, content: str = STRETCH) -> None:
+        """New history."""
+        for _ in range(count):
+            self.history.add(self.me.now(), content)
+        self.history.note()
+
+    def step(self) -> None:
+        """As between two turns, until no work is under way."""
+        self.faculties.step()
+        while self.faculties.under_way():
+            self.faculties.step()
+
+    def sleep(self) -> None:
+        """A Dream that a person asks for, from its beginning to its end."""
+        self.faculty.force("")
+        self.step()
+
+    def write(self, name: str, text: str) -> None:
+        """As with an editor."""
+        (self.me.folder / name).write_text(text)
+
+    def read(self, name: str) -> str:
+        return self.versions.raw()[name].decode()
+
+    def records(self) -> list[str]:
+        """What LIFE's Dreams left to be read, the oldest first."""
+        lines = [line for line in self.me.life.path.read_text().splitlines() if " dreamed " in line]
+        return [self.me.blobs.get(hash).body for line in lines for hash, _ in references.live(line)]
+
+    def log(self, author: str = "Dream") -> list[Commit]:
+        """The changes by that author, the oldest first."""
+        return [version for version in self.versions.log() if version.author.name == author][::-1]
+
+    def durable(self) -> dict[str, bytes]:
+        """All that a Dream may change, byte for byte, and the newest version."""
+        paths: Sequence[Path] = [self.me.folder / name for name in (*DURABLE, DREAM_CURSOR, "LIFE.md")]
+        return {path.name: path.read_bytes() for path in paths if path.exists()} | {"HEAD": self.versions.head().encode()}
