@@ -1,9 +1,13 @@
-"""Talk to Dory in a room: in a terminal as a person, through a pipe as a script. ``python chat.py --help`` tells how."""
+"""Talk to Dory in a room: in a terminal as a person, through a pipe as a script. ``python chat.py
+--help`` tells how.
+"""
 
 import signal
 
 if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C while the rest is imported ends the process without a traceback
+    signal.signal(
+        signal.SIGINT, signal.SIG_DFL
+    )  # Ctrl-C while the rest is imported ends the process without a traceback
 
 from dory.process import requirements
 
@@ -18,23 +22,31 @@ from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 
 from dory.chat import pipe
-from dory.chat.company import company
-from dory.chat.session import Visit
+from dory.chat.agent_process import company
+from dory.chat.session import Session
 from dory.chat.signals import Signals
 from dory.config.command_line import Parser, failure
 from dory.errors import DoryError, ToolError
 from dory.storage.rooms import check_id
-from dory.text.prompt_files import HOUSE
+from dory.text.prompt_files import ROOT
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the chat; 0 if all went well, 1 if nobody answers or listens, 2 if the command line is wrong, 128 and more after a signal."""
+    """Run the chat; 0 if all went well, 1 if nobody answers or listens, 2 if the command line is
+    wrong, 128 and more after a signal.
+    """
     given, flags = read_arguments(arguments)
     signals = Signals()
-    by_person = sys.stdin.isatty() and sys.stdout.isatty()  # asked now: a terminal that is closed later is none any more
+    by_person = (
+        sys.stdin.isatty() and sys.stdout.isatty()
+    )  # asked now: a terminal that is closed later is none any more
     try:
-        visit = Visit(given.home, given.room, given.name)
-        with company(visit, HOUSE / "agent.py", flags, complain, signals) if given.boot else nullcontext():
+        visit = Session(given.home, given.room, given.name)
+        with (
+            company(visit, ROOT / "agent.py", flags, complain, signals)
+            if given.boot
+            else nullcontext()
+        ):
             if by_person:
                 from dory.chat import screen
 
@@ -55,12 +67,26 @@ def main(arguments: Sequence[str]) -> int:
 
 def read_arguments(arguments: Sequence[str]) -> tuple[argparse.Namespace, Sequence[str]]:
     """The chat's own arguments, and behind ``--`` the agent's."""
-    parser = Parser(prog="chat.py", description="Talk to Dory in a room.", epilog="What follows -- is handed to the agent that --boot starts.")
-    parser.add_argument("room", nargs="?", default="dev", type=room_id, help="the room (default: dev)")
-    parser.add_argument("--boot", action="store_true", help="start an agent if none listens, and stop it on leaving")
-    parser.add_argument("--name", default=login_name(), help="who is speaking (default: the login name)")
+    parser = Parser(
+        prog="chat.py",
+        description="Talk to Dory in a room.",
+        epilog="What follows -- is handed to the agent that --boot starts.",
+    )
     parser.add_argument(
-        "--wait", type=seconds, default=60.0, metavar="SECONDS", help="how long a piped line waits for its answer (default: 60)"
+        "room", nargs="?", default="dev", type=room_id, help="the room (default: dev)"
+    )
+    parser.add_argument(
+        "--boot", action="store_true", help="start an agent if none listens, and stop it on leaving"
+    )
+    parser.add_argument(
+        "--name", default=login_name(), help="who is speaking (default: the login name)"
+    )
+    parser.add_argument(
+        "--wait",
+        type=seconds,
+        default=60.0,
+        metavar="SECONDS",
+        help="how long a piped line waits for its answer (default: 60)",
     )
     parser.add_home()
     end = arguments.index("--") if "--" in arguments else len(arguments)
@@ -104,7 +130,9 @@ def complain(text: str) -> None:
 
 
 def hush() -> None:
-    """What could be shown was flushed; if the rest has no reader, the interpreter must not complain or wait at its last flush."""
+    """What could be shown was flushed; if the rest has no reader, the interpreter must not complain
+    or wait at its last flush.
+    """
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     try:

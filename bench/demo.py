@@ -1,8 +1,10 @@
-"""Forgetting and bringing back, told as a transcript: ``python -m bench.demo``. Asks nothing, takes some seconds, leaves nothing behind.
+"""Forgetting and bringing back, told as a transcript: ``python -m bench.demo``. Asks nothing, takes
+some seconds, leaves nothing behind.
 
-A person tells an agent a few things (``demo.md``), talks with it about others until the first have left its context, and asks for details that
-stand nowhere in its prompt any more, the second time after the agent was killed and resumed. Whatever is claimed is checked. Exit code 0 if all
-of it came true, 1 with the step that did not, 130 after Ctrl-C.
+A person tells an agent a few things (``demo.md``), talks with it about others until the first have
+left its context, and asks for details that stand nowhere in its prompt any more, the second time
+after the agent was killed and resumed. Whatever is claimed is checked. Exit code 0 if all of it
+came true, 1 with the step that did not, 130 after Ctrl-C.
 """
 
 import json
@@ -17,7 +19,7 @@ from pathlib import Path
 from bench.common import running
 from bench.common.household import Household
 from dory.errors import DoryError
-from dory.text import references
+from dory.text import formatting
 
 LIMIT = 2000
 """Tokens of context; a real agent has 40,000."""
@@ -52,9 +54,15 @@ class NotShown(DoryError):
 
 
 def play(house: Household) -> dict[str, int]:
-    """The whole of it; returns its figures. Raises ``NotShown`` at the first step that did not come true."""
-    show(f"One agent, a process of its own with the offline stand-in for a model, and a context of {LIMIT} tokens.")
-    show("Look at what fades, at the reference that stays, and at how a detail comes back through it.")
+    """The whole of it; returns its figures. Raises ``NotShown`` at the first step that did not come
+    true.
+    """
+    show(
+        f"One agent, a process of its own with the offline model for a model, and a context of {LIMIT} tokens."
+    )
+    show(
+        "Look at what fades, at the reference that stays, and at how a detail comes back through it."
+    )
     house.wake()
     told, talk = script()
     tell(house, *told)
@@ -63,23 +71,38 @@ def play(house: Household) -> dict[str, int]:
     for entry in house.entries:
         if entry.kind == "compacted":
             show(entry.text.splitlines()[0])
-    show(f"and the newest talk word for word, {house.tokens} tokens in all. Every original is in a file named by its hash.")
+    show(
+        f"and the newest talk word for word, {house.tokens} tokens in all. Every original is in a file named by its hash."
+    )
     heading("4. A detail from the first day")
     opened = ask(house, FROM_THE_FIRST_DAY)
     heading(f"5. kill -9 {house.pid}, then python agent.py {house.folder.name[:8]}")
     house.kill()
     house.wake()
-    show(f"process {house.pid} goes on where the other was: turn {house.state.turn}, {house.tokens} tokens of context")
+    show(
+        f"process {house.pid} goes on where the other was: turn {house.state.turn}, {house.tokens} tokens of context"
+    )
     opened += ask(house, FROM_LATER)
-    heading(f"All of it came true: {COMPACTIONS} compactions, two details forgotten and brought back, one of them after a kill.")
-    return {"compactions": COMPACTIONS, "details_brought_back": 2, "uncompacts": opened, "turns": house.state.turn, "tokens": house.tokens}
+    heading(
+        f"All of it came true: {COMPACTIONS} compactions, two details forgotten and brought back, one of them after a kill."
+    )
+    return {
+        "compactions": COMPACTIONS,
+        "details_brought_back": 2,
+        "uncompacts": opened,
+        "turns": house.state.turn,
+        "tokens": house.tokens,
+    }
 
 
 def script() -> list[tuple[str, list[str]]]:
     """The parts of ``demo.md``: a heading and what the person says under it."""
     lines = [line for line in _SCRIPT.read_text(encoding="utf-8").splitlines() if line]
     parts = [list(group) for _, group in groupby(lines, key=lambda line: line.startswith("# "))]
-    return [(title[-1].removeprefix("# "), said) for title, said in zip(parts[::2], parts[1::2], strict=True)]
+    return [
+        (title[-1].removeprefix("# "), said)
+        for title, said in zip(parts[::2], parts[1::2], strict=True)
+    ]
 
 
 def tell(house: Household, title: str, said: list[str]) -> None:
@@ -96,7 +119,7 @@ def forget(house: Household, title: str, said: list[str]) -> None:
     count, before = 0, house.state.last_compaction
     for text in said:
         house.say("Ada", text)
-        show(references.one_line(f"Ada: {text}", _WIDTH))
+        show(formatting.one_line(f"Ada: {text}", _WIDTH))
         if house.state.last_compaction != before and house.state.last_swap:
             count, before = count + 1, house.state.last_compaction
             show(f"      ~ ~ ~ compaction {count}, {before} ~ ~ ~")
@@ -106,12 +129,16 @@ def forget(house: Household, title: str, said: list[str]) -> None:
 
 
 def ask(house: Household, questions: Sequence[Question]) -> int:
-    """Ask the first question whose detail is out of sight, and make sure that it came back; returns how many references were opened."""
+    """Ask the first question whose detail is out of sight, and make sure that it came back; returns
+    how many references were opened.
+    """
     in_view = house.in_view
     question = next((one for one in questions if one.detail not in in_view), None)
     if question is None:
         raise NotShown("every detail that could be asked for still stands in the prompt")
-    show(f"“{question.detail}” stands nowhere in its context, in MEMORY.md or in the part of LIFE.md that it sees.")
+    show(
+        f"“{question.detail}” stands nowhere in its context, in MEMORY.md or in the part of LIFE.md that it sees."
+    )
     show_speech("Ada", question.text)
     lived = len(house.life)
     answer = "\n".join(house.say("Ada", question.text))
@@ -119,8 +146,14 @@ def ask(house: Household, questions: Sequence[Question]) -> int:
     for line in opened:
         show(f"      {line}")
     show_speech("Dory", answer)
-    require(any("UNCOMPACT ◱" in line for line in opened), f"no reference was opened for {question.text!r}")
-    require(question.detail in answer, f"the answer to {question.text!r} does not say {question.detail!r}")
+    require(
+        any("UNCOMPACT ◱" in line for line in opened),
+        f"no reference was opened for {question.text!r}",
+    )
+    require(
+        question.detail in answer,
+        f"the answer to {question.text!r} does not say {question.detail!r}",
+    )
     return sum("UNCOMPACT ◱" in line for line in opened)
 
 
@@ -142,16 +175,24 @@ def show(text: str) -> None:
 
 def show_speech(name: str, text: str) -> None:
     """What somebody said, in full."""
-    for line in textwrap.wrap(text, _WIDTH, initial_indent=f"{name + ':':<6}", subsequent_indent=" " * 6):
+    for line in textwrap.wrap(
+        text, _WIDTH, initial_indent=f"{name + ':':<6}", subsequent_indent=" " * 6
+    ):
         show(line)
 
 
 def main() -> int:
     """Play it in a home that goes with it."""
-    options = running.options("bench.demo", "A whole life in under a minute: told, forgotten, brought back, killed, resumed.")
+    options = running.options(
+        "bench.demo",
+        "A whole life in under a minute: told, forgotten, brought back, killed, resumed.",
+    )
     given = options.parse_args()
     try:
-        with tempfile.TemporaryDirectory(prefix="dory-demo-") as home, Household(Path(home), LIMIT) as house:
+        with (
+            tempfile.TemporaryDirectory(prefix="dory-demo-") as home,
+            Household(Path(home), LIMIT) as house,
+        ):
             figures = play(house)
         if given.json:
             print(json.dumps(figures))

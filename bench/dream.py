@@ -1,7 +1,9 @@
-"""A life of two days with the stand-in, and what its Dreams make of it: ``python -m bench.dream [--json]``.
+"""A life of two days with the offline model, and what its Dreams make of it: ``python -m
+bench.dream [--json]``.
 
-It prints what was said, the versions that came of it, the latest one as ``/dream-log`` shows it, the record of a Dream, and what the Dreams
-cost. The clock is the life's own, so all of it but the names of the identity and of the versions is the same at every run.
+It prints what was said, the versions that came of it, the latest one as ``/dream-log`` shows it,
+the record of a Dream, and what the Dreams cost. The clock is the life's own, so all of it but the
+names of the identity and of the versions is the same at every run.
 """
 
 import json
@@ -45,23 +47,35 @@ def live(days: Days) -> None:
 def told(days: Days) -> str:
     """What came of it, for a person."""
     versions = list(Versions(days.me.folder, days.now, str).log())[::-1]
-    commands = {command.name: command.run for command in days.agent.faculties.commands()}
+    commands = {command.name: command.run for command in days.agent.extensions.commands()}
     log = (days.me.folder / "LIFE.md").read_text(encoding="utf-8").splitlines()
     records = [line.partition("hash=")[2].split()[0] for line in log if " dreamed " in line]
     busiest = max(records, key=lambda hash: len(days.me.blobs.get(hash).body))
     parts = {
-        "The versions": "\n".join(f"{one.sha[:8]} {clock.minute(one.at)} {one.author.name}: {one.subject}" for one in versions),
+        "The versions": "\n".join(
+            f"{one.sha[:8]} {clock.minute(one.at)} {one.author.name}: {one.subject}"
+            for one in versions
+        ),
         "/dream-log": commands["dream-log"](""),
         "The record of a Dream": days.me.blobs.get(busiest).body,
-        **{name: (days.me.folder / name).read_text(encoding="utf-8") for name in ("USER.md", "MEMORY.md")},
+        **{
+            name: (days.me.folder / name).read_text(encoding="utf-8")
+            for name in ("USER.md", "MEMORY.md")
+        },
     }
     return "\n".join(f"\n{heading}\n\n{text.strip()}" for heading, text in parts.items())
 
 
 def figures(days: Days) -> dict[str, float]:
     """Dreams, their calls and their tokens, beside all that turns had."""
-    calls = [one.usage for one in usage_log.read(days.me.folder / usage_log.NAME) if isinstance(one, usage_log.Call)]
-    own, turns = ([call for call in calls if call.purpose == purpose] for purpose in ("dream", "turn"))
+    calls = [
+        one.usage
+        for one in usage_log.read(days.me.folder / usage_log.NAME)
+        if isinstance(one, usage_log.Call)
+    ]
+    own, turns = (
+        [call for call in calls if call.purpose == purpose] for purpose in ("dream", "turn")
+    )
     log = (days.me.folder / "LIFE.md").read_text(encoding="utf-8")
     dreams = log.count(" dreamed ")
     return {
@@ -76,7 +90,9 @@ def figures(days: Days) -> dict[str, float]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Do what the command line says and print what came of it."""
-    options = running.options("bench.dream", "Show what Dreams make of two days, and what they cost.")
+    options = running.options(
+        "bench.dream", "Show what Dreams make of two days, and what they cost."
+    )
     given = options.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="dory-dream-") as home:
         days = Days(Path(home))

@@ -1,7 +1,9 @@
-"""What an ordinary self puts into each prompt: ``python -m bench.sections``, in tokens of four characters.
+"""What an ordinary self puts into each prompt: ``python -m bench.sections``, in tokens of four
+characters.
 
-The agent is the real one, with all faculties, and has lived some months (``bench.turn.selves``): beliefs, memories, a diary, notes, people whom
-it knows, and lines about them in USER.md and MEMORY.md. ``at most`` is what a section may ever have, by its own limits; a dash where it is one
+The agent is the real one, with all extensions, and has lived some months (``bench.turn.selves``):
+beliefs, memories, a diary, notes, people whom it knows, and lines about them in USER.md and
+MEMORY.md. ``at most`` is what a section may ever have, by its own limits; a dash where it is one
 line, or grows with the context and is paid from its limit. Exit code 0, 130 after Ctrl-C.
 """
 
@@ -17,21 +19,20 @@ from bench.store.noise import Noise
 from bench.turn.homes import LINE, ROOM
 from bench.turn.selves import live
 from dory.clock import second, utc
-from dory.config.profiles import STAND_IN
+from dory.config.profiles import OFFLINE
 from dory.config.settings import Config
 from dory.constants import LIFE_SHOWN, MEMORY_LIMIT
 from dory.extensions import NAMES
 from dory.extensions.people import conversations_extension, relationships_extension
-from dory.extensions.recall.search import Recollection
+from dory.extensions.recall.search import RecallSearch
 from dory.extensions.soul import store
 from dory.identity import life
 from dory.identity.create import boot
 from dory.identity.identity import Identity
-from dory.llm.openai_format import CHARACTERS_PER_TOKEN
-from dory.offline import StandIn
+from dory.offline import OfflineModel
 from dory.offline.prompt_reader import read
-from dory.process.signals import Stop
-from dory.text.format import table
+from dory.process.signals import ShutdownSignal
+from dory.text.formatting import CHARACTERS_PER_TOKEN, table
 from dory.types import Line
 
 PEOPLE, NOTES, LINES = 12, 10, 20
@@ -46,40 +47,70 @@ _MOST = {
 
 
 def measure(home: Path) -> dict[str, int]:
-    """Characters of each section of the first prompt after a start, and of all that stands before them, as ``harness``."""
+    """Characters of each section of the first prompt after a start, and of all that stands before
+    them, as ``harness``.
+    """
     me = Identity(home, boot(home, "dory", ROOM, utc), utc)
     live(me)
     _known(me)
     me.begin()
-    agent = Agent(me, Config(model=STAND_IN, faculties=", ".join(NAMES)), StandIn(), verbose=False, stop=Stop())
+    agent = Agent(
+        me,
+        Config(model=OFFLINE, extensions=", ".join(NAMES)),
+        OfflineModel(),
+        verbose=False,
+        stop=ShutdownSignal(),
+    )
     prompt = agent.prompts.build()
-    found = {name: len(f"[#{name} {heading}]\n{text}\n\n") for name, (heading, text) in read(prompt).sections.items()}
-    settled = sum(count for name, count in found.items() if f"\n[#{name}" in prompt.messages[0].content)
+    found = {
+        name: len(f"[#{name} {heading}]\n{text}\n\n")
+        for name, (heading, text) in read(prompt).sections.items()
+    }
+    settled = sum(
+        count for name, count in found.items() if f"\n[#{name}" in prompt.messages[0].content
+    )
     return {"harness": len(prompt.messages[0].content) - settled, **found}
 
 
 def _known(me: Identity) -> None:
     """Notes, people, and what the durable texts tell of them."""
-    noise, past, began = Noise(5), Recollection(me.folder, me.blobs), utc() - timedelta(days=PEOPLE)
+    noise, past, began = Noise(5), RecallSearch(me.folder, me.blobs), utc() - timedelta(days=PEOPLE)
     people = [f"person{number}" for number in range(PEOPLE)]
-    lines = [Line(ROOM, "USER", name, second(began + timedelta(days=day)), noise.text(LINE), 0) for day, name in enumerate(people)]
+    lines = [
+        Line(ROOM, "USER", name, second(began + timedelta(days=day)), noise.text(LINE), 0)
+        for day, name in enumerate(people)
+    ]
     past.dialogues.add(ROOM, lines, me.name, 0, 0, utc())
     with past.store.writing():
         for name in people:
-            past.relationships.assign(name, {"relationship_type": "friend", "trust_level": "high", "rationale": noise.text(LINE)}, utc())
+            past.relationships.assign(
+                name,
+                {
+                    "relationship_type": "friend",
+                    "trust_level": "high",
+                    "rationale": noise.text(LINE),
+                },
+                utc(),
+            )
         for number in range(NOTES):
             past.notes.add(f"note-{number}", noise.text(LINE), "Note", utc())
     past.store.close()
     for file in ("USER.md", "MEMORY.md"):
-        (me.folder / file).write_text("".join(f"{noise.text(LINE)}\n" for _ in range(LINES)), encoding="utf-8")
+        (me.folder / file).write_text(
+            "".join(f"{noise.text(LINE)}\n" for _ in range(LINES)), encoding="utf-8"
+        )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure it in a home that goes with it."""
-    options = running.options("bench.sections", "What an ordinary self puts into each prompt, by section.")
+    options = running.options(
+        "bench.sections", "What an ordinary self puts into each prompt, by section."
+    )
     given = options.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="dory-sections-") as home:
-        found = {name: round(count / CHARACTERS_PER_TOKEN) for name, count in measure(Path(home)).items()}
+        found = {
+            name: round(count / CHARACTERS_PER_TOKEN) for name, count in measure(Path(home)).items()
+        }
     most = {name: f"{limit / CHARACTERS_PER_TOKEN:,.0f}" for name, limit in _MOST.items()}
     rows = [(name, f"{count:,}", most.get(name, "-")) for name, count in found.items()]
     print(table([("section", "tokens", "at most"), *rows, ("all", f"{sum(found.values()):,}", "")]))

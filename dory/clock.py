@@ -26,7 +26,9 @@ def second(at: datetime) -> str:
 
 
 def moment(text: str) -> datetime:
-    """A time as ``exact`` or ``second`` wrote it. Raises ``ValueError`` for what is none, or says not in which zone."""
+    """A time as ``exact`` or ``second`` wrote it. Raises ``ValueError`` for what is none, or says
+    not in which zone.
+    """
     at = datetime.fromisoformat(text)
     if at.tzinfo is None:
         raise ValueError("a time must be in UTC")

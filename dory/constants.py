@@ -9,7 +9,9 @@ PIN_TURNS = 20
 TURN_LIMIT = 30
 """Turns in a row without an event from outside."""
 CALL_LIMIT = 100
-"""Tool lines of one response that are run; a model that repeats itself without end writes thousands."""
+"""Tool lines of one response that are run; a model that repeats itself without end writes
+thousands.
+"""
 ABOUT_LIMIT = 60
 """Characters of a call's title in the header of its result."""
 EXCHANGE_LIMIT = 30

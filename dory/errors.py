@@ -1,14 +1,13 @@
-"""The exception tree. Every error a person or the agent may meet is one of these, and its text is one line that says what to do.
+"""The exception tree. Every error a person or the agent may meet is one of these, and its text is
+one line that says what to do.
 
-DoryError
-├── ConfigError          a setting, flag or environment variable is wrong
-├── IdentityError        no such identity, or a prefix that fits several
-├── Busy                 another process holds this identity
-├── FormatError          a file is damaged, or written by a version that is not known here
-├── BlobError            a blob is missing, ambiguous or does not match its name
-├── VersionError         the versions of the durable texts are damaged, held by somebody, or there is no such version
-├── ToolError            a tool call that changed nothing; its text is the call's result
-└── ModelError           a model call failed
+DoryError ├── ConfigError          a setting, flag or environment variable is wrong ├──
+IdentityError        no such identity, or a prefix that fits several ├── Busy
+another process holds this identity ├── FormatError          a file is damaged, or written by a
+version that is not known here ├── BlobError            a blob is missing, ambiguous or does not
+match its name ├── VersionError         the versions of the durable texts are damaged, held by
+somebody, or there is no such version ├── ToolError            a tool call that changed nothing; its
+text is the call's result └── ModelError           a model call failed
     ├── ModelRefused     not worth repeating: key refused, unknown model, bad request
     ├── ModelAway        worth repeating later: unreachable, overloaded, cut off
     ├── WindowExceeded   the prompt is longer than the model's window
@@ -51,7 +50,9 @@ class ToolError(DoryError):
 
 
 class ModelError(DoryError):
-    """A model call failed. ``usage`` is what of it will be charged all the same, a ``records.Usage``, if anything came before it failed."""
+    """A model call failed. ``usage`` is what of it will be charged all the same, a
+    ``records.Usage``, if anything came before it failed.
+    """
 
     usage: Any = None
 

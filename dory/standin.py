@@ -1,4 +1,6 @@
-"""``python -m dory.standin``: the former name of ``python -m dory.offline``, the offline model over HTTP."""
+"""``python -m dory.standin``: the former name of ``python -m dory.offline``, the offline model over
+HTTP.
+"""
 
 import sys
 

@@ -1,4 +1,6 @@
-"""The frozen shapes that rooms hand to each other. No behaviour beyond what the shape itself implies."""
+"""The frozen shapes that rooms hand to each other. No behaviour beyond what the shape itself
+implies.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +25,9 @@ class Prompt:
     messages: tuple[Message, ...]
 
     def fork(self, instruction: str) -> "Prompt":
-        """This prompt byte for byte, with one instruction appended to its last message: the provider has the rest cached."""
+        """This prompt byte for byte, with one instruction appended to its last message: the
+        provider has the rest cached.
+        """
         last = self.messages[-1]
         longer = replace(last, content=f"{last.content}\n\n{instruction}")
         return Prompt((*self.messages[:-1], longer))
@@ -36,8 +40,9 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """One model call as the provider counted it, in tokens; ``cached`` is None when the provider does not say. ``dollars`` are what it cost by
-    the prices of its time; None when they are not known.
+    """One model call as the provider counted it, in tokens; ``cached`` is None when the provider
+    does not say. ``dollars`` are what it cost by the prices of its time; None when they are not
+    known.
     """
 
     purpose: Purpose
@@ -51,7 +56,9 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A model's answer: the text that is parsed and the reasoning that is not. ``cut`` says that the answer hit its length limit."""
+    """A model's answer: the text that is parsed and the reasoning that is not. ``cut`` says that
+    the answer hit its length limit.
+    """
 
     text: str
     reasoning: str
@@ -60,7 +67,9 @@ class Reply:
 
 
 class Model(Protocol):
-    """Anything that completes prompts: an endpoint, or the offline stand-in. Thread-safe: compaction calls it from several threads."""
+    """Anything that completes prompts: an endpoint, or the offline model. Thread-safe: compaction
+    calls it from several threads.
+    """
 
     name: str
 
@@ -83,13 +92,17 @@ class Embedder(Protocol):
     name: str
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector for each text, in their order and all of one length. Raises what a ``Model`` raises."""
+        """One vector for each text, in their order and all of one length. Raises what a ``Model``
+        raises.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One tool line of a response. ``edits`` are (search, replace) pairs; ``error`` says why the line cannot be run at all."""
+    """One tool line of a response. ``edits`` are (search, replace) pairs; ``error`` says why the
+    line cannot be run at all.
+    """
 
     tool: str
     args: str = ""
@@ -109,7 +122,9 @@ class Call:
 
     @property
     def named(self) -> tuple[str, str]:
-        """What it gives to a tool that takes a name and a text: the first word, and all behind that."""
+        """What it gives to a tool that takes a name and a text: the first word, and all behind
+        that.
+        """
         first, _, rest = self.args.partition(" ")
         return first, replace(self, args=rest.strip()).given
 
@@ -128,9 +143,9 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened in a life. ``kind`` is ``heard``, ``response``, ``notice``, ``compacted``, ``folded``, ``restored``,
-    ``opened``, ``dreamed``, or the name of a tool that ran, with `` failed`` behind it if it did; ``ref`` is the blob that holds the whole
-    of it.
+    """Something that happened in a life. ``kind`` is ``heard``, ``response``, ``notice``,
+    ``compacted``, ``folded``, ``restored``, ``opened``, ``dreamed``, or the name of a tool that
+    ran, with `` failed`` behind it if it did; ``ref`` is the blob that holds the whole of it.
     """
 
     at: datetime
@@ -153,8 +168,9 @@ class Compacted:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Some of what self-care turns into one narrative. ``lines`` are what the model reads, ``keep`` puts the narrative in their place, in one
-    transaction, or nothing if they have changed meanwhile. ``skip`` leaves them as they are, so that others come next; without it nothing does.
+    """Some of what self-care turns into one narrative. ``lines`` are what the model reads, ``keep``
+    puts the narrative in their place, in one transaction, or nothing if they have changed
+    meanwhile. ``skip`` leaves them as they are, so that others come next; without it nothing does.
     """
 
     name: str

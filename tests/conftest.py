@@ -1,10 +1,12 @@
-"""The profiles of all property tests. ``house``: the same examples on every run, and no judgement by the clock. ``fuzz``: ever new ones.
+"""The profiles of all property tests. ``house``: the same examples on every run, and no judgement
+by the clock. ``fuzz``: ever new ones.
 
-And signals as a terminal would have them: under ``nohup``, or as a job in the background, they come ignored, and every program that a test
-starts would rightly ignore them, too. Likewise the size of a terminal: it is that of the one a test makes, not of the one pytest reports to.
+And signals as a terminal would have them: under ``nohup``, or as a job in the background, they come
+ignored, and every program that a test starts would rightly ignore them, too. Likewise the size of a
+terminal: it is that of the one a test makes, not of the one pytest reports to.
 
-Temporary folders are in memory where that is large enough: no test can tell what fsync is for, and on a disk half of the time goes into it.
-``PYTEST_DEBUG_TEMPROOT=/tmp`` has them elsewhere.
+Temporary folders are in memory where that is large enough: no test can tell what fsync is for, and
+on a disk half of the time goes into it. ``PYTEST_DEBUG_TEMPROOT=/tmp`` has them elsewhere.
 """
 
 import os
@@ -16,11 +18,13 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from dory.offline.server import Server
-from dory.storage.store import Store
+from dory.storage.database import Store
 from tests.support.household import MEMORY
 from tests.support.wire import Fish
 
-settings.register_profile("house", derandomize=True, deadline=None, max_examples=30, stateful_step_count=40)
+settings.register_profile(
+    "house", derandomize=True, deadline=None, max_examples=30, stateful_step_count=40
+)
 settings.register_profile(
     "fuzz",
     deadline=None,
@@ -49,7 +53,9 @@ def serving() -> Iterator[Server]:
 
 @pytest.fixture
 def server(serving: Server) -> Iterator[Server]:
-    """The small model behind HTTP, the same one for all tests of a file; what a test leaves of its faults is gone in the next."""
+    """The small model behind HTTP, the same one for all tests of a file; what a test leaves of its
+    faults is gone in the next.
+    """
     yield serving
     serving.faults.clear()
 

@@ -1,6 +1,8 @@
-"""What of each prompt a provider's cache could serve, and what a life costs: real agents, the real client, a scripted model over loopback HTTP.
+"""What of each prompt a provider's cache could serve, and what a life costs: real agents, the real
+client, a scripted model over loopback HTTP.
 
-script         the model: some 400 new tokens a turn, notes in MEMORY now and then, answers to compactions, to the cascade and to Dreams
+script         the model: some 400 new tokens a turn, notes in MEMORY now and then, answers to
+               compactions, to the cascade and to Dreams
 arrangements   the same requests in the orders that others use: memory first, a clock first
 life           one life, and every request as it arrived
 caches         the rules by which providers serve what they have seen

@@ -1,8 +1,9 @@
-"""Measure what providers' caches can serve of a life: ``python -m bench.cache [--turns 500] [--limit 32000] [--json]``.
+"""Measure what providers' caches can serve of a life: ``python -m bench.cache [--turns 500]
+[--limit 32000] [--json]``.
 
-The same life is lived in both layouts, as it is shipped, without the cascade and without Dreams, and counted as well in orders that others use,
-by each rule of caching.
-Exit code 0 if the targets are reached, 1 if one is not, 130 after Ctrl-C.
+The same life is lived in both layouts, as it is shipped, without the cascade and without Dreams,
+and counted as well in orders that others use, by each rule of caching. Exit code 0 if the targets
+are reached, 1 if one is not, 130 after Ctrl-C.
 """
 
 import json
@@ -11,7 +12,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bench.cache import cascade, dream, report
-from bench.cache.arrangements import Arrangement, arranged, clock_first, memory_before_context, memory_first
+from bench.cache.arrangements import (
+    Arrangement,
+    arranged,
+    clock_first,
+    memory_before_context,
+    memory_first,
+)
 from bench.cache.life import live, ticking
 from bench.cache.report import AWAKE, Figures
 from bench.common import running
@@ -30,7 +37,9 @@ ALONE = "without_cascade"
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """By name: what lives came to, what the cascade and Dreams cost in each layout, and what of the cascade a turn shows."""
+    """By name: what lives came to, what the cascade and Dreams cost in each layout, and what of the
+    cascade a turn shows.
+    """
 
     lives: dict[str, Figures]
     costs: dict[str, dict[str, float]]
@@ -42,32 +51,69 @@ class Measured:
         """Every figure under one name; those of the lives as in ``report.flat``."""
         more = {"cascade": self.costs, "dream": self.dreams, "shown": self.shown}
         return report.flat(self.lives) | {
-            f"{about}.{name}.{what}": one for about, found in more.items() for name, each in found.items() for what, one in each.items()
+            f"{about}.{name}.{what}": one
+            for about, found in more.items()
+            for name, each in found.items()
+            for what, one in each.items()
         }
 
 
 def measure(turns: int, context_limit: int) -> Measured:
-    """Live the life in both layouts as they are, without the cascade and without Dreams, and count the first in every order."""
+    """Live the life in both layouts as they are, without the cascade and without Dreams, and count
+    the first in every order.
+    """
     lived = {layout: live(turns, context_limit, layout) for layout in LAYOUTS}
-    for without, faculties in ((ALONE, cascade.WITHOUT), (AWAKE, dream.WITHOUT)):
-        lived |= {f"{layout}_{without}": live(turns, context_limit, layout, faculties) for layout in LAYOUTS}
+    for without, extensions in ((ALONE, cascade.WITHOUT), (AWAKE, dream.WITHOUT)):
+        lived |= {
+            f"{layout}_{without}": live(turns, context_limit, layout, extensions)
+            for layout in LAYOUTS
+        }
     lives = {name: report.figures(one) for name, one in lived.items()}
-    lives |= {name: report.figures(replace(lived["tail"], asked=arranged(lived["tail"].asked, order))) for name, order in ORDERS.items()}
+    lives |= {
+        name: report.figures(replace(lived["tail"], asked=arranged(lived["tail"].asked, order)))
+        for name, order in ORDERS.items()
+    }
     costs = {layout: cascade.costs(lives[layout], lives[f"{layout}_{ALONE}"]) for layout in LAYOUTS}
-    dreams = {layout: dream.costs(lived[layout], lives[layout], lives[f"{layout}_{AWAKE}"]) for layout in LAYOUTS}
-    return Measured(lives, costs, dreams, {name: cascade.shown(lived[name]) for name in ("tail", f"tail_{ALONE}")})
+    dreams = {
+        layout: dream.costs(lived[layout], lives[layout], lives[f"{layout}_{AWAKE}"])
+        for layout in LAYOUTS
+    }
+    return Measured(
+        lives,
+        costs,
+        dreams,
+        {name: cascade.shown(lived[name]) for name in ("tail", f"tail_{ALONE}")},
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Do what the command line says and print what came of it."""
-    options = running.options("bench.cache", "Measure what providers' caches can serve of a life, and what it costs.")
-    options.add_argument("--turns", type=running.whole(1), default=500, metavar="N", help="turns of each life (default: %(default)s)")
-    options.add_argument("--limit", type=running.whole(1), default=32_000, metavar="TOKENS", help="its context limit (default: %(default)s)")
+    options = running.options(
+        "bench.cache", "Measure what providers' caches can serve of a life, and what it costs."
+    )
+    options.add_argument(
+        "--turns",
+        type=running.whole(1),
+        default=500,
+        metavar="N",
+        help="turns of each life (default: %(default)s)",
+    )
+    options.add_argument(
+        "--limit",
+        type=running.whole(1),
+        default=32_000,
+        metavar="TOKENS",
+        help="its context limit (default: %(default)s)",
+    )
     given = options.parse_args(arguments)
     measured = measure(given.turns, given.limit)
     found = measured.flat
-    print(f"{given.turns} turns of {found['growth.tail']} new tokens, limit {given.limit:,}; a token is four characters")
-    print(f"{report.table(measured.lives)}\n{cascade.table(measured.costs, measured.shown)}\n{dream.table(measured.dreams)}")
+    print(
+        f"{given.turns} turns of {found['growth.tail']} new tokens, limit {given.limit:,}; a token is four characters"
+    )
+    print(
+        f"{report.table(measured.lives)}\n{cascade.table(measured.costs, measured.shown)}\n{dream.table(measured.dreams)}"
+    )
     for line in report.missed(found):
         print(line)
     if given.json:

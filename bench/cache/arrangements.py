@@ -1,7 +1,8 @@
 """The same requests as others would have sent them: the parts of each prompt in another order.
 
-Prompts of the layout ``tail`` are taken apart at the headers that only the harness can write. Where a part stands changes nothing in the life:
-the scripted model does not look at it. So a life is lived once and counted in every order.
+Prompts of the layout ``tail`` are taken apart at the headers that only the harness can write. Where
+a part stands changes nothing in the life: the scripted model does not look at it. So a life is
+lived once and counted in every order.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,17 +12,24 @@ from itertools import accumulate
 
 from bench.cache.script import Asked
 from dory.clock import Clock, second
-from dory.extensions.cascade.related_extension import RelatedFaculty
+from dory.extensions.cascade.related_extension import RelatedExtension
 from dory.types import Message, Prompt
 
-_RELATED, _MEMORY, _LIFE, _TURN = f"\n[#{RelatedFaculty.name}]\n", "\n[#memory ", "\n[#life]\n", "\n[#turn]\n"
+_RELATED, _MEMORY, _LIFE, _TURN = (
+    f"\n[#{RelatedExtension.name}]\n",
+    "\n[#memory ",
+    "\n[#life]\n",
+    "\n[#turn]\n",
+)
 _BETWEEN = timedelta(seconds=20)
 """From one turn to the next."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Of a prompt, in its order; ``related`` are past experiences like the present, ``request`` ends with what a compaction appended."""
+    """Of a prompt, in its order; ``related`` are past experiences like the present, ``request``
+    ends with what a compaction appended.
+    """
 
     system: str
     context: str
@@ -32,14 +40,20 @@ class Parts:
 
 
 Arrangement = Callable[[Prompt, int], Prompt]
-"""A prompt in another order, after so many turns were asked for: the calls of a compaction fork the prompt of the last one."""
+"""A prompt in another order, after so many turns were asked for: the calls of a compaction fork the
+prompt of the last one.
+"""
 
 
 def arranged(asked: Sequence[Asked], arrangement: Arrangement) -> list[Asked]:
-    """The requests of a life in another order of their parts; those of the cascade are plain texts and have none, nor have Dreams."""
+    """The requests of a life in another order of their parts; those of the cascade are plain texts
+    and have none, nor have Dreams.
+    """
     turns = accumulate(int(one.purpose == "turn") for one in asked)
     return [
-        one if one.purpose in ("cascade", "dream") else replace(one, messages=arrangement(Prompt(one.messages), turn).messages)
+        one
+        if one.purpose in ("cascade", "dream")
+        else replace(one, messages=arrangement(Prompt(one.messages), turn).messages)
         for one, turn in zip(asked, turns, strict=True)
     ]
 
@@ -47,13 +61,17 @@ def arranged(asked: Sequence[Asked], arrangement: Arrangement) -> list[Asked]:
 def memory_first(prompt: Prompt, turn: int) -> Prompt:
     """MEMORY and the newest events in the system prompt, before all that was said."""
     each = parts(prompt)
-    return _prompt(each.system + each.related + each.memory + each.life, each.context + each.request)
+    return _prompt(
+        each.system + each.related + each.memory + each.life, each.context + each.request
+    )
 
 
 def memory_before_context(prompt: Prompt, turn: int) -> Prompt:
     """MEMORY alone in the system prompt."""
     each = parts(prompt)
-    return _prompt(each.system + each.memory, each.context + each.related + each.life + each.request)
+    return _prompt(
+        each.system + each.memory, each.context + each.related + each.life + each.request
+    )
 
 
 def clock_first(began: Clock) -> Arrangement:
@@ -62,7 +80,9 @@ def clock_first(began: Clock) -> Arrangement:
 
     def arrangement(prompt: Prompt, turn: int) -> Prompt:
         system, user = prompt.messages
-        return _prompt(f"It is {second(start + turn * _BETWEEN)}.\n\n{system.content}", user.content)
+        return _prompt(
+            f"It is {second(start + turn * _BETWEEN)}.\n\n{system.content}", user.content
+        )
 
     return arrangement
 
@@ -74,7 +94,14 @@ def parts(prompt: Prompt) -> Parts:
     context, related, experiences = before.partition(_RELATED)
     memory, _, tail = tail.partition(_LIFE)
     life, _, request = tail.partition(_TURN)
-    return Parts(system.content, context, related + experiences, _MEMORY + memory, _LIFE + life, _TURN + request)
+    return Parts(
+        system.content,
+        context,
+        related + experiences,
+        _MEMORY + memory,
+        _LIFE + life,
+        _TURN + request,
+    )
 
 
 def _prompt(system: str, user: str) -> Prompt:

@@ -1,7 +1,8 @@
-"""What the cascade costs: the same life with it and without, side by side. Served by blocks; tokens are four characters each.
+"""What the cascade costs: the same life with it and without, side by side. Served by blocks; tokens
+are four characters each.
 
-A turn is dearer by the summaries, the related experiences and the lines of LIFE that it is shown beyond the usual ones; and 64 events, those
-that a run takes in, by the run's own calls.
+A turn is dearer by the summaries, the related experiences and the lines of LIFE that it is shown
+beyond the usual ones; and 64 events, those that a run takes in, by the run's own calls.
 """
 
 import statistics
@@ -11,49 +12,99 @@ from bench.cache.arrangements import parts
 from bench.cache.life import Lived
 from bench.cache.rates import RATES
 from bench.cache.report import Figures, aligned
-from dory.config.profiles import Cascade
-from dory.extensions.cascade.extension import CascadeFaculty
-from dory.llm import openai_format
+from dory.config.profiles import CascadeSettings
+from dory.extensions.cascade.extension import CascadeExtension
+from dory.text import formatting
 from dory.types import Prompt
 
 WITHOUT = "notes, recall, dream"
-"""The faculties of a life without it."""
-_SUMMARIES = f"[#{CascadeFaculty.name}]\n"
+"""The extensions of a life without it."""
+_SUMMARIES = f"[#{CascadeExtension.name}]\n"
 
 
 def shown(lived: Lived) -> dict[str, float]:
-    """Mean tokens, in the prompts of the turns of a life in the layout ``tail``, of the parts that the cascade makes or changes."""
+    """Mean tokens, in the prompts of the turns of a life in the layout ``tail``, of the parts that
+    the cascade makes or changes.
+    """
     read = [parts(Prompt(one.messages)) for one in lived.asked if one.purpose == "turn"]
     summaries = [each.system.partition(_SUMMARIES)[2].partition("\n\n[#")[0] for each in read]
-    texts = {"summaries": summaries, "related": [each.related for each in read], "life": [each.life for each in read]}
-    return {name: round(statistics.mean(map(openai_format.tokens, each)), 1) for name, each in texts.items()}
+    texts = {
+        "summaries": summaries,
+        "related": [each.related for each in read],
+        "life": [each.life for each in read],
+    }
+    return {
+        name: round(statistics.mean(map(formatting.tokens, each)), 1)
+        for name, each in texts.items()
+    }
 
 
 def costs(cascading: Figures, without: Figures) -> dict[str, float]:
-    """What a mean turn has more of, and what 64 events cost: the calls of a run, and in all what such a stretch of the life is dearer by."""
-    turns, before, calls = cascading.turns["blocks"], without.turns["blocks"], cascading.cascade["blocks"]
+    """What a mean turn has more of, and what 64 events cost: the calls of a run, and in all what
+    such a stretch of the life is dearer by.
+    """
+    turns, before, calls = (
+        cascading.turns["blocks"],
+        without.turns["blocks"],
+        cascading.cascade["blocks"],
+    )
     runs = (calls.requests + 1) // 2  # the first has no older summary to squash
-    stretches = cascading.events / Cascade.recent_window
+    stretches = cascading.events / CascadeSettings.recent_window
     found: dict[str, float] = {
         "events": cascading.events,
         "runs": runs,
         "turn.prompt": round(turns.prompt / turns.requests - before.prompt / before.requests, 1),
-        "turn.paid": round((turns.prompt - turns.hits) / turns.requests - (before.prompt - before.hits) / before.requests, 1),
+        "turn.paid": round(
+            (turns.prompt - turns.hits) / turns.requests
+            - (before.prompt - before.hits) / before.requests,
+            1,
+        ),
         "calls.prompt": round(calls.prompt / max(runs, 1)),
         "calls.answered": round(calls.answered / max(runs, 1)),
     }
     for who in RATES:
         found[f"calls.{who}"] = round(calls.price(who) / max(runs, 1), 6)
-        found[f"in_all.{who}"] = round((cascading.price("blocks", who) - without.price("blocks", who)) / stretches, 6)
+        found[f"in_all.{who}"] = round(
+            (cascading.price("blocks", who) - without.price("blocks", who)) / stretches, 6
+        )
     return found
 
 
-def table(found: Mapping[str, Mapping[str, float]], parts_shown: Mapping[str, Mapping[str, float]]) -> str:
+def table(
+    found: Mapping[str, Mapping[str, float]], parts_shown: Mapping[str, Mapping[str, float]]
+) -> str:
     """A row for each layout, and below them what stands in a turn's prompt."""
-    heading = ["layout", "events", "runs", "a turn: more tokens", "not cached", "64 events: calls' tokens", "answered"]
+    heading = [
+        "layout",
+        "events",
+        "runs",
+        "a turn: more tokens",
+        "not cached",
+        "64 events: calls' tokens",
+        "answered",
+    ]
     rows = [[*heading, *(f"$ {who} calls" for who in RATES), *(f"$ {who} in all" for who in RATES)]]
     for layout, each in found.items():
-        counts = [f"{each[name]:,.0f}" for name in ("events", "runs", "turn.prompt", "turn.paid", "calls.prompt", "calls.answered")]
-        rows.append([layout, *counts, *(f"{each[f'{kind}.{who}']:.4f}" for kind in ("calls", "in_all") for who in RATES)])
-    told = [f"a turn of {name} shows {', '.join(f'{part} {size:,.0f}' for part, size in sizes.items())}" for name, sizes in parts_shown.items()]
+        counts = [
+            f"{each[name]:,.0f}"
+            for name in (
+                "events",
+                "runs",
+                "turn.prompt",
+                "turn.paid",
+                "calls.prompt",
+                "calls.answered",
+            )
+        ]
+        rows.append(
+            [
+                layout,
+                *counts,
+                *(f"{each[f'{kind}.{who}']:.4f}" for kind in ("calls", "in_all") for who in RATES),
+            ]
+        )
+    told = [
+        f"a turn of {name} shows {', '.join(f'{part} {size:,.0f}' for part, size in sizes.items())}"
+        for name, sizes in parts_shown.items()
+    ]
     return "\n".join([aligned(rows), *told])

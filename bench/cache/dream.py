@@ -1,7 +1,9 @@
-"""What Dreams cost: the same life with them and without, side by side. Served by blocks; tokens are four characters each.
+"""What Dreams cost: the same life with them and without, side by side. Served by blocks; tokens are
+four characters each.
 
-A Dream asks for the list of changes, for the tool lines, and once more after these. Turns and compactions lose what stood in the cache behind
-USER and VOICE whenever a new epoch lays these down anew, and pay for the notices that tell of their changes.
+A Dream asks for the list of changes, for the tool lines, and once more after these. Turns and
+compactions lose what stood in the cache behind USER and VOICE whenever a new epoch lays these down
+anew, and pay for the notices that tell of their changes.
 """
 
 from collections.abc import Mapping
@@ -11,13 +13,17 @@ from bench.cache.rates import RATES
 from bench.cache.report import Figures, aligned
 
 WITHOUT = "notes, recall, cascade"
-"""The faculties of a life without them."""
+"""The extensions of a life without them."""
 
 
 def costs(lived: Lived, dreaming: Figures, without: Figures) -> dict[str, float]:
-    """How many Dreams there were, what one costs by its own calls and in all, and by how many points the cache serves less."""
+    """How many Dreams there were, what one costs by its own calls and in all, and by how many
+    points the cache serves less.
+    """
     calls = dreaming.dreams["blocks"]
-    dreams = sum("\n[#study]\n" in one.messages[-1].content for one in lived.asked if one.purpose == "dream")
+    dreams = sum(
+        "\n[#study]\n" in one.messages[-1].content for one in lived.asked if one.purpose == "dream"
+    )
     found: dict[str, float] = {
         "dreams": dreams,
         "calls": round(calls.requests / max(dreams, 1), 1),
@@ -25,20 +31,44 @@ def costs(lived: Lived, dreaming: Figures, without: Figures) -> dict[str, float]
         "paid": round((calls.prompt - calls.hits) / max(dreams, 1)),
         "answered": round(calls.answered / max(dreams, 1)),
         "turns.lost": round(without.turns["blocks"].share - dreaming.turns["blocks"].share, 2),
-        "compactions.lost": round(without.compactions["blocks"].share - dreaming.compactions["blocks"].share, 2),
+        "compactions.lost": round(
+            without.compactions["blocks"].share - dreaming.compactions["blocks"].share, 2
+        ),
     }
     for who in RATES:
         found[f"calls.{who}"] = round(calls.price(who) / max(dreams, 1), 6)
-        found[f"in_all.{who}"] = round((dreaming.price("blocks", who) - without.price("blocks", who)) / max(dreams, 1), 6)
+        found[f"in_all.{who}"] = round(
+            (dreaming.price("blocks", who) - without.price("blocks", who)) / max(dreams, 1), 6
+        )
     return found
 
 
 def table(found: Mapping[str, Mapping[str, float]]) -> str:
     """A row for each layout."""
-    heading = ["layout", "dreams", "a dream: calls", "tokens", "not cached", "answered", "turns: points lost", "compactions: points lost"]
+    heading = [
+        "layout",
+        "dreams",
+        "a dream: calls",
+        "tokens",
+        "not cached",
+        "answered",
+        "turns: points lost",
+        "compactions: points lost",
+    ]
     rows = [[*heading, *(f"$ {who} calls" for who in RATES), *(f"$ {who} in all" for who in RATES)]]
     for layout, each in found.items():
-        counts = [f"{each['dreams']:.0f}", f"{each['calls']:.1f}", *(f"{each[name]:,.0f}" for name in ("prompt", "paid", "answered"))]
+        counts = [
+            f"{each['dreams']:.0f}",
+            f"{each['calls']:.1f}",
+            *(f"{each[name]:,.0f}" for name in ("prompt", "paid", "answered")),
+        ]
         points = [f"{each[f'{name}.lost']:.2f}" for name in ("turns", "compactions")]
-        rows.append([layout, *counts, *points, *(f"{each[f'{kind}.{who}']:.4f}" for kind in ("calls", "in_all") for who in RATES)])
+        rows.append(
+            [
+                layout,
+                *counts,
+                *points,
+                *(f"{each[f'{kind}.{who}']:.4f}" for kind in ("calls", "in_all") for who in RATES),
+            ]
+        )
     return aligned(rows)

@@ -1,6 +1,8 @@
-"""What providers ask, in US dollars per million tokens, as they published it in the autumn of 2026; each with its source.
+"""What providers ask, in US dollars per million tokens, as they published it in the autumn of 2026;
+each with its source.
 
-A ``write`` is a token that is put into the cache because it was not there; where providers ask nothing for that it costs what a miss costs.
+A ``write`` is a token that is put into the cache because it was not there; where providers ask
+nothing for that it costs what a miss costs.
 """
 
 from dataclasses import dataclass
@@ -24,11 +26,15 @@ class Rate:
         return (hits * self.read + misses * self.write + answered * self.answer) / 1_000_000
 
 
-_OFF_PEAK = datetime(2026, 10, 4, tzinfo=UTC)  # a Sunday: DeepSeek asks twice as much on weekdays at 01-04 and 06-10 UTC
+_OFF_PEAK = datetime(
+    2026, 10, 4, tzinfo=UTC
+)  # a Sunday: DeepSeek asks twice as much on weekdays at 01-04 and 06-10 UTC
 
 
 def _known(variable: str) -> Rate:
-    """What the product itself knows of a provider, which ``dory/prices.py`` has from its list; neither charges for writes to the cache."""
+    """What the product itself knows of a provider, which ``dory/prices.py`` has from its list;
+    neither charges for writes to the cache.
+    """
     endpoint, model = PROVIDERS[variable]
     price = published(endpoint, model, _OFF_PEAK)
     if price is None:
@@ -39,6 +45,7 @@ def _known(variable: str) -> Rate:
 RATES = {
     "deepseek": _known("DEEPSEEK_API_KEY"),
     "openai": _known("OPENAI_API_KEY"),
-    # https://platform.claude.com/docs/en/about-claude/pricing, October 2026; writes that live for five minutes
+    # https://platform.claude.com/docs/en/about-claude/pricing, October 2026; writes that live for
+    # five minutes
     "anthropic": Rate("claude-sonnet-5-5", read=0.2, write=2.5, answer=10.0),
 }

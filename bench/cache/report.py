@@ -1,4 +1,6 @@
-"""What lives came to: hit shares, tokens and prices by rule and provider, as a table and as one JSON object."""
+"""What lives came to: hit shares, tokens and prices by rule and provider, as a table and as one
+JSON object.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,13 +10,15 @@ from bench.cache.caches import RULES
 from bench.cache.life import Lived
 from bench.cache.rates import RATES
 from bench.cache.script import Asked
-from dory.llm import openai_format
+from dory.text import formatting
 from dory.types import Prompt, Purpose
 
 TARGETS = {"hit.tail": 88.0, "hit.ledger": 95.0, "hit.compaction": 95.0}
 """Per cent of the tokens of prompts that the cache must serve."""
 AWAKE, LOST = "without_dream", 1.0
-"""Behind the name of a layout: the same life without Dreams; and by how many points a Dream may let these shares fall."""
+"""Behind the name of a layout: the same life without Dreams; and by how many points a Dream may let
+these shares fall.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,9 @@ class Paid:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """A life: its turns, the requests of its compactions, of its cascade and of its Dreams, each by rule; and how many events it had."""
+    """A life: its turns, the requests of its compactions, of its cascade and of its Dreams, each by
+    rule; and how many events it had.
+    """
 
     turns: Mapping[str, Paid]
     compactions: Mapping[str, Paid]
@@ -58,32 +64,57 @@ class Figures:
 
 def figures(lived: Lived) -> Figures:
     """Count a life by every rule."""
-    served = {name: [rule(asked) for asked in lived.asked] for name, rule in ((name, make()) for name, make in RULES.items())}
+    served = {
+        name: [rule(asked) for asked in lived.asked]
+        for name, rule in ((name, make()) for name, make in RULES.items())
+    }
 
     def paid(rule: str, *purposes: Purpose) -> Paid:
-        own = [(asked, hits) for asked, hits in zip(lived.asked, served[rule], strict=True) if asked.purpose in purposes]
+        own = [
+            (asked, hits)
+            for asked, hits in zip(lived.asked, served[rule], strict=True)
+            if asked.purpose in purposes
+        ]
         return Paid(
-            len(own), sum(_tokens(asked) for asked, _ in own), sum(hits for _, hits in own), sum(openai_format.tokens(a.answer) for a, _ in own)
+            len(own),
+            sum(_tokens(asked) for asked, _ in own),
+            sum(hits for _, hits in own),
+            sum(formatting.tokens(a.answer) for a, _ in own),
         )
 
-    asked: Sequence[Sequence[Purpose]] = (("turn",), ("segment", "summarise"), ("cascade",), ("dream",))
-    turns, compactions, cascade, dreams = ({rule: paid(rule, *each) for rule in RULES} for each in asked)
+    asked: Sequence[Sequence[Purpose]] = (
+        ("turn",),
+        ("segment", "summarise"),
+        ("cascade",),
+        ("dream",),
+    )
+    turns, compactions, cascade, dreams = (
+        {rule: paid(rule, *each) for rule in RULES} for each in asked
+    )
     return Figures(turns, compactions, cascade, dreams, lived.growth, lived.events)
 
 
 def flat(lives: Mapping[str, Figures]) -> dict[str, Any]:
-    """Every figure under one name; ``hit.<life>`` are turns by blocks, ``hit.compaction`` the requests of compactions in both layouts."""
-    found: dict[str, Any] = {f"hit.{name}": round(life.turns["blocks"].share, 2) for name, life in lives.items()}
+    """Every figure under one name; ``hit.<life>`` are turns by blocks, ``hit.compaction`` the
+    requests of compactions in both layouts.
+    """
+    found: dict[str, Any] = {
+        f"hit.{name}": round(life.turns["blocks"].share, 2) for name, life in lives.items()
+    }
     for without in ("", f"_{AWAKE}"):
         product = [lives[f"{name}{without}"].compactions["blocks"] for name in ("tail", "ledger")]
-        found[f"hit.compaction{without}"] = round(100 * sum(one.hits for one in product) / max(sum(one.prompt for one in product), 1), 2)
+        found[f"hit.compaction{without}"] = round(
+            100 * sum(one.hits for one in product) / max(sum(one.prompt for one in product), 1), 2
+        )
     for name, life in lives.items():
         found[f"growth.{name}"] = round(life.growth)
         for rule in RULES:
             found[f"hit.{name}.{rule}"] = round(life.turns[rule].share, 2)
             found[f"hit.{name}.compaction.{rule}"] = round(life.compactions[rule].share, 2)
             found[f"paid.{name}.{rule}"] = sum(one.prompt - one.hits for one in life.all(rule))
-            found |= {f"price.{name}.{rule}.{who}": round(life.price(rule, who), 4) for who in RATES}
+            found |= {
+                f"price.{name}.{rule}.{who}": round(life.price(rule, who), 4) for who in RATES
+            }
         found[f"tokens.{name}"] = sum(one.prompt for one in life.all("blocks"))
         found[f"requests.{name}"] = [one.requests for one in life.all("blocks")]
     return found
@@ -91,30 +122,61 @@ def flat(lives: Mapping[str, Figures]) -> dict[str, Any]:
 
 def table(lives: Mapping[str, Figures]) -> str:
     """One row for each life and rule."""
-    heading = ["life", "rule", "turns hit %", "compactions hit %", "prompt tokens", "not cached", *(f"$ {who}" for who in RATES)]
+    heading = [
+        "life",
+        "rule",
+        "turns hit %",
+        "compactions hit %",
+        "prompt tokens",
+        "not cached",
+        *(f"$ {who}" for who in RATES),
+    ]
     rows = [heading]
     for name, life in lives.items():
         for rule in RULES:
-            prompt, hits = sum(one.prompt for one in life.all(rule)), sum(one.hits for one in life.all(rule))
+            prompt, hits = (
+                sum(one.prompt for one in life.all(rule)),
+                sum(one.hits for one in life.all(rule)),
+            )
             shares = [f"{one.share:.1f}" for one in (life.turns[rule], life.compactions[rule])]
-            rows.append([name, rule, *shares, f"{prompt:,}", f"{prompt - hits:,}", *(f"{life.price(rule, who):.2f}" for who in RATES)])
+            rows.append(
+                [
+                    name,
+                    rule,
+                    *shares,
+                    f"{prompt:,}",
+                    f"{prompt - hits:,}",
+                    *(f"{life.price(rule, who):.2f}" for who in RATES),
+                ]
+            )
     return aligned(rows)
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:
     """Rows of equal length as columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return "\n".join(
+        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        for row in rows
+    )
 
 
 def missed(found: Mapping[str, Any]) -> Sequence[str]:
     """The targets that were not reached, a line for each."""
     fallen = {name: found[f"{name}_{AWAKE}"] - found[name] for name in TARGETS}
     return [
-        *(f"{name} is {found[name]}, not {least:g}" for name, least in TARGETS.items() if found[name] < least),
-        *(f"{name} falls by {points:.2f} points with Dreams, more than {LOST:g}" for name, points in fallen.items() if points > LOST),
+        *(
+            f"{name} is {found[name]}, not {least:g}"
+            for name, least in TARGETS.items()
+            if found[name] < least
+        ),
+        *(
+            f"{name} falls by {points:.2f} points with Dreams, more than {LOST:g}"
+            for name, points in fallen.items()
+            if points > LOST
+        ),
     ]
 
 
 def _tokens(asked: Asked) -> int:
-    return openai_format.tokens(Prompt(asked.messages).text)
+    return formatting.tokens(Prompt(asked.messages).text)

@@ -1,8 +1,10 @@
-"""The model of the lives: it answers at once, from a seed, and a person's next line is in the room before it has answered.
+"""The model of the lives: it answers at once, from a seed, and a person's next line is in the room
+before it has answered.
 
-A turn holds a thought and something said, some 400 tokens with what was heard and with the results; every tenth adds a line to MEMORY or, once
-there are enough, changes one. A Dream adds a line to USER or changes one, every second time to VOICE as well. A turn waits while a compaction,
-the cascade or a Dream has requests to make, so that each takes one turn on any machine.
+A turn holds a thought and something said, some 400 tokens with what was heard and with the results;
+every tenth adds a line to MEMORY or, once there are enough, changes one. A Dream adds a line to
+USER or changes one, every second time to VOICE as well. A turn waits while a compaction, the
+cascade or a Dream has requests to make, so that each takes one turn on any machine.
 """
 
 import random
@@ -18,7 +20,9 @@ from dory.types import Call, Message, Prompt, Purpose, Reply, Usage
 
 ROOM, PERSON = "dev", "ada"
 HEARD, THOUGHT, SAID, SUMMARY = 50, 160, 60, 60
-"""Words of a person's line, of a response's two parts, and of a summary: of a chunk, or of memories in two or three sentences."""
+"""Words of a person's line, of a response's two parts, and of a summary: of a chunk, or of memories
+in two or three sentences.
+"""
 CHUNK = 15
 """Entries that a chunk has."""
 EDIT_EVERY, FACTS = 10, 15
@@ -37,12 +41,15 @@ class Asked:
 
 
 class Script:
-    """A ``Model``. ``say`` puts a person's line into the room, ``working`` tells whether there are calls to make beside the loop."""
+    """A ``Model``. ``say`` puts a person's line into the room, ``working`` tells whether there are
+    calls to make beside the loop.
+    """
 
     name = "scripted"
 
     def __init__(self, say: Callable[[str], None], working: Callable[[], bool]) -> None:
-        self._say, self._working = say, working
+        self._say = say
+        self._working = working
         self.asked: list[Asked] = []
         self._facts: dict[str, list[str]] = {name: [] for name in DURABLE}
         self._turns = self._dreams = 0
@@ -92,7 +99,10 @@ class Script:
         chunks = []
         for run in asked_ids(prompt).split():
             first, last = map(int, run.split("-"))
-            chunks += [f"{at}-{min(at + CHUNK - 1, last)} what was said then" for at in range(first, last + 1, CHUNK)]
+            chunks += [
+                f"{at}-{min(at + CHUNK - 1, last)} what was said then"
+                for at in range(first, last + 1, CHUNK)
+            ]
         return "\n".join(chunks)
 
     def _summarise(self, prompt: Prompt) -> str:
@@ -109,16 +119,25 @@ class Script:
             self._dreams += 1
         elif not asked.startswith("[#revise]\n"):
             return "DONE"
-        changed, reason = (USER, VOICE)[: 2 - self._dreams % 2], self._words(f"dream {self._dreams}", 12)
+        changed, reason = (
+            (USER, VOICE)[: 2 - self._dreams % 2],
+            self._words(f"dream {self._dreams}", 12),
+        )
         if "\n[#study]\n" in asked:
-            return "\n".join(f"{at}. {name}: add “{reason}”. Reason: {reason}" for at, name in enumerate(changed, 1))
+            return "\n".join(
+                f"{at}. {name}: add “{reason}”. Reason: {reason}"
+                for at, name in enumerate(changed, 1)
+            )
         edits = [self._edit(name, f"dream {self._dreams} of {name}") for name in changed]
         return "\n\n".join(f"{reason}.\n{tool_calls.render([edit])}" for edit in edits)
 
     def _words(self, seed: str, count: int) -> str:
         """Words that nobody says twice, as long as English ones."""
         drawn = random.Random(seed)
-        return " ".join("".join(drawn.choices("etaoinshrdlu", k=drawn.choice((2, 3, 3, 4, 5, 6, 8)))) for _ in range(count))
+        return " ".join(
+            "".join(drawn.choices("etaoinshrdlu", k=drawn.choice((2, 3, 3, 4, 5, 6, 8))))
+            for _ in range(count)
+        )
 
 
 def asked_ids(prompt: Prompt) -> str:

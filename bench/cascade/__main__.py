@@ -1,8 +1,10 @@
-"""A life in constant space: ``python -m bench.cascade [--events 10000] [--kills 60] [--loop 10000] [--plot FILE] [--seed S] [--json]``.
+"""A life in constant space: ``python -m bench.cascade [--events 10000] [--kills 60] [--loop 10000]
+[--plot FILE] [--seed S] [--json]``.
 
-The same events are lived three times on the offline stand-in: uninterrupted, with the cascade switched on only at their end, and killed again
-and again; then as many come about in the real loop, by talk. Exit code 0; 1 if a promise does not hold: prompts of constant size, calls and
-ranges as computed from the triggers, all of each life covered by the product's own check, the same files after kills.
+The same events are lived three times on the offline model: uninterrupted, with the cascade switched
+on only at their end, and killed again and again; then as many come about in the real loop, by talk.
+Exit code 0; 1 if a promise does not hold: prompts of constant size, calls and ranges as computed
+from the triggers, all of each life covered by the product's own check, the same files after kills.
 """
 
 import json
@@ -21,8 +23,8 @@ from bench.cascade.plot import plot
 from bench.cascade.report import Found, figures, report
 from bench.common import running
 from bench.forgetting.lives import MEMORY
-from dory.llm.openai_format import CHARACTERS_PER_TOKEN
 from dory.storage import files
+from dory.text.formatting import CHARACTERS_PER_TOKEN
 
 EVENTS, KILLS = 10_000, 60
 LEAST, LEAST_LOOP = 400, 200
@@ -40,7 +42,7 @@ def measure(place: Path, events: int, kills: int, looped: int, seed: int) -> Fou
     _tell(f"uninterrupted: {time.monotonic() - began:.0f} s")
     Life(homes["late"], seed, WITHOUT).live(events)
     late = Life(homes["late"], seed)
-    rest(late.faculties)
+    rest(late.extensions)
     _tell(f"switched on late: {time.monotonic() - began:.0f} s")
     loop = spoken.live(homes["loop"], looped, seed)
     _tell(f"in the loop: {time.monotonic() - began:.0f} s")
@@ -48,32 +50,75 @@ def measure(place: Path, events: int, kills: int, looped: int, seed: int) -> Fou
     for kill in killed(homes["killed"], events, kills, seed):
         deaths.append(kill)
         _tell(f"killed with memory {kill.memories:,}: {kill.point}")
-    violations = [*checks.of_prompts(sizes), *checks.of_runs(homes["whole"], events, life.meter.calls["cascade"])]
+    violations = [
+        *checks.of_prompts(sizes),
+        *checks.of_runs(homes["whole"], events, life.meter.calls["cascade"]),
+    ]
     violations += checks.of_loop(loop)
     violations += [problem for home in homes.values() for problem in checks.of_files(home)]
-    violations += [f"killed: {name} is another" for name in checks.different(homes["whole"], homes["killed"])]
+    violations += [
+        f"killed: {name} is another" for name in checks.different(homes["whole"], homes["killed"])
+    ]
     if late.meter.calls["cascade"] != checks.late_calls(events):
-        violations.append(f"late: {late.meter.calls['cascade']} calls of the model, {checks.late_calls(events)} were computed")
+        violations.append(
+            f"late: {late.meter.calls['cascade']} calls of the model, {checks.late_calls(events)} were computed"
+        )
     if len(deaths) < kills:
         violations.append(f"killed: {len(deaths)} times, not {kills}")
     tokens = files.size(life.me.life.path) // CHARACTERS_PER_TOKEN
     compared, seconds = len(checks.kept(homes["whole"])), time.monotonic() - began
-    return Found(events, seed, sizes, tokens, life.meter, late.meter.calls["cascade"], loop, deaths, compared, violations, seconds)
+    return Found(
+        events,
+        seed,
+        sizes,
+        tokens,
+        life.meter,
+        late.meter.calls["cascade"],
+        loop,
+        deaths,
+        compared,
+        violations,
+        seconds,
+    )
 
 
 def read_arguments(arguments: Sequence[str] | None) -> Namespace:
     """The command line."""
-    options = running.options("bench.cascade", "A life that is summed up in constant space, also when it is killed.")
-    options.add_argument(
-        "--events", type=running.whole(1), default=EVENTS, metavar="N", help=f"of the life, at least {LEAST} (default: %(default)s)"
+    options = running.options(
+        "bench.cascade", "A life that is summed up in constant space, also when it is killed."
     )
-    options.add_argument("--kills", type=running.whole(1), default=KILLS, metavar="N", help="spread over it (default: %(default)s)")
-    options.add_argument("--loop", type=running.whole(1), default=EVENTS, metavar="N", help="events in the real loop (default: %(default)s)")
-    options.add_argument("--seed", type=int, metavar="S", help="of what happens and of the kills (default: any)")
-    options.add_argument("--plot", type=Path, metavar="FILE", help="draw the sizes of prompts as an SVG")
+    options.add_argument(
+        "--events",
+        type=running.whole(1),
+        default=EVENTS,
+        metavar="N",
+        help=f"of the life, at least {LEAST} (default: %(default)s)",
+    )
+    options.add_argument(
+        "--kills",
+        type=running.whole(1),
+        default=KILLS,
+        metavar="N",
+        help="spread over it (default: %(default)s)",
+    )
+    options.add_argument(
+        "--loop",
+        type=running.whole(1),
+        default=EVENTS,
+        metavar="N",
+        help="events in the real loop (default: %(default)s)",
+    )
+    options.add_argument(
+        "--seed", type=int, metavar="S", help="of what happens and of the kills (default: any)"
+    )
+    options.add_argument(
+        "--plot", type=Path, metavar="FILE", help="draw the sizes of prompts as an SVG"
+    )
     given = options.parse_args(arguments)
     if given.events < LEAST or given.loop < LEAST_LOOP:
-        options.error(f"--events {given.events} --loop {given.loop}: at least {LEAST} and {LEAST_LOOP}")
+        options.error(
+            f"--events {given.events} --loop {given.loop}: at least {LEAST} and {LEAST_LOOP}"
+        )
     return given
 
 
@@ -81,10 +126,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Live what the command line names and print what came of it."""
     given = read_arguments(arguments)
     seed = random.randrange(10**6) if given.seed is None else given.seed
-    with tempfile.TemporaryDirectory(prefix="dory-cascade-", dir=MEMORY if MEMORY.is_dir() else None) as place:
+    with tempfile.TemporaryDirectory(
+        prefix="dory-cascade-", dir=MEMORY if MEMORY.is_dir() else None
+    ) as place:
         found = measure(Path(place), given.events, given.kills, given.loop, seed)
     if given.plot:
-        given.plot.write_text(plot(found.sizes, found.life_tokens, found.spoken.sizes), encoding="utf-8")
+        given.plot.write_text(
+            plot(found.sizes, found.life_tokens, found.spoken.sizes), encoding="utf-8"
+        )
     print(f"seed {seed}\n{report(found)}")
     if given.json:
         print(json.dumps(figures(found)))

@@ -1,4 +1,6 @@
-"""What must hold of a life that is summed up, computed from the triggers of its windows alone, and what does not. Reads only."""
+"""What must hold of a life that is summed up, computed from the triggers of its windows alone, and
+what does not. Reads only.
+"""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -9,18 +11,19 @@ from statistics import mean
 from bench.cascade.life import Size
 from bench.cascade.spoken import Spoken
 from dory import check
-from dory.config.profiles import Cascade
+from dory.config.profiles import CascadeSettings
 from dory.extensions.cascade.schedule import Windows
 from dory.extensions.cascade.store import FOLDER, copies, read
 from dory.identity import listing
-from dory.storage.store import NAME, Store
+from dory.storage.database import NAME, Store
 
-WINDOWS = Windows(Cascade().immediate_window, Cascade().recent_window)
+WINDOWS = Windows(CascadeSettings().immediate_window, CascadeSettings().recent_window)
 """The default ones."""
 SETTLED = WINDOWS.immediate + 2 * WINDOWS.recent
 """Memories after which a prompt holds all that it ever will: both summaries and the window."""
 DRIFT = 0.03
-"""By so much may the mean prompt of the last third of a life differ from that of the third before."""
+"""By so much may the mean prompt of the last third of a life differ from that of the third before.
+"""
 Range = tuple[int, int]
 
 
@@ -41,31 +44,51 @@ def calls(events: int) -> int:
 
 
 def late_calls(events: int) -> int:
-    """When the cascade is switched on after so many events: one for each piece of what had left the window at the newest trigger."""
-    return ceil((triggers(events)[-1] - WINDOWS.immediate) / (WINDOWS.recent + 1)) if triggers(events) else 0
+    """When the cascade is switched on after so many events: one for each piece of what had left the
+    window at the newest trigger.
+    """
+    return (
+        ceil((triggers(events)[-1] - WINDOWS.immediate) / (WINDOWS.recent + 1))
+        if triggers(events)
+        else 0
+    )
 
 
 def drift(sizes: Sequence[Size]) -> float:
     """By what share prompts have grown from the second third of a life to the last."""
     third = len(sizes) // 3
-    before, after = (mean(size.whole for size in part) for part in (sizes[third : 2 * third], sizes[-third:]))
+    before, after = (
+        mean(size.whole for size in part) for part in (sizes[third : 2 * third], sizes[-third:])
+    )
     return after / before - 1
 
 
 def kept(home: Path) -> dict[str, bytes]:
-    """What must be the same however often a life was killed: LIFE, each file of summaries, what is found as related past experiences."""
+    """What must be the same however often a life was killed: LIFE, each file of summaries, what is
+    found as related past experiences.
+    """
     folder = listing.folders(home)[0]
     store = Store(folder / NAME, readonly=True)
-    rows = store.rows("SELECT memory_range_start, memory_range_end, timestamp, summary_text FROM summary ORDER BY memory_range_start")
+    rows = store.rows(
+        "SELECT memory_range_start, memory_range_end, timestamp, summary_text FROM summary ORDER BY memory_range_start"
+    )
     store.close()
-    found = {f"{FOLDER}/{path.name}": path.read_bytes() for path in sorted((folder / FOLDER).glob("*"))}
-    return {"LIFE.md": (folder / "LIFE.md").read_bytes(), **found, f"{NAME}: summaries": repr(rows).encode()}
+    found = {
+        f"{FOLDER}/{path.name}": path.read_bytes() for path in sorted((folder / FOLDER).glob("*"))
+    }
+    return {
+        "LIFE.md": (folder / "LIFE.md").read_bytes(),
+        **found,
+        f"{NAME}: summaries": repr(rows).encode(),
+    }
 
 
 def different(one: Path, other: Path) -> list[str]:
     """The names of what two homes do not have alike."""
     first, second = kept(one), kept(other)
-    return sorted(name for name in first.keys() | second.keys() if first.get(name) != second.get(name))
+    return sorted(
+        name for name in first.keys() | second.keys() if first.get(name) != second.get(name)
+    )
 
 
 def of_prompts(sizes: Sequence[Size]) -> Iterator[str]:
@@ -81,13 +104,17 @@ def of_runs(home: Path, events: int, made: int) -> Iterator[str]:
     """What is not as the triggers say, of a life that ``made`` so many calls."""
     if made != calls(events):
         yield f"{made} calls of the model, {calls(events)} were computed"
-    covered = [(one.first, one.last) for path in copies(listing.folders(home)[0]) if (one := read(path))]
+    covered = [
+        (one.first, one.last) for path in copies(listing.folders(home)[0]) if (one := read(path))
+    ]
     if covered != ranges(events):
         yield f"the {len(covered)} short-term summaries do not cover what the triggers say"
 
 
 def of_loop(spoken: Spoken) -> Iterator[str]:
-    """What is not as the triggers say in the real loop, where the last run may be under way at the end."""
+    """What is not as the triggers say in the real loop, where the last run may be under way at the
+    end.
+    """
     made, most = spoken.meter.calls["cascade"], calls(spoken.memories)
     if made > most:
         yield f"in the loop: {made} calls of the model for the cascade, at most {most} were computed"

@@ -1,7 +1,9 @@
-"""The same life, killed again and again: one process after the other goes on with it, and all but the last end by SIGKILL.
+"""The same life, killed again and again: one process after the other goes on with it, and all but
+the last end by SIGKILL.
 
-Half of the kills hit a run of the cascade, at the points between its writes that ``stress.chaos`` knows, a quarter the writes of an event, and
-a quarter comes from outside at any instant. Where they come follows from the seed, but for these instants.
+Half of the kills hit a run of the cascade, at the points between its writes that ``stress.chaos``
+knows, a quarter the writes of an event, and a quarter comes from outside at any instant. Where they
+come follows from the seed, but for these instants.
 """
 
 import random
@@ -18,7 +20,7 @@ from bench.common.household import environment
 from dory.errors import DoryError
 from dory.identity import listing
 from dory.storage import files
-from dory.text.prompt_files import HOUSE
+from dory.text.prompt_files import ROOT
 from stress.chaos.plan import LIVING, RANDOM
 
 RUNS = [point.name for point in LIVING if point.name.startswith(("summaries: ", "summing up: "))]
@@ -45,12 +47,16 @@ class Kill:
 
 
 def killed(home: Path, events: int, kills: int, seed: int) -> Iterator[Kill]:
-    """Live the life in ``home`` to its end, with at most so many kills, spread over it. Raises ``DoryError`` if a process ends otherwise."""
+    """Live the life in ``home`` to its end, with at most so many kills, spread over it. Raises
+    ``DoryError`` if a process ends otherwise.
+    """
     chance = random.Random(seed)
     for left in range(kills, -1, -1):
         rest = events - lived(home)
         ahead = round(chance.uniform(0.5, 1.5) * rest / (left + 1))
-        kinds = (RUNS, RUNS, WRITES, [RANDOM]) if rest > 2 * WINDOWS.recent else (WRITES,)  # close to the end there may be no run any more
+        kinds = (
+            (RUNS, RUNS, WRITES, [RANDOM]) if rest > 2 * WINDOWS.recent else (WRITES,)
+        )  # close to the end there may be no run any more
         point = chance.choice(chance.choice(kinds)) if left else ""
         if not _dies(home, events, seed, point, ahead):
             return
@@ -67,9 +73,19 @@ def _dies(home: Path, events: int, seed: int, point: str, ahead: int) -> bool:
     """One process, which is to die after about ``ahead`` memories; whether it did."""
     trapped = point != RANDOM
     occurrence = max(1, ahead // WINDOWS.recent if point in RUNS else ahead)
-    command = ["-m", "bench.cascade.victim", point if trapped else "", str(occurrence), str(home), str(events), str(seed)]
+    command = [
+        "-m",
+        "bench.cascade.victim",
+        point if trapped else "",
+        str(occurrence),
+        str(home),
+        str(events),
+        str(seed),
+    ]
     size = _size(home) + ahead * _BYTES
-    process = subprocess.Popen([sys.executable, *command], cwd=HOUSE, env=environment(), stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, *command], cwd=ROOT, env=environment(), stderr=subprocess.PIPE, text=True
+    )
     with process:
         while not trapped and process.poll() is None:
             if _size(home) >= size:
@@ -77,7 +93,9 @@ def _dies(home: Path, events: int, seed: int, point: str, ahead: int) -> bool:
             time.sleep(_POLL)
         _, words = process.communicate()
     if process.returncode not in (0, -signal.SIGKILL):
-        raise DoryError(f"a life ended with exit code {process.returncode}: {' | '.join(words.splitlines()[-3:])}")
+        raise DoryError(
+            f"a life ended with exit code {process.returncode}: {' | '.join(words.splitlines()[-3:])}"
+        )
     return process.returncode != 0
 
 

@@ -1,10 +1,13 @@
-"""A life of events, each a line of LIFE, by the parts of a real agent: identity, faculties, prompt builder. No turns are taken.
+"""A life of events, each a line of LIFE, by the parts of a real agent: identity, extensions, prompt
+builder. No turns are taken.
 
-What happens as memory number n follows from the seed and from n alone, and it is n minutes past the beginning then, whichever process asks. So
-a life that was killed and resumed must have the same bytes in its files as one that was not. That is also why the agent is not told of a resume
-here, for this would be a memory more. Work beside the loop is waited for after each event.
+What happens as memory number n follows from the seed and from n alone, and it is n minutes past the
+beginning then, whichever process asks. So a life that was killed and resumed must have the same
+bytes in its files as one that was not. That is also why the agent is not told of a resume here, for
+this would be a memory more. Work beside the loop is waited for after each event.
 
-The context holds the same three messages all the time: how it keeps its limit is measured in ``bench.forgetting``.
+The context holds the same three messages all the time: how it keeps its limit is measured in
+``bench.forgetting``.
 """
 
 import random
@@ -19,23 +22,23 @@ from dory import clock
 from dory.config.settings import Config
 from dory.errors import DoryError
 from dory.extensions import ordered
-from dory.extensions.cascade.life_reader import BEGINNING, Moments
+from dory.extensions.cascade.life_reader import BEGINNING, LifeReader
 from dory.identity import listing
 from dory.identity.create import boot
 from dory.identity.identity import Identity
-from dory.llm.budget import Purse
-from dory.llm.openai_format import tokens
-from dory.offline import StandIn
+from dory.llm.budget import Budget
+from dory.offline import OfflineModel
 from dory.storage import files
 from dory.text import references
-from dory.turn.extension import Faculties
+from dory.text.formatting import tokens
+from dory.turn.extension import ExtensionHost
 from dory.turn.models import Models
 from dory.turn.prompt import PromptBuilder
 from dory.types import Prompt
 
 ROOM, PERSON = "dev", "ada"
 WHOLE, WITHOUT = "notes, recall, cascade", "notes, recall"
-"""The faculties of an agent, and the same without summaries."""
+"""The extensions of an agent, and the same without summaries."""
 EVERY = 25
 """Memories between two prompts that are measured: every phase of a window comes."""
 HEARD = 3
@@ -48,8 +51,9 @@ _POLL = 0.0005
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """A prompt after so many ``memories``, in tokens, and what of it the cascade decides: the summaries in the ``system`` part, the related
-    past experiences, and LIFE with its number of ``lines``; the context is what it does not.
+    """A prompt after so many ``memories``, in tokens, and what of it the cascade decides: the
+    summaries in the ``system`` part, the related past experiences, and LIFE with its number of
+    ``lines``; the context is what it does not.
     """
 
     memories: int
@@ -85,29 +89,38 @@ def measured(memories: int, prompt: Prompt) -> Size:
     )
 
 
-def rest(faculties: Faculties) -> None:
+def rest(extensions: ExtensionHost) -> None:
     """Wait until no work is under way beside the loop."""
-    faculties.step()
-    while faculties.under_way():
+    extensions.step()
+    while extensions.under_way():
         time.sleep(_POLL)
-        faculties.step()
+        extensions.step()
 
 
 class Life:
     """The life that is lived in ``home``, from where it stands there."""
 
-    def __init__(self, home: Path, seed: int, faculties: str = WHOLE) -> None:
-        self._seed, self.memories = seed, 0
+    def __init__(self, home: Path, seed: int, extensions: str = WHOLE) -> None:
+        self._seed = seed
+        self.memories = 0
         self._sentences = sentences(seed)
         known = listing.folders(home)
-        self.me = Identity(home, known[0].name if known else boot(home, "dory", ROOM, self._now), self._now)
-        self.memories = Moments(self.me.life.path).count(BEGINNING.end, files.size(self.me.life.path))
-        self.meter = Meter(StandIn(), rates())
-        settings = Config(model=self.meter.name, faculties=faculties)
-        models = Models(settings, self.meter, Purse(self.me, settings, self._report, None), self._report)
-        self.faculties = Faculties(ordered(self.me, settings, models, lambda text: None), self._report)
-        self._prompts = PromptBuilder(self.me, settings, self.faculties)
-        self.me.listeners.append(self.faculties.on_event)
+        self.me = Identity(
+            home, known[0].name if known else boot(home, "dory", ROOM, self._now), self._now
+        )
+        self.memories = LifeReader(self.me.life.path).count(
+            BEGINNING.end, files.size(self.me.life.path)
+        )
+        self.meter = Meter(OfflineModel(), rates())
+        settings = Config(model=self.meter.name, extensions=extensions)
+        models = Models(
+            settings, self.meter, Budget(self.me, settings, self._report, None), self._report
+        )
+        self.extensions = ExtensionHost(
+            ordered(self.me, settings, models, lambda text: None), self._report
+        )
+        self._prompts = PromptBuilder(self.me, settings, self.extensions)
+        self.me.listeners.append(self.extensions.on_event)
         if not self.me.context.entries:
             self._hear()
         self.me.new_epoch()
@@ -115,16 +128,18 @@ class Life:
     def live(self, events: int) -> list[Size]:
         """Until there are so many memories; the sizes of prompts on the way."""
         sizes = []
-        rest(self.faculties)
+        rest(self.extensions)
         while self.memories < events:
             self._happen()
-            rest(self.faculties)
+            rest(self.extensions)
             if self.memories % EVERY == 0:
                 sizes.append(self.size())
         return sizes
 
     def size(self) -> Size:
-        """That of a prompt now. It begins an epoch, as after a compaction, so both summaries stand in its system part."""
+        """That of a prompt now. It begins an epoch, as after a compaction, so both summaries stand
+        in its system part.
+        """
         self.me.new_epoch()
         return measured(self.memories, self._prompts.build())
 
@@ -136,7 +151,9 @@ class Life:
             self.me.log("heard", f"{ROOM} {PERSON}: {said}")
         else:
             state, text = self.me.state, f"SAY {ROOM} {said}"
-            hash = self.me.blobs.stash(text, kind="response", gist=text, at=self.me.now(), parent=state.parent)
+            hash = self.me.blobs.stash(
+                text, kind="response", gist=text, at=self.me.now(), parent=state.parent
+            )
             state.parent = hash
             self.me.log("response", text, hash)
         self.me.commit()
@@ -144,7 +161,11 @@ class Life:
     def _hear(self) -> None:
         """What stands in the context."""
         for sentence in self._sentences[:HEARD]:
-            self.me.add("heard", ROOM, references.escape(f"[USER:{PERSON} {clock.second(self.me.now())}] {sentence}"))
+            self.me.add(
+                "heard",
+                ROOM,
+                references.escape(f"[USER:{PERSON} {clock.second(self.me.now())}] {sentence}"),
+            )
         self.me.commit()
 
     def _now(self) -> datetime:

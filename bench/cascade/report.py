@@ -11,7 +11,7 @@ from bench.cascade.killed import Kill
 from bench.cascade.life import Size
 from bench.cascade.spoken import Spoken
 from bench.forgetting.meter import Meter
-from dory.text.format import table
+from dory.text.formatting import table
 
 PARTS = {
     "whole": "whole prompt",
@@ -26,8 +26,8 @@ PARTS = {
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """All that was measured. ``meter`` is of the life that was not killed, ``late`` the calls when the cascade came at the end of one,
-    ``spoken`` the life in the real loop.
+    """All that was measured. ``meter`` is of the life that was not killed, ``late`` the calls when
+    the cascade came at the end of one, ``spoken`` the life in the real loop.
     """
 
     events: int
@@ -75,7 +75,10 @@ def figures(found: Found) -> dict[str, Any]:
 def _parts(sizes: Sequence[Size]) -> dict[str, dict[str, int]]:
     settled = [asdict(size) for size in sizes if size.memories > SETTLED]
     parts = {name: [size[name] for size in settled] for name in PARTS}
-    return {name: {"least": min(values), "mean": round(mean(values)), "most": max(values)} for name, values in parts.items()}
+    return {
+        name: {"least": min(values), "mean": round(mean(values)), "most": max(values)}
+        for name, values in parts.items()
+    }
 
 
 def _tenths(sizes: Sequence[Size]) -> list[int]:
@@ -102,7 +105,10 @@ def _loop(spoken: Spoken) -> dict[str, Any]:
 def _table(one: Mapping[str, Any]) -> str:
     """The parts of prompts, and how the whole of them went on."""
     rows: list[tuple[str, ...]] = [("tokens", "least", "mean", "most")]
-    rows += [(label, *(f"{one['prompt'][name][each]:,}" for each in ("least", "mean", "most"))) for name, label in PARTS.items()]
+    rows += [
+        (label, *(f"{one['prompt'][name][each]:,}" for each in ("least", "mean", "most")))
+        for name, label in PARTS.items()
+    ]
     return f"{table(rows)}\nwhole prompt by tenths of the life: {' '.join(f'{size:,}' for size in one['whole_by_tenths'])}"
 
 

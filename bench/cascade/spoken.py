@@ -1,7 +1,9 @@
-"""A life in the real loop: somebody speaks, the agent answers, its context fades at its limit. What its prompts have as they are sent.
+"""A life in the real loop: somebody speaks, the agent answers, its context fades at its limit. What
+its prompts have as they are sent.
 
-The person's next line is in the room before the agent has answered, so turn follows turn, and nobody waits for the cascade. The lines of LIFE
-come as the loop makes them: what is heard, responses, what tools did, compactions, changed summaries.
+The person's next line is in the room before the agent has answered, so turn follows turn, and
+nobody waits for the cascade. The lines of LIFE come as the loop makes them: what is heard,
+responses, what tools did, compactions, changed summaries.
 """
 
 import random
@@ -16,8 +18,8 @@ from dory.clock import utc
 from dory.config.settings import Config
 from dory.identity.create import boot
 from dory.identity.identity import Identity
-from dory.offline import StandIn
-from dory.process.signals import Stop
+from dory.offline import OfflineModel
+from dory.process.signals import ShutdownSignal
 from dory.types import Model, Prompt, Purpose, Reply
 
 LIMIT = 8000
@@ -27,7 +29,9 @@ _TOLD = " notice cascade has changed"
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """The size of each turn's prompt, the ``memories`` at the end, how often new summaries were ``told`` in the context, and all calls."""
+    """The size of each turn's prompt, the ``memories`` at the end, how often new summaries were
+    ``told`` in the context, and all calls.
+    """
 
     sizes: Sequence[Size]
     memories: int
@@ -43,12 +47,21 @@ class Silent(Agent):
 
 
 class Person:
-    """A ``Model``: the one it is given, whose turns are measured and followed by the next line, until there are so many memories."""
+    """A ``Model``: the one it is given, whose turns are measured and followed by the next line,
+    until there are so many memories.
+    """
 
-    def __init__(self, model: Model, me: Identity, events: int, seed: int, stop: Stop) -> None:
-        self.name, self.sizes = model.name, list[Size]()
-        self._model, self._me, self._events, self._stop = model, me, events, stop
-        self._sentences, self._chance = sentences(seed), random.Random(seed)
+    def __init__(
+        self, model: Model, me: Identity, events: int, seed: int, stop: ShutdownSignal
+    ) -> None:
+        self.name = model.name
+        self.sizes = list[Size]()
+        self._model = model
+        self._me = me
+        self._events = events
+        self._stop = stop
+        self._sentences = sentences(seed)
+        self._chance = random.Random(seed)
 
     def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
         """As the model's own."""
@@ -60,17 +73,24 @@ class Person:
 
     def speak(self) -> None:
         """Say something in the room."""
-        self._me.rooms.say(ROOM, "USER", PERSON, self._chance.choice(self._sentences), self._me.now())
+        self._me.rooms.say(
+            ROOM, "USER", PERSON, self._chance.choice(self._sentences), self._me.now()
+        )
 
 
 def live(home: Path, events: int, seed: int) -> Spoken:
     """Boot an agent in ``home`` and let it live until there are so many memories."""
-    me, stop = Identity(home, boot(home, "dory", ROOM, utc), utc), Stop()
-    meter = Meter(StandIn(), rates())
+    me, stop = Identity(home, boot(home, "dory", ROOM, utc), utc), ShutdownSignal()
+    meter = Meter(OfflineModel(), rates())
     person = Person(meter, me, events, seed, stop)
     me.begin()
     agent = Silent(me, Config(model=person.name, context_limit=LIMIT), person, False, stop)
     person.speak()
     agent.run()
-    rest(agent.faculties)
-    return Spoken(person.sizes, me.life.remembered, me.life.path.read_text(encoding="utf-8").count(_TOLD), meter)
+    rest(agent.extensions)
+    return Spoken(
+        person.sizes,
+        me.life.remembered,
+        me.life.path.read_text(encoding="utf-8").count(_TOLD),
+        meter,
+    )

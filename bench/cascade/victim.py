@@ -1,4 +1,5 @@
-"""The life in a process of its own, with a trap: ``python -m bench.cascade.victim POINT OCCURRENCE HOME EVENTS SEED``.
+"""The life in a process of its own, with a trap: ``python -m bench.cascade.victim POINT OCCURRENCE
+HOME EVENTS SEED``.
 
 ``stress.chaos.points`` says what a point is. An empty one never comes.
 """

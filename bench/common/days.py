@@ -1,4 +1,4 @@
-"""A life of days: a real agent with the stand-in, whose clock moves on with what people say."""
+"""A life of days: a real agent with the offline model, whose clock moves on with what people say."""
 
 import random
 import time
@@ -10,23 +10,49 @@ from agent import Agent
 from dory.config.settings import Config
 from dory.identity.create import boot
 from dory.identity.identity import Identity
-from dory.offline import StandIn
-from dory.process.signals import Stop
+from dory.offline import OfflineModel
+from dory.process.signals import ShutdownSignal
 from dory.text.prompt_files import DURABLE
 
 MORNING = datetime(2026, 3, 2, 8, tzinfo=UTC)
 LIMIT = 3000
 """Tokens of context: so little that what was said in the morning has faded by noon."""
-_THINGS = ("kettle", "ladder", "compass", "lantern", "violin", "anvil", "teapot", "globe", "mirror", "hammock", "barometer", "accordion")
-_PLACES = ("attic", "cellar", "pantry", "workshop", "greenhouse", "hallway", "stable", "boathouse", "library", "garage")
+_THINGS = (
+    "kettle",
+    "ladder",
+    "compass",
+    "lantern",
+    "violin",
+    "anvil",
+    "teapot",
+    "globe",
+    "mirror",
+    "hammock",
+    "barometer",
+    "accordion",
+)
+_PLACES = (
+    "attic",
+    "cellar",
+    "pantry",
+    "workshop",
+    "greenhouse",
+    "hallway",
+    "stable",
+    "boathouse",
+    "library",
+    "garage",
+)
 
 
 class Days:
     """One identity in ``home``, and the people around it."""
 
     def __init__(self, home: Path) -> None:
-        self.home, self.at = home, MORNING
-        self._chance, self._said = random.Random(7), 0
+        self.home = home
+        self.at = MORNING
+        self._chance = random.Random(7)
+        self._said = 0
         self.hash = boot(home, "dory", "dev", self.now)
         self.wake()
 
@@ -38,7 +64,9 @@ class Days:
         """As after a restart."""
         self.me = Identity(self.home, self.hash, self.now)
         self.me.begin()
-        self.agent = Agent(self.me, Config(context_limit=LIMIT), StandIn(), False, Stop())
+        self.agent = Agent(
+            self.me, Config(context_limit=LIMIT), OfflineModel(), False, ShutdownSignal()
+        )
         self.rest()
 
     def say(self, text: str, name: str = "ada") -> None:
@@ -51,8 +79,13 @@ class Days:
         """Of things that are no facts of anybody."""
         for _ in range(times):
             self._said += 1
-            thing, other, place = (self._chance.choice(words) for words in (_THINGS, _THINGS, _PLACES))
-            self.say(f"Number {self._said}, the {thing}, was carried to the {place}, and what is left of the {other} lies beside it.", "bob")
+            thing, other, place = (
+                self._chance.choice(words) for words in (_THINGS, _THINGS, _PLACES)
+            )
+            self.say(
+                f"Number {self._said}, the {thing}, was carried to the {place}, and what is left of the {other} lies beside it.",
+                "bob",
+            )
 
     def night(self) -> None:
         """Until eight in the morning."""
@@ -63,8 +96,8 @@ class Days:
         self.at = morning
 
     def rest(self) -> None:
-        """Let the agent do all that there is to do, as its loop does, but what works beside the loop is waited for each time: so all that
-        happens follows from what was said.
+        """Let the agent do all that there is to do, as its loop does, but what works beside the
+        loop is waited for each time: so all that happens follows from what was said.
         """
         agent, due = self.agent, True
         while due:
@@ -72,7 +105,7 @@ class Days:
             self._until_done(agent.compaction.step, lambda: agent.compaction.under_way)
             if due := self.me.state.awake and agent.thought.ready(news):
                 agent.turn()
-            self._until_done(agent.faculties.step, lambda: bool(agent.faculties.under_way()))
+            self._until_done(agent.extensions.step, lambda: bool(agent.extensions.under_way()))
 
     def _until_done(self, step: Callable[[], None], under_way: Callable[[], bool]) -> None:
         deadline = time.monotonic() + 20
@@ -84,5 +117,9 @@ class Days:
 
     def lines(self, *names: str) -> list[str]:
         """What stands in some durable files."""
-        texts = [(self.me.folder / name).read_text(encoding="utf-8") for name in names or DURABLE if (self.me.folder / name).exists()]
+        texts = [
+            (self.me.folder / name).read_text(encoding="utf-8")
+            for name in names or DURABLE
+            if (self.me.folder / name).exists()
+        ]
         return [line for text in texts for line in text.splitlines() if line]

@@ -14,7 +14,9 @@ _WIDTH = 72
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Of the turns that questions refer to: how many stand in the prompt, how many at which depth of references, how many nowhere."""
+    """Of the turns that questions refer to: how many stand in the prompt, how many at which depth
+    of references, how many nowhere.
+    """
 
     verbatim: int
     by_depth: dict[int, int]
@@ -23,7 +25,9 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Of the questions ``asked`` of a life: how many had their evidence in the prompt ``after`` so many tool calls, 0: it stood there."""
+    """Of the questions ``asked`` of a life: how many had their evidence in the prompt ``after`` so
+    many tool calls, 0: it stood there.
+    """
 
     asked: int
     after: dict[int, int]
@@ -36,8 +40,8 @@ class Answers:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What a life came to. ``context`` is its size in tokens after each turn, ``stretches`` what the compactions swapped, ``questions``
-    what was found again by each way to look.
+    """What a life came to. ``context`` is its size in tokens after each turn, ``stretches`` what
+    the compactions swapped, ``questions`` what was found again by each way to look.
     """
 
     name: str
@@ -58,13 +62,19 @@ class Figures:
     @property
     def whole(self) -> bool:
         """Whether nothing was lost."""
-        return self.bytes_reachable == self.bytes_in and not self.evidence.unreachable and not self.problems
+        return (
+            self.bytes_reachable == self.bytes_in
+            and not self.evidence.unreachable
+            and not self.problems
+        )
 
 
 def report(figures: Figures) -> str:
     """What a person reads."""
     sizes = figures.context
-    took = ", ".join(f"{purpose} {seconds:.1f} s" for purpose, seconds in figures.model_seconds.items())
+    took = ", ".join(
+        f"{purpose} {seconds:.1f} s" for purpose, seconds in figures.model_seconds.items()
+    )
     rows = {
         "compactions": f"{figures.compactions}, {figures.stretches} stretches swapped",
         "context": f"min {min(sizes)}, mean {mean(sizes):.0f}, max {max(sizes)}, last {sizes[-1]} tokens; limit {figures.limit}",
@@ -103,7 +113,9 @@ def _evidence(found: Mapping[str, Any]) -> str:
 def _questions(found: Mapping[str, Answers]) -> dict[str, str]:
     """A row for each way to look."""
     return {
-        way.replace("_", " "): f"{one.share}% of {one.asked} questions have their evidence in the prompt; after so many tool calls: "
+        way.replace(
+            "_", " "
+        ): f"{one.share}% of {one.asked} questions have their evidence in the prompt; after so many tool calls: "
         + ", ".join(f"{count} after {calls}" for calls, count in one.after.items())
         for way, one in found.items()
     }
@@ -111,9 +123,15 @@ def _questions(found: Mapping[str, Answers]) -> dict[str, str]:
 
 def _added(found: Sequence[Mapping[str, Answers]]) -> dict[str, Answers]:
     """Several lives' answers as those of one."""
-    ways = {way: [one[way] for one in found if way in one] for way in dict.fromkeys(way for one in found for way in one)}
+    ways = {
+        way: [one[way] for one in found if way in one]
+        for way in dict.fromkeys(way for one in found for way in one)
+    }
     return {
-        way: Answers(sum(one.asked for one in several), {calls: sum(one.after[calls] for one in several) for calls in several[0].after})
+        way: Answers(
+            sum(one.asked for one in several),
+            {calls: sum(one.after[calls] for one in several) for calls in several[0].after},
+        )
         for way, several in ways.items()
     }
 
@@ -121,7 +139,11 @@ def _added(found: Sequence[Mapping[str, Answers]]) -> dict[str, Answers]:
 def _shares(found: Mapping[str, Answers]) -> dict[str, Any]:
     """For JSON: by the name of the way its share, and under ``asked`` and ``after`` the counts."""
     asked = max((one.asked for one in found.values()), default=0)
-    return {**{way: one.share for way, one in found.items()}, "asked": asked, "after": {way: one.after for way, one in found.items()}}
+    return {
+        **{way: one.share for way, one in found.items()},
+        "asked": asked,
+        "after": {way: one.after for way, one in found.items()},
+    }
 
 
 def table(title: str, rows: Mapping[str, object]) -> str:
@@ -143,10 +165,19 @@ def totals(lives: Sequence[Figures]) -> dict[str, Any]:
     by_depth: Counter[int] = Counter()
     for one in lives:
         by_depth.update(one.evidence.by_depth)
-    verbatim, unreachable = (sum(getattr(one.evidence, name) for one in lives) for name in ("verbatim", "unreachable"))
+    verbatim, unreachable = (
+        sum(getattr(one.evidence, name) for one in lives) for name in ("verbatim", "unreachable")
+    )
     return {
-        **{name: sum(getattr(one, name) for one in lives) for name in ("turns", "compactions", "stretches", "bytes_in", "bytes_reachable")},
-        "evidence": {"verbatim": verbatim, "by_depth": dict(sorted(by_depth.items())), "unreachable": unreachable},
+        **{
+            name: sum(getattr(one, name) for one in lives)
+            for name in ("turns", "compactions", "stretches", "bytes_in", "bytes_reachable")
+        },
+        "evidence": {
+            "verbatim": verbatim,
+            "by_depth": dict(sorted(by_depth.items())),
+            "unreachable": unreachable,
+        },
         "seconds": round(sum(one.seconds for one in lives), 2),
         "whole": all(one.whole for one in lives),
         "questions": _shares(_added([one.questions for one in lives])),
@@ -155,4 +186,9 @@ def totals(lives: Sequence[Figures]) -> dict[str, Any]:
 
 def as_json(lives: Sequence[Figures]) -> str:
     """The totals on one line, and under ``lives`` every conversation by itself."""
-    return json.dumps({**totals(lives), "lives": [{**asdict(one), "questions": _shares(one.questions)} for one in lives]})
+    return json.dumps(
+        {
+            **totals(lives),
+            "lives": [{**asdict(one), "questions": _shares(one.questions)} for one in lives],
+        }
+    )

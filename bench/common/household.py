@@ -1,7 +1,9 @@
-"""One agent in a home of its own: a real ``agent.py`` process on the stand-in, and the room in which people talk to it.
+"""One agent in a home of its own: a real ``agent.py`` process on the offline model, and the room in
+which people talk to it.
 
-How the agent does is read from the files that it commits and never asked for, so looking changes nothing. ``say`` returns only when the line
-was taken in, the agent sleeps again and no compaction is due or under way, so the same talk leads to the same life, but for the times in it.
+How the agent does is read from the files that it commits and never asked for, so looking changes
+nothing. ``say`` returns only when the line was taken in, the agent sleeps again and no compaction
+is due or under way, so the same talk leads to the same life, but for the times in it.
 """
 
 import os
@@ -12,14 +14,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Self
 
-from dory.chat.session import Visit
+from dory.chat.session import Session
 from dory.constants import LIFE_SHOWN
 from dory.errors import DoryError
 from dory.identity import context, listing, state
 from dory.identity.context import Entry
 from dory.storage import files
-from dory.text import references
-from dory.text.prompt_files import HOUSE
+from dory.text import formatting, references
+from dory.text.prompt_files import ROOT
 
 ROOM = "dev"
 PATIENCE = 60.0
@@ -28,17 +30,25 @@ _POLL = 0.01
 
 
 def environment() -> dict[str, str]:
-    """This process's own, without the keys and settings that would lead to another model or another home."""
-    return {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY") and not name.startswith("DORY_")}
+    """This process's own, without the keys and settings that would lead to another model or another
+    home.
+    """
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.endswith("_API_KEY") and not name.startswith("DORY_")
+    }
 
 
 class Household:
-    """The agent of ``home``, which the first ``wake`` boots; ``arguments`` are further ones for ``agent.py``. As a context manager it leaves no
-    process behind.
+    """The agent of ``home``, which the first ``wake`` boots; ``arguments`` are further ones for
+    ``agent.py``. As a context manager it leaves no process behind.
     """
 
     def __init__(self, home: Path, context_limit: int, arguments: Sequence[str] = ()) -> None:
-        self.home, self._limit, self._arguments = home, context_limit, arguments
+        self.home = home
+        self._limit = context_limit
+        self._arguments = arguments
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -48,22 +58,42 @@ class Household:
         self.kill()
 
     def wake(self) -> None:
-        """Boot the agent, or resume it; returns when it listens. Raises ``DoryError`` if it does not come up."""
+        """Boot the agent, or resume it; returns when it listens. Raises ``DoryError`` if it does
+        not come up.
+        """
         known = [folder.name for folder in listing.folders(self.home)]
         who = known or ["--room", ROOM]
         epoch = self.state.epoch if known else 0
-        command = [sys.executable, str(HOUSE / "agent.py"), *who, "--home", str(self.home), *self._arguments]
+        command = [
+            sys.executable,
+            str(ROOT / "agent.py"),
+            *who,
+            "--home",
+            str(self.home),
+            *self._arguments,
+        ]
         with open(self.home / "agent.log", "ab") as log:
             self._process = subprocess.Popen(
-                [*command, "--context-limit", str(self._limit)], stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment()
+                [*command, "--context-limit", str(self._limit)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=environment(),
             )
-        self._await(lambda: bool(listing.folders(self.home)) and self.state.epoch > epoch and self._settled(0), "wake")
+        self._await(
+            lambda: (
+                bool(listing.folders(self.home)) and self.state.epoch > epoch and self._settled(0)
+            ),
+            "wake",
+        )
 
     def say(self, name: str, text: str) -> list[str]:
-        """Say ``text`` as the person ``name``; returns what the agent said to that. Raises ``DoryError`` if it does not settle."""
-        visit = Visit(self.home, ROOM, name)
+        """Say ``text`` as the person ``name``; returns what the agent said to that. Raises
+        ``DoryError`` if it does not settle.
+        """
+        visit = Session(self.home, ROOM, name)
         end = visit.say(text)
-        self._await(lambda: self._settled(end), f"settle after {references.one_line(text, 60)!r}")
+        self._await(lambda: self._settled(end), f"settle after {formatting.one_line(text, 60)!r}")
         return [line.text for line in visit.heard() if line.kind == "AGENT"]
 
     def stop(self) -> None:
@@ -73,7 +103,9 @@ class Household:
             try:
                 self._process.wait(PATIENCE)
             except subprocess.TimeoutExpired:
-                raise DoryError(f"the agent did not end within {PATIENCE:g} seconds; {self.last_lines()}") from None
+                raise DoryError(
+                    f"the agent did not end within {PATIENCE:g} seconds; {self.last_lines()}"
+                ) from None
             self._process = None
 
     def kill(self) -> None:
@@ -108,7 +140,9 @@ class Household:
 
     @property
     def entries(self) -> list[Entry]:
-        """The live context. Raises ``FormatError`` if it is being replaced at this moment, which cannot be while the agent is settled."""
+        """The live context. Raises ``FormatError`` if it is being replaced at this moment, which
+        cannot be while the agent is settled.
+        """
         return context.parse(context.read_epoch((self.folder / "context.md").read_bytes())[1])
 
     @property
@@ -123,12 +157,18 @@ class Household:
 
     @property
     def in_view(self) -> str:
-        """What the next prompt shows of this life, as it was said: context, MEMORY and the newest LIFE lines."""
+        """What the next prompt shows of this life, as it was said: context, MEMORY and the newest
+        LIFE lines.
+        """
         memory = (self.folder / "MEMORY.md").read_text(encoding="utf-8")
-        return "\n".join([references.unescape(context.render(self.entries)), memory, *self.life[-LIFE_SHOWN:]])
+        return "\n".join(
+            [references.unescape(context.render(self.entries)), memory, *self.life[-LIFE_SHOWN:]]
+        )
 
     def _settled(self, end: int) -> bool:
-        """Whether the line up to byte ``end`` of the room was dealt with. A compaction always ends with its turn in ``paused_until``."""
+        """Whether the line up to byte ``end`` of the room was dealt with. A compaction always ends
+        with its turn in ``paused_until``.
+        """
         now = self.state
         lived = now.life_bytes + len(now.life_lines.encode())
         if now.awake or now.rooms[ROOM].read < end or files.size(self.folder / "LIFE.md") < lived:
@@ -137,18 +177,27 @@ class Household:
         if not content.startswith(context.heading(now.epoch).encode()):
             return False  # between two epochs
         _, text = context.read_epoch(content)
-        return round(len(text) / now.characters_per_token) <= self._limit or now.turn <= now.paused_until
+        return (
+            round(len(text) / now.characters_per_token) <= self._limit
+            or now.turn <= now.paused_until
+        )
 
     def _await(self, condition: Callable[[], bool], what: str) -> None:
         deadline = time.monotonic() + PATIENCE
         while not condition():
             if not self.lives:
-                raise DoryError(f"the agent did not {what}: its process has ended; {self.last_lines()}")
+                raise DoryError(
+                    f"the agent did not {what}: its process has ended; {self.last_lines()}"
+                )
             if time.monotonic() > deadline:
-                raise DoryError(f"the agent did not {what} within {PATIENCE:g} seconds; {self.last_lines()}")
+                raise DoryError(
+                    f"the agent did not {what} within {PATIENCE:g} seconds; {self.last_lines()}"
+                )
             time.sleep(_POLL)
 
     def last_lines(self) -> str:
         """The end of the agent's log, for whoever has to say what went wrong."""
         log = self.home / "agent.log"
-        return "the end of its log: " + " | ".join(line.decode("utf-8", "replace") for line in files.tail(log, 3))
+        return "the end of its log: " + " | ".join(
+            line.decode("utf-8", "replace") for line in files.tail(log, 3)
+        )

@@ -1,7 +1,9 @@
-"""Conversations of the LoCoMo data set ("Evaluating Very Long-Term Conversational Memory of LLM Agents", ACL 2024), one file each.
+"""Conversations of the LoCoMo data set ("Evaluating Very Long-Term Conversational Memory of LLM
+Agents", ACL 2024), one file each.
 
-Of a file are read ``session_<n>`` (turns with ``speaker``, ``dia_id``, ``text`` and, for a shared picture, ``blip_caption``),
-``session_<n>_date_time``, and the ``evidence`` of ``qa``: the turns in which the answer to a question stands.
+Of a file are read ``session_<n>`` (turns with ``speaker``, ``dia_id``, ``text`` and, for a shared
+picture, ``blip_caption``), ``session_<n>_date_time``, and the ``evidence`` of ``qa``: the turns in
+which the answer to a question stands.
 """
 
 import json
@@ -53,9 +55,16 @@ def load(path: Path) -> Conversation:
         turns = tuple(_turns(content))
         if not turns:
             raise ValueError("there is no session in it")
-        named = [id for question in content["qa"] for one in question.get("evidence", []) for id in _TURN_ID.findall(one)]
+        named = [
+            id
+            for question in content["qa"]
+            for one in question.get("evidence", [])
+            for id in _TURN_ID.findall(one)
+        ]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise FormatError(f"{path} is no conversation of LoCoMo ({type(error).__name__}: {error}): take {WHERE}") from error
+        raise FormatError(
+            f"{path} is no conversation of LoCoMo ({type(error).__name__}: {error}): take {WHERE}"
+        ) from error
     return Conversation(path.name, turns, frozenset(named)).first(None)
 
 
@@ -65,6 +74,8 @@ def _turns(content: dict[str, Any]) -> Iterator[Turn]:
     for number in numbers:
         date = f"({content[f'session_{number}_date_time']}) "
         for turn in content[f"session_{number}"]:
-            picture = f" [shares a picture: {turn['blip_caption']}]" if turn.get("blip_caption") else ""
+            picture = (
+                f" [shares a picture: {turn['blip_caption']}]" if turn.get("blip_caption") else ""
+            )
             yield Turn(turn["dia_id"], turn["speaker"], f"{date}{turn['text']}{picture}")
             date = ""

@@ -1,7 +1,9 @@
-"""The questions of LoCoMo's conversations, and the turns as documents of an index: what is asked, and where the answer stands.
+"""The questions of LoCoMo's conversations, and the turns as documents of an index: what is asked,
+and where the answer stands.
 
-Evidence is a list of turn ids, some of them malformed in the data: ``D8:6; D9:17`` in one, ``D:11:26``, ``D30:05``, ``D``, or none. What can be
-read as an id of a turn counts; a question without any is left out.
+Evidence is a list of turn ids, some of them malformed in the data: ``D8:6; D9:17`` in one,
+``D:11:26``, ``D30:05``, ``D``, or none. What can be read as an id of a turn counts; a question
+without any is left out.
 """
 
 import json
@@ -31,7 +33,9 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """One conversation as an agent would have heard it. A document's origin is its number in the conversation."""
+    """One conversation as an agent would have heard it. A document's origin is its number in the
+    conversation.
+    """
 
     name: str
     documents: tuple[Document, ...]
@@ -44,12 +48,18 @@ def load(path: Path) -> Talk:
     numbers = {turn.id: number for number, turn in enumerate(turns)}
     try:
         asked = [
-            Question(one["question"], one["category"], frozenset(_named(one.get("evidence", []), numbers)))
+            Question(
+                one["question"],
+                one["category"],
+                frozenset(_named(one.get("evidence", []), numbers)),
+            )
             for one in json.loads(path.read_bytes())["qa"]
         ]
         documents = tuple(_documents(turns))
     except (KeyError, TypeError, ValueError) as error:
-        raise FormatError(f"{path} is no conversation of LoCoMo ({type(error).__name__}: {error}): take {locomo.WHERE}") from error
+        raise FormatError(
+            f"{path} is no conversation of LoCoMo ({type(error).__name__}: {error}): take {locomo.WHERE}"
+        ) from error
     return Talk(path.stem, documents, tuple(question for question in asked if question.evidence))
 
 
@@ -59,7 +69,9 @@ def _named(evidence: list[str], numbers: dict[str, int]) -> list[int]:
 
 
 def _documents(turns: tuple[locomo.Turn, ...]) -> list[Document]:
-    """A session begins at its date, which stands in the text of its first turn only; its turns follow by the minute."""
+    """A session begins at its date, which stands in the text of its first turn only; its turns
+    follow by the minute.
+    """
     documents: list[Document] = []
     session, at = "", datetime.min
     for number, turn in enumerate(turns):
@@ -68,7 +80,10 @@ def _documents(turns: tuple[locomo.Turn, ...]) -> list[Document]:
             session, date = turn.id.partition(":")[0], _DATE.match(text)
             if not date:
                 raise ValueError(f"{turn.id} has no date")
-            at, text = datetime.strptime(date[1], "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC), text[date.end() :]
+            at, text = (
+                datetime.strptime(date[1], "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC),
+                text[date.end() :],
+            )
         documents.append(Document("heard", number, at, text, turn.speaker, ROOM))
         at += timedelta(minutes=1)
     return documents

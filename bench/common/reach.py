@@ -1,7 +1,8 @@
 """Whether everything that entered a life is found again, and how deep.
 
-``entered`` counts at the sources: the room's file, and the response and result blobs that LIFE names. ``found`` comes from the other end: it
-walks the live context and the references in it, level by level. A piece is reached when the walk meets its text, byte for byte.
+``entered`` counts at the sources: the room's file, and the response and result blobs that LIFE
+names. ``found`` comes from the other end: it walks the live context and the references in it, level
+by level. A piece is reached when the walk meets its text, byte for byte.
 """
 
 from collections import defaultdict
@@ -19,7 +20,9 @@ from dory.text import references
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Something that entered the context: ``kind`` is ``heard``, ``response`` or ``result``, ``text`` as it was said, with its tag."""
+    """Something that entered the context: ``kind`` is ``heard``, ``response`` or ``result``,
+    ``text`` as it was said, with its tag.
+    """
 
     kind: str
     text: str
@@ -31,12 +34,16 @@ class Piece:
 
 
 def entered(home: Path, folder: Path, room: str) -> list[Piece]:
-    """All that the agent in ``folder`` took in: what people said in ``room``, in order, then its own responses and their results."""
+    """All that the agent in ``folder`` took in: what people said in ``room``, in order, then its
+    own responses and their results.
+    """
     return [*_said(Rooms(home / "chats"), room), *_done(folder / "LIFE.md", Blobs(home / "blobs"))]
 
 
 def depths(pieces: Sequence[Piece], entries: Sequence[Entry], blobs: Blobs) -> list[int | None]:
-    """For each piece how many references must be opened one inside the other: 0 when it stands in ``entries``, None when it is lost."""
+    """For each piece how many references must be opened one inside the other: 0 when it stands in
+    ``entries``, None when it is lost.
+    """
     places: defaultdict[str, list[int]] = defaultdict(list)
     for text, depth in found(entries, blobs).values():
         places[text].append(depth)
@@ -44,7 +51,9 @@ def depths(pieces: Sequence[Piece], entries: Sequence[Entry], blobs: Blobs) -> l
 
 
 def found(entries: Sequence[Entry], blobs: Blobs) -> dict[int, tuple[str, int]]:
-    """By entry id: the text of every entry that there ever was, and the least depth at which it is met."""
+    """By entry id: the text of every entry that there ever was, and the least depth at which it is
+    met.
+    """
     met: dict[int, tuple[str, int]] = {}
     opened: set[str] = set()
     depth, level = 0, list(entries)
@@ -68,7 +77,11 @@ def _said(rooms: Rooms, room: str) -> Iterator[Piece]:
 
 
 def _done(life: Path, blobs: Blobs) -> Iterator[Piece]:
-    named = [hash for line in life.read_text(encoding="utf-8").splitlines() for hash, _ in references.live(line)]
+    named = [
+        hash
+        for line in life.read_text(encoding="utf-8").splitlines()
+        for hash, _ in references.live(line)
+    ]
     for blob in map(blobs.get, dict.fromkeys(named)):
         if blob.kind in ("response", "result"):
             yield Piece(blob.kind, blob.body)
@@ -84,7 +97,9 @@ def _spread(entries: Sequence[Entry], blobs: Blobs) -> Iterator[Entry]:
 
 
 def _stretch(blobs: Blobs, hash: str) -> list[Entry]:
-    """The entries behind a reference; none behind one to a response or a result, which has an entry of its own, and none where nothing is."""
+    """The entries behind a reference; none behind one to a response or a result, which has an entry
+    of its own, and none where nothing is.
+    """
     try:
         blob = blobs.get(hash)
     except BlobError:
@@ -93,6 +108,12 @@ def _stretch(blobs: Blobs, hash: str) -> list[Entry]:
 
 
 def _text(entry: Entry) -> str:
-    """What the entry holds, as it was before it was escaped. What is heard begins with a tag, which is the harness's own."""
-    tag, mark, said = heard_entry.without_cue(entry.body).partition("] ") if entry.kind == "heard" else ("", "", entry.body)
+    """What the entry holds, as it was before it was escaped. What is heard begins with a tag, which
+    is the harness's own.
+    """
+    tag, mark, said = (
+        heard_entry.without_cue(entry.body).partition("] ")
+        if entry.kind == "heard"
+        else ("", "", entry.body)
+    )
     return f"{tag}{mark}{references.unescape(said)}"

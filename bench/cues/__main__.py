@@ -1,12 +1,16 @@
-"""How well cues name what a message belongs to: ``python -m bench.cues [--data ../shared/locomo] [--json]``.
+"""How well cues name what a message belongs to: ``python -m bench.cues [--data ../shared/locomo]
+[--json]``.
 
-Each LoCoMo conversation is a life that has wholly left the context (``bench/faded.py``), in which messages arrive (``bench/messages.py``). A
-cue for a question about this life is right if it names a stretch in which evidence stands, and wrong if it names only others; questions that
-presume what was not so (LoCoMo's adversarial ones) are counted by themselves. For a message about nothing that ever was, to be silent is right.
+Each LoCoMo conversation is a life that has wholly left the context (``bench/faded.py``), in which
+messages arrive (``bench/messages.py``). A cue for a question about this life is right if it names a
+stretch in which evidence stands, and wrong if it names only others; questions that presume what was
+not so (LoCoMo's adversarial ones) are counted by themselves. For a message about nothing that ever
+was, to be silent is right.
 
-The threshold is the lowest at which at most ``MOST`` per cent of the messages about nothing bring a cue, each kind weighing the same: below it
-there are only more cues, right ones and wrong ones. Held out, it is chosen on all conversations but one and measured on that one, for each in
-turn. Exit code 0, or 2 if there are not two conversations.
+The threshold is the lowest at which at most ``MOST`` per cent of the messages about nothing bring a
+cue, each kind weighing the same: below it there are only more cues, right ones and wrong ones. Held
+out, it is chosen on all conversations but one and measured on that one, for each in turn. Exit code
+0, or 2 if there are not two conversations.
 """
 
 import json
@@ -21,10 +25,10 @@ from bench.common import locomo, questions, running
 from bench.common.questions import Talk
 from bench.cues import faded
 from bench.cues.messages import ADVERSARIAL, NOTHING, OWN, RENAMED, Message, messages
-from dory.extensions.recall import ways
-from dory.extensions.recall.search import CUE_SHARE, CUES, Recollection
+from dory.extensions.recall import search
+from dory.extensions.recall.search import CUE_SHARE, CUES, RecallSearch
 from dory.identity.context import Entry
-from dory.llm.openai_format import CHARACTERS_PER_TOKEN
+from dory.text.formatting import CHARACTERS_PER_TOKEN
 
 DATA = Path("../shared/locomo")
 THRESHOLDS = tuple(share / 100 for share in range(20, 95, 5))
@@ -35,7 +39,9 @@ _MARK = "\n↳ "
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a cue could name for one message, the best first: its share, whether it is right, and the tokens of a cue that ends with it."""
+    """What a cue could name for one message, the best first: its share, whether it is right, and
+    the tokens of a cue that ends with it.
+    """
 
     talk: str
     kind: str
@@ -55,24 +61,47 @@ def play(path: Path, talk: Talk, others: Sequence[Talk]) -> list[Outcome]:
         return [_heard(past, live, talk.name, message) for message in messages(talk, others)]
 
 
-def _heard(past: Recollection, live: Sequence[Entry], talk: str, message: Message) -> Outcome:
-    about = {entry.hash for entry in live if any(entry.first <= number + 1 <= entry.last for number in message.numbers)}
+def _heard(past: RecallSearch, live: Sequence[Entry], talk: str, message: Message) -> Outcome:
+    about = {
+        entry.hash
+        for entry in live
+        if any(entry.first <= number + 1 <= entry.last for number in message.numbers)
+    }
     named = past.candidates(message.text, live, THRESHOLDS[0])[:CUES]
-    lines = [_MARK + ways.cue([way for way, _ in named[:count]]) for count in range(1, len(named) + 1)]
+    lines = [
+        _MARK + search.cue([way for way, _ in named[:count]]) for count in range(1, len(named) + 1)
+    ]
     costs = [len(line) / CHARACTERS_PER_TOKEN for line in lines]
-    return Outcome(talk, message.kind, tuple((share, way.hash in about, cost) for (way, share), cost in zip(named, costs, strict=True)))
+    return Outcome(
+        talk,
+        message.kind,
+        tuple(
+            (share, way.hash in about, cost)
+            for (way, share), cost in zip(named, costs, strict=True)
+        ),
+    )
 
 
-def rates(outcomes: Sequence[Outcome], kinds: Collection[str], threshold: float) -> dict[str, float]:
+def rates(
+    outcomes: Sequence[Outcome], kinds: Collection[str], threshold: float
+) -> dict[str, float]:
     """Per cent right, wrong and silent, and tokens per message, over the messages of these kinds."""
     found = [one.at(threshold) for one in outcomes if one.kind in kinds]
-    shares = {name: round(100 * mean(what == name for what, _ in found), 1) for name in ("right", "wrong", "silent")}
+    shares = {
+        name: round(100 * mean(what == name for what, _ in found), 1)
+        for name in ("right", "wrong", "silent")
+    }
     return {**shares, "tokens": round(mean(tokens for _, tokens in found), 1)}
 
 
 def figures(outcomes: Sequence[Outcome], threshold: float) -> dict[str, Any]:
-    """What a threshold comes to: over the questions about the life, over what is about nothing, and by kind."""
-    kinds = {kind: rates(outcomes, [kind], threshold) for kind in dict.fromkeys(one.kind for one in outcomes)}
+    """What a threshold comes to: over the questions about the life, over what is about nothing, and
+    by kind.
+    """
+    kinds = {
+        kind: rates(outcomes, [kind], threshold)
+        for kind in dict.fromkeys(one.kind for one in outcomes)
+    }
     return {
         **rates(outcomes, OWN, threshold),
         "rightly_silent": round(mean(kinds[kind]["silent"] for kind in NOTHING), 1),
@@ -83,7 +112,10 @@ def figures(outcomes: Sequence[Outcome], threshold: float) -> dict[str, Any]:
 
 def choose(outcomes: Sequence[Outcome]) -> float:
     """The threshold, as the head of this file says."""
-    return next((one for one in THRESHOLDS if figures(outcomes, one)["rightly_silent"] >= 100 - MOST), THRESHOLDS[-1])
+    return next(
+        (one for one in THRESHOLDS if figures(outcomes, one)["rightly_silent"] >= 100 - MOST),
+        THRESHOLDS[-1],
+    )
 
 
 def held_out(outcomes: Sequence[Outcome]) -> dict[str, Any]:
@@ -91,49 +123,105 @@ def held_out(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for talk in dict.fromkeys(one.talk for one in outcomes):
         threshold = choose([one for one in outcomes if one.talk != talk])
-        found[talk] = {"threshold": threshold, **figures([one for one in outcomes if one.talk == talk], threshold)}
+        found[talk] = {
+            "threshold": threshold,
+            **figures([one for one in outcomes if one.talk == talk], threshold),
+        }
     return found
 
 
 def report(rows: Mapping[str, Mapping[str, Any]]) -> str:
     """A table for people, in markdown: a line for each threshold, or conversation."""
     silent = [*NOTHING, RENAMED]
-    heads = ["", "right", "wrong", "silent", "tokens", f"{ADVERSARIAL}: right", "wrong", "rightly silent", *silent, "tokens"]
+    heads = [
+        "",
+        "right",
+        "wrong",
+        "silent",
+        "tokens",
+        f"{ADVERSARIAL}: right",
+        "wrong",
+        "rightly silent",
+        *silent,
+        "tokens",
+    ]
     lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
     for name, one in rows.items():
         kinds = one["kinds"]
         own = [one[key] for key in ("right", "wrong", "silent", "tokens")]
-        presumed = [kinds[ADVERSARIAL][key] for key in ("right", "wrong")] if ADVERSARIAL in kinds else ["", ""]
-        cells = [name, *own, *presumed, one["rightly_silent"], *(kinds[kind]["silent"] for kind in silent), one["tokens_for_nothing"]]
+        presumed = (
+            [kinds[ADVERSARIAL][key] for key in ("right", "wrong")]
+            if ADVERSARIAL in kinds
+            else ["", ""]
+        )
+        cells = [
+            name,
+            *own,
+            *presumed,
+            one["rightly_silent"],
+            *(kinds[kind]["silent"] for kind in silent),
+            one["tokens_for_nothing"],
+        ]
         lines.append(f"| {' | '.join(map(str, cells))} |")
     return "\n".join(lines)
 
 
 def by_kind(chosen: Mapping[str, Any]) -> str:
     """A line for each kind of message."""
-    lines = [f"| {kind} | {' | '.join(str(value) for value in one.values())} |" for kind, one in chosen["kinds"].items()]
-    return "\n".join(["| message | right | wrong | silent | tokens |", "|---|---|---|---|---|", *lines])
+    lines = [
+        f"| {kind} | {' | '.join(str(value) for value in one.values())} |"
+        for kind, one in chosen["kinds"].items()
+    ]
+    return "\n".join(
+        ["| message | right | wrong | silent | tokens |", "|---|---|---|---|---|", *lines]
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what the command line names."""
     options = running.options("bench.cues", "How well cues name what a message belongs to.")
-    options.add_argument("--data", type=Path, default=DATA, help=f"a folder with conversations of LoCoMo, two or more (default: {DATA})")
+    options.add_argument(
+        "--data",
+        type=Path,
+        default=DATA,
+        help=f"a folder with conversations of LoCoMo, two or more (default: {DATA})",
+    )
     given = options.parse_args(arguments)
     paths = locomo.files(given.data)
     if len(paths) < 2:
-        print(f"bench.cues: there are not two conversations at {given.data}: get {locomo.WHERE}", file=sys.stderr)
+        print(
+            f"bench.cues: there are not two conversations at {given.data}: get {locomo.WHERE}",
+            file=sys.stderr,
+        )
         return 2
     talks = [questions.load(path) for path in paths]
-    outcomes = [one for path, talk in zip(paths, talks, strict=True) for one in play(path, talk, [other for other in talks if other != talk])]
+    outcomes = [
+        one
+        for path, talk in zip(paths, talks, strict=True)
+        for one in play(path, talk, [other for other in talks if other != talk])
+    ]
     thresholds = {f"{one:.2f}": figures(outcomes, one) for one in THRESHOLDS}
     best, left = choose(outcomes), held_out(outcomes)
-    print(f"{len(talks)} lives, {len(outcomes)} messages; per cent, and tokens per message\n\n{report(thresholds)}\n")
-    print(f"chosen: {best:.2f}; in use: {CUE_SHARE:.2f}; at the chosen one:\n\n{by_kind(thresholds[f'{best:.2f}'])}\n")
+    print(
+        f"{len(talks)} lives, {len(outcomes)} messages; per cent, and tokens per message\n\n{report(thresholds)}\n"
+    )
+    print(
+        f"chosen: {best:.2f}; in use: {CUE_SHARE:.2f}; at the chosen one:\n\n{by_kind(thresholds[f'{best:.2f}'])}\n"
+    )
     rows = {f"{talk} at {one['threshold']:.2f}": one for talk, one in left.items()}
     print(f"held out:\n\n{report(rows)}")
     if given.json:
-        print(json.dumps({"chosen": best, "in_use": CUE_SHARE, **thresholds[f"{best:.2f}"], "thresholds": thresholds, "held_out": left}))
+        print(
+            json.dumps(
+                {
+                    "chosen": best,
+                    "in_use": CUE_SHARE,
+                    **thresholds[f"{best:.2f}"],
+                    "thresholds": thresholds,
+                    "held_out": left,
+                }
+            )
+        )
     return 0
 
 

@@ -1,8 +1,10 @@
-"""Messages that arrive in a life made of one LoCoMo conversation: about what was in it, and about nothing that ever was. Pure.
+"""Messages that arrive in a life made of one LoCoMo conversation: about what was in it, and about
+nothing that ever was. Pure.
 
-About nothing are questions and plain turns from the other conversations, and small talk. The questions come as they are, without the names of
-those who speak there, and with the names of this life's speakers in their place. What such a renamed question asks about was often talked
-of here as well (who has dogs, who went camping), so these are a kind of their own, and not among ``NOTHING``.
+About nothing are questions and plain turns from the other conversations, and small talk. The
+questions come as they are, without the names of those who speak there, and with the names of this
+life's speakers in their place. What such a renamed question asks about was often talked of here as
+well (who has dogs, who went camping), so these are a kind of their own, and not among ``NOTHING``.
 """
 
 import re
@@ -37,7 +39,9 @@ def messages(talk: Talk, others: Sequence[Talk]) -> Iterator[Message]:
     as_they_are, unnamed, turns, small = NOTHING
     for other in others:
         theirs = speakers(other)
-        asked = [question.text for question in other.questions if CATEGORIES[question.category] in OWN]
+        asked = [
+            question.text for question in other.questions if CATEGORIES[question.category] in OWN
+        ]
         for text in asked[::ASKED_EACH]:
             yield Message(as_they_are, text)
             yield Message(unnamed, renamed(text, dict.fromkeys(theirs, "")))
@@ -55,4 +59,6 @@ def speakers(talk: Talk) -> list[str]:
 
 def renamed(text: str, names: Mapping[str, str]) -> str:
     """``text`` with other ``names``."""
-    return re.sub(rf"\b(?:{'|'.join(map(re.escape, names))})\b", lambda found: names[found[0]], text)
+    return re.sub(
+        rf"\b(?:{'|'.join(map(re.escape, names))})\b", lambda found: names[found[0]], text
+    )

@@ -1,9 +1,11 @@
-"""Five ways of forgetting in comparison: ``python -m bench.forgetting [--limits 8000,32000,128000] [--seeds 3] [--json] [--plot FILE]``.
+"""Five ways of forgetting in comparison: ``python -m bench.forgetting [--limits 8000,32000,128000]
+[--seeds 3] [--json] [--plot FILE]``.
 
-Each seed is a life; each way lives it at each limit without RECALL, which is no part of any way, and those of ``--recall`` with it, too. The
-reader is the stand-in, which reads by words alone, or with ``--model`` and ``--base-url`` a real model, for which the key is taken from the
-environment; that costs money: try ``--limits 8000 --seeds 1 --life 40000`` first. Exit code 0, 1 if a life could not be lived, 2 after a wrong
-command line.
+Each seed is a life; each way lives it at each limit without RECALL, which is no part of any way,
+and those of ``--recall`` with it, too. The reader is the offline model, which reads by words alone,
+or with ``--model`` and ``--base-url`` a real model, for which the key is taken from the
+environment; that costs money: try ``--limits 8000 --seeds 1 --life 40000`` first. Exit code 0, 1 if
+a life could not be lived, 2 after a wrong command line.
 """
 
 import json
@@ -24,14 +26,16 @@ from bench.forgetting.script import script
 from bench.forgetting.ways import WAYS
 from dory.config import settings as config_settings
 from dory.config.prices import Price
-from dory.config.profiles import STAND_IN
+from dory.config.profiles import OFFLINE
 from dory.types import Model
 
 LIMITS, SEEDS = "8000,32000,128000", 3
 RECALL = "dory,halving"
 """The ways that keep originals, without which there is nothing that RECALL could show."""
 TIMES, LEAST = 3.2, 128_000
-"""How many times as long as the limit a life is, and how many tokens at least, so that the questions are not all that is talked about."""
+"""How many times as long as the limit a life is, and how many tokens at least, so that the
+questions are not all that is talked about.
+"""
 FACTS = 36
 
 
@@ -49,29 +53,56 @@ def recall(text: str) -> list[str]:
 
 
 def reader(model: str, base_url: str) -> tuple[Model, Price | None]:
-    """The model that reads, and its price off-peak; None if it is not known. Raises ``ConfigError``."""
-    if model in ("", STAND_IN) and not base_url:
+    """The model that reads, and its price off-peak; None if it is not known. Raises
+    ``ConfigError``.
+    """
+    if model in ("", OFFLINE) and not base_url:
         return Reader(), rates()
     from dory.llm.completions import Endpoint
-    from dory.llm.retry import Repeating
+    from dory.llm.retry import RetryingModel
 
     flags = {name: value for name, value in (("model", model), ("base_url", base_url)) if value}
     settings = config_settings.load(Path("dory.yaml"), os.environ, flags)
-    asked = Repeating(Endpoint(settings), settings, lambda text: print(text, file=sys.stderr))
+    asked = RetryingModel(Endpoint(settings), settings, lambda text: print(text, file=sys.stderr))
     return asked, settings.price(OFF_PEAK)
 
 
 def read_arguments(arguments: Sequence[str] | None) -> Namespace:
     """The command line."""
     options = running.options("bench.forgetting", "The same lives under five ways of forgetting.")
-    options.add_argument("--limits", type=running.rising(1000), default=LIMITS, help="context limits in tokens (default: %(default)s)")
-    options.add_argument("--seeds", type=running.whole(1), default=SEEDS, help="lives (default: %(default)s)")
-    options.add_argument("--ways", type=ways, default=",".join(WAYS), help="ways of forgetting (default: %(default)s)")
-    options.add_argument("--recall", type=recall, default=RECALL, help="those to run with RECALL, too, or none (default: %(default)s)")
     options.add_argument(
-        "--life", type=running.whole(1000), metavar="TOKENS", help=f"length of a life (default: {TIMES} limits, at least {LEAST})"
+        "--limits",
+        type=running.rising(1000),
+        default=LIMITS,
+        help="context limits in tokens (default: %(default)s)",
     )
-    options.add_argument("--facts", type=running.whole(1, FACTS), default=FACTS, help="facts that are asked for, at most %(default)s")
+    options.add_argument(
+        "--seeds", type=running.whole(1), default=SEEDS, help="lives (default: %(default)s)"
+    )
+    options.add_argument(
+        "--ways",
+        type=ways,
+        default=",".join(WAYS),
+        help="ways of forgetting (default: %(default)s)",
+    )
+    options.add_argument(
+        "--recall",
+        type=recall,
+        default=RECALL,
+        help="those to run with RECALL, too, or none (default: %(default)s)",
+    )
+    options.add_argument(
+        "--life",
+        type=running.whole(1000),
+        metavar="TOKENS",
+        help=f"length of a life (default: {TIMES} limits, at least {LEAST})",
+    )
+    options.add_argument(
+        "--facts",
+        type=running.whole(1, FACTS),
+        default=FACTS,
+        help="facts that are asked for, at most %(default)s",
+    )
     options.add_argument("--model", default="", help="a real model as the reader")
     options.add_argument("--base-url", default="", help="its OpenAI-compatible endpoint")
     options.add_argument("--plot", type=Path, metavar="FILE", help="draw them as an SVG")
@@ -87,7 +118,11 @@ def lives(given: Namespace) -> Iterator[Row]:
             if recalls and way not in given.recall:
                 continue
             row = {"seed": seed, **live(life, way, limit, Meter(model, price), recalls)}
-            print(f"seed {seed}, {way} at {limit}{', RECALL' * recalls}: {row['seconds']} s", file=sys.stderr, flush=True)
+            print(
+                f"seed {seed}, {way} at {limit}{', RECALL' * recalls}: {row['seconds']} s",
+                file=sys.stderr,
+                flush=True,
+            )
             yield row
 
 

@@ -1,7 +1,9 @@
-"""One life under one way of forgetting: the parts of a real agent in a home of their own, driven within this process.
+"""One life under one way of forgetting: the parts of a real agent in a home of their own, driven
+within this process.
 
-Everything is the product's but the way of forgetting and whether there is RECALL: rooms, inbox, faculties, the prompt builder, tool lines, the
-identity on disk. Whoever speaks waits for the answer, and some minutes pass until the next message.
+Everything is the product's but the way of forgetting and whether there is RECALL: rooms, inbox,
+extensions, the prompt builder, tool lines, the identity on disk. Whoever speaks waits for the
+answer, and some minutes pass until the next message.
 """
 
 import re
@@ -23,23 +25,26 @@ from dory.config.settings import Config
 from dory.constants import TURN_LIMIT
 from dory.errors import DoryError
 from dory.extensions import ordered
-from dory.extensions.recall.extension import RecallFaculty
+from dory.extensions.recall.extension import RecallExtension
 from dory.identity.create import boot
 from dory.identity.identity import Identity
-from dory.llm.budget import Purse
-from dory.text import references, tool_calls
-from dory.turn.extension import Faculties
+from dory.llm.budget import Budget
+from dory.text import formatting, references, tool_calls
+from dory.turn.extension import ExtensionHost
 from dory.turn.inbox import Inbox
 from dory.turn.models import Models
 from dory.turn.prompt import PromptBuilder
-from dory.turn.tool_runner import Hands
+from dory.turn.tool_runner import ToolRunner
 from dory.types import Reply
 
 ROOM, SPEAKER = "dev", "ada"
 CALL_SECONDS = 1.0
-"""What a model call takes in the figure for seconds of stall, which is computed and not measured."""
+"""What a model call takes in the figure for seconds of stall, which is computed and not measured.
+"""
 MEMORY = Path("/dev/shm")
-"""Where there is such a folder in memory, homes are made in it: a disk would add its waits to every turn of every way alike."""
+"""Where there is such a folder in memory, homes are made in it: a disk would add its waits to every
+turn of every way alike.
+"""
 OPENING = {"UNCOMPACT", "NOTE_READ", "READ_FILE"}
 
 
@@ -61,7 +66,9 @@ class Calendar:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of one message: what was said, the tools that were used on the way, how many turns it took."""
+    """What came of one message: what was said, the tools that were used on the way, how many turns
+    it took.
+    """
 
     said: str
     tools: frozenset[str]
@@ -69,19 +76,43 @@ class Answer:
 
 
 class Life:
-    """An agent in the empty folder ``home`` that forgets in the way of that name, and may have RECALL and its cues."""
+    """An agent in the empty folder ``home`` that forgets in the way of that name, and may have
+    RECALL and its cues.
+    """
 
     def __init__(self, home: Path, way: str, limit: int, meter: Meter, recall: bool) -> None:
-        settings = Config(model=meter.name, context_limit=limit, cues=recall, faculties="notes, recall")  # summaries would answer, too
-        self.calendar, self.meter = Calendar(), meter
+        settings = Config(
+            model=meter.name, context_limit=limit, cues=recall, extensions="notes, recall"
+        )  # summaries would answer, too
+        self.calendar = Calendar()
+        self.meter = meter
         self.me = Identity(home, boot(home, "dory", ROOM, self.calendar), self.calendar)
-        models = Models(settings, meter, Purse(self.me, settings, self._report, None), self._report)
-        own = [one for one in ordered(self.me, settings, models, self._report) if recall or not isinstance(one, RecallFaculty)]
-        self._faculties = Faculties(own, self._report)
-        self._prompts = PromptBuilder(self.me, settings, self._faculties)
-        self._inbox = Inbox(self.me, self._faculties.commands(), self._report, settings.result_limit, self._faculties.cue)
-        self._hands = Hands(self.me, self._faculties.tools(), settings.result_limit)
-        mind = Mind(self.me, settings, self.meter, self._prompts, self._faculties.on_compacted, self._failed)
+        models = Models(
+            settings, meter, Budget(self.me, settings, self._report, None), self._report
+        )
+        own = [
+            one
+            for one in ordered(self.me, settings, models, self._report)
+            if recall or not isinstance(one, RecallExtension)
+        ]
+        self._extensions = ExtensionHost(own, self._report)
+        self._prompts = PromptBuilder(self.me, settings, self._extensions)
+        self._inbox = Inbox(
+            self.me,
+            self._extensions.commands(),
+            self._report,
+            settings.result_limit,
+            self._extensions.cue,
+        )
+        self._hands = ToolRunner(self.me, self._extensions.tools(), settings.result_limit)
+        mind = Mind(
+            self.me,
+            settings,
+            self.meter,
+            self._prompts,
+            self._extensions.on_compacted,
+            self._failed,
+        )
         self._forgetting = WAYS[way](mind)
         self.troubles: Counter[str] = Counter()
         self.sizes: list[int] = []
@@ -96,7 +127,7 @@ class Life:
         self._inbox.drain()
         used = set[str]()
         while self.me.state.awake and self.me.state.streak < TURN_LIMIT:
-            self._faculties.step()
+            self._extensions.step()
             self.stalls.append(self._forgetting.step())
             used |= self._turn()
         said = [line.text for line in self.me.rooms.read(ROOM, before) if line.kind == "AGENT"]
@@ -121,8 +152,13 @@ class Life:
 
     def _stash(self, reply: Reply) -> str:
         me, now = self.me, self.me.now()
-        body, gist = tool_calls.as_thought(reply.reasoning) + reply.text, references.one_line(reply.text)
-        me.state.parent = me.blobs.stash(body, kind="response", gist=gist, at=now, parent=me.state.parent)
+        body, gist = (
+            tool_calls.as_thought(reply.reasoning) + reply.text,
+            formatting.one_line(reply.text),
+        )
+        me.state.parent = me.blobs.stash(
+            body, kind="response", gist=gist, at=now, parent=me.state.parent
+        )
         me.state.turn, me.state.streak = me.state.turn + 1, me.state.streak + 1
         me.add("response", minute(now), references.escape(body))
         me.log("response", gist, me.state.parent)
@@ -130,18 +166,30 @@ class Life:
 
 
 def judged(question: Question, answer: Answer) -> str:
-    """``direct``, ``followed`` (a reference was opened first), ``recalled`` (it had to be searched for), ``outdated`` or ``never``."""
+    """``direct``, ``followed`` (a reference was opened first), ``recalled`` (it had to be searched
+    for), ``outdated`` or ``never``.
+    """
     if _names(answer.said, [question.right]):
-        return "recalled" if "RECALL" in answer.tools else "followed" if answer.tools & OPENING else "direct"
+        return (
+            "recalled"
+            if "RECALL" in answer.tools
+            else "followed"
+            if answer.tools & OPENING
+            else "direct"
+        )
     return "outdated" if _names(answer.said, question.outdated) else "never"
 
 
-def live(script: Iterable[Moment], way: str, limit: int, meter: Meter, recall: bool) -> dict[str, Any]:
-    """Live through ``script`` with the model in a new ``meter``; the figures of that life, shares of its questions among them. Dollars are None
-    when the price is not known. Raises ``DoryError``.
+def live(
+    script: Iterable[Moment], way: str, limit: int, meter: Meter, recall: bool
+) -> dict[str, Any]:
+    """Live through ``script`` with the model in a new ``meter``; the figures of that life, shares
+    of its questions among them. Dollars are None when the price is not known. Raises ``DoryError``.
     """
     began, found, turns, characters = time.monotonic(), Counter[str](), list[int](), 0
-    with tempfile.TemporaryDirectory(prefix="dory-forgetting-", dir=MEMORY if MEMORY.is_dir() else None) as home:
+    with tempfile.TemporaryDirectory(
+        prefix="dory-forgetting-", dir=MEMORY if MEMORY.is_dir() else None
+    ) as home:
         life = Life(Path(home), way, limit, meter, recall)
         for moment in script:
             answer, characters = life.hear(moment.text), characters + len(moment.text)
@@ -154,7 +202,10 @@ def live(script: Iterable[Moment], way: str, limit: int, meter: Meter, recall: b
         "recall": recall,
         "limit": limit,
         "questions": len(turns),
-        **{name: found[name] / asked for name in ("direct", "followed", "recalled", "never", "outdated")},
+        **{
+            name: found[name] / asked
+            for name in ("direct", "followed", "recalled", "never", "outdated")
+        },
         "tokens": tokens["prompt"] + tokens["completion"],
         **{f"{name}_tokens": tokens[name] for name in ("prompt", "cached", "completion")},
         "price": meter.spent,

@@ -1,7 +1,9 @@
-"""The stand-in as the reader of a life. It can also write one summary for a long stretch, which two of the ways ask for.
+"""The offline model as the reader of a life. It can also write one summary for a long stretch,
+which two of the ways ask for.
 
-Such a summary is made as the stand-in makes its own: it quotes the sentences that name most of what is salient for their length. It has room
-for a quarter of what it replaces, at most as much as a few pages, which is what language models write when they are asked for one.
+Such a summary is made as the offline model makes its own: it quotes the sentences that name most of
+what is salient for their length. It has room for a quarter of what it replaces, at most as much as
+a few pages, which is what language models write when they are asked for one.
 """
 
 import heapq
@@ -9,12 +11,11 @@ import math
 import time
 
 from dory.identity.context import Entry
-from dory.llm.openai_format import tokens
-from dory.offline import StandIn
+from dory.offline import OfflineModel
 from dory.offline.prompt_reader import Reading, read
 from dory.offline.summarising import SENTENCE_LIMIT, Stretch
 from dory.offline.words import sentences, stems
-from dory.text.references import one_line
+from dory.text.formatting import one_line, tokens
 from dory.types import Prompt, Purpose, Reply, Usage
 
 SECTION = "condense"
@@ -27,22 +28,37 @@ def room(entries: list[Entry]) -> int:
     return min(PAGES, round(SHARE * sum(len(entry.text) for entry in entries)))
 
 
-class Reader(StandIn):
+class Reader(OfflineModel):
     """The ``Model``."""
 
     def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
-        """As the stand-in, and in the same way when one summary is asked for."""
+        """As the offline model, and in the same way when one summary is asked for."""
         if f"\n[#{SECTION} " not in prompt.messages[-1].content[-2000:]:
             return super().complete(prompt, purpose)
         began, reading = time.monotonic(), read(prompt)
         text = condensed([entry for run in reading.named(SECTION) for entry in run], reading)
-        return Reply(text, "", Usage(purpose, self.name, tokens(prompt.text), None, tokens(text), time.monotonic() - began))
+        return Reply(
+            text,
+            "",
+            Usage(
+                purpose,
+                self.name,
+                tokens(prompt.text),
+                None,
+                tokens(text),
+                time.monotonic() - began,
+            ),
+        )
 
 
 def condensed(entries: list[Entry], reading: Reading) -> str:
     """The sentences worth most for their length, in their order, as many as there is room for."""
     stretch, left, chosen = Stretch(entries, reading), room(entries), list[int]()
-    said = [(speaker, one_line(one, SENTENCE_LIMIT)) for speaker, text in stretch.told for one in sentences(text)]
+    said = [
+        (speaker, one_line(one, SENTENCE_LIMIT))
+        for speaker, text in stretch.told
+        for one in sentences(text)
+    ]
     lines = [f"{speaker}: “{text}”" if speaker else text for speaker, text in said]
     held, missing = [set(stems(text)) for _, text in said], dict(stretch.salience)
 

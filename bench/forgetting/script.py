@@ -1,9 +1,12 @@
-"""A life to be lived: one person's talk about this and that, facts planted in it, and questions about them.
+"""A life to be lived: one person's talk about this and that, facts planted in it, and questions
+about them.
 
-Half of the facts that are said once are said in the first tenth of the life, the others anywhere before its last third; a change of mind is
-told three times over with other values, of which only the newest counts. Most messages hold another fact of the kind that is said once, for
-which nobody will ask, so what will be asked for cannot be told from its looks. A quarter of the questions comes on the way, the others in the
-last quarter, each once, with talk in between. The same seed and size give the same life.
+Half of the facts that are said once are said in the first tenth of the life, the others anywhere
+before its last third; a change of mind is told three times over with other values, of which only
+the newest counts. Most messages hold another fact of the kind that is said once, for which nobody
+will ask, so what will be asked for cannot be told from its looks. A quarter of the questions comes
+on the way, the others in the last quarter, each once, with talk in between. The same seed and size
+give the same life.
 """
 
 import random
@@ -13,13 +16,15 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from dory.llm.openai_format import CHARACTERS_PER_TOKEN
+from dory.text.formatting import CHARACTERS_PER_TOKEN
 
 LENGTHS = (range(2, 9), range(14, 31), range(35, 61))
 """Sentences of a message that is a remark, a letter, or something pasted."""
 OFTEN = (2, 3, 5)
 EARLY, TOLD, EXAM = 0.1, 0.67, 0.75
-"""Shares of the life: the first facts are told until then, the last ones, and from then on most questions are asked."""
+"""Shares of the life: the first facts are told until then, the last ones, and from then on most
+questions are asked.
+"""
 OTHERS = (0, 1, 1, 2)
 """Facts in a message for which nobody will ask."""
 ON_THE_WAY = 0.25
@@ -77,7 +82,10 @@ def script(seed: int, tokens: int, facts: int = 36) -> list[Moment]:
     dice.shuffle(asked)
     count = round(ON_THE_WAY * len(asked))
     on_the_way = [(dice.uniform(told, EXAM), question) for told, question in asked[:count]]
-    at_last = [(EXAM + (1 - EXAM) * (at + 0.5) / max(1, len(asked) - count), question) for at, (_, question) in enumerate(asked[count:])]
+    at_last = [
+        (EXAM + (1 - EXAM) * (at + 0.5) / max(1, len(asked) - count), question)
+        for at, (_, question) in enumerate(asked[count:])
+    ]
     for share, question in sorted([*on_the_way, *at_last], key=lambda one: -one[0]):
         life.insert(int(share * len(life)) + 1, Moment([question.text], question))
     return life
@@ -90,7 +98,14 @@ def _talk(dice: random.Random, characters: int) -> list[Moment]:
         subject = sheet.sections[dice.choice(list(sheet.sections))]
         for _ in range(dice.randint(2, 5)):
             (lengths,) = dice.choices(LENGTHS, OFTEN)
-            life.append(Moment([_filled(dice.choice(subject), sheet.lists, dice) for _ in range(dice.choice(lengths))]))
+            life.append(
+                Moment(
+                    [
+                        _filled(dice.choice(subject), sheet.lists, dice)
+                        for _ in range(dice.choice(lengths))
+                    ]
+                )
+            )
             characters -= len(life[-1].text)
     return life
 
@@ -106,8 +121,12 @@ def _filled(template: str, lists: Mapping[str, Sequence[str]], dice: random.Rand
     return _SLOT.sub(word, template)
 
 
-def _facts(dice: random.Random, told: "_Told", most: int) -> Iterator[tuple[list[tuple[float, str]], Question]]:
-    """For each fact when in the life which sentence tells it, and the question; two of three facts are said once."""
+def _facts(
+    dice: random.Random, told: "_Told", most: int
+) -> Iterator[tuple[list[tuple[float, str]], Question]]:
+    """For each fact when in the life which sentence tells it, and the question; two of three facts
+    are said once.
+    """
     changes = dice.sample(_sheet("facts.md").sections["changes of mind"], most // 3)
     for number in range(most - len(changes)):
         share = dice.uniform(0, EARLY) if number % 2 else dice.uniform(EARLY, TOLD)
@@ -123,8 +142,11 @@ class _Told:
     """What is told about whom; no value is told twice."""
 
     def __init__(self, dice: random.Random) -> None:
-        self._dice, self._sheet = dice, _sheet("facts.md")
-        self._left = {kind: dice.sample(values, len(values)) for kind, values in self._sheet.lists.items()}
+        self._dice = dice
+        self._sheet = _sheet("facts.md")
+        self._left = {
+            kind: dice.sample(values, len(values)) for kind, values in self._sheet.lists.items()
+        }
         self._slots = {**self._sheet.lists, "person": _sheet("talk.md").lists["person"]}
         self._drawn: set[str] = set()
 
@@ -146,16 +168,23 @@ class _Told:
             return self._left[kind].pop()
         dice, value = self._dice, ""
         while not value or value in self._drawn:
-            letters, number = "".join(dice.choices("BCDFGHJKLMNPQRSTVWXZ", k=3)), dice.randint(1000, 9999)
+            letters, number = (
+                "".join(dice.choices("BCDFGHJKLMNPQRSTVWXZ", k=3)),
+                dice.randint(1000, 9999),
+            )
             date = f"{dice.choice(self._slots['month'])} {dice.randint(1, 28)}"
-            value = {"code": f"{letters[:2]}-{number}-{letters[2]}", "date": date}.get(kind, str(number))
+            value = {"code": f"{letters[:2]}-{number}-{letters[2]}", "date": date}.get(
+                kind, str(number)
+            )
         self._drawn.add(value)
         return value
 
 
 @cache
 def _sheet(name: str) -> _Sheet:
-    """The file of that name beside this one: ``name: a | b`` makes a list, a heading begins a section of lines."""
+    """The file of that name beside this one: ``name: a | b`` makes a list, a heading begins a
+    section of lines.
+    """
     sheet, section = _Sheet(), list[str]()
     for line in Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines():
         if line.startswith("# "):

@@ -1,14 +1,18 @@
-"""Five ways of forgetting, behind one interface: a way is asked to ``step`` between two turns, and does with the context what is due.
+"""Five ways of forgetting, behind one interface: a way is asked to ``step`` between two turns, and
+does with the context what is due.
 
 dory        compaction as it is in the product
-halving     at the limit the older half becomes one reference with a mechanical gist; no model, and UNCOMPACT brings it back
+halving     at the limit the older half becomes one reference with a mechanical gist; no model, and
+            UNCOMPACT brings it back
 window      at the limit the oldest 30 % become one summary, by a model call; the original is gone
-summary     at the limit everything but the newest third becomes one summary, by a model call; the original is gone
+summary     at the limit everything but the newest third becomes one summary, by a model call; the
+            original is gone
 truncation  what is too much goes, the oldest first
 
-All of them leave alone what the agent is at, and what it has opened for its turns; with too little left to forget they wait, as the product
-does, until the context is at the hard limit. Those with a model ask it as cheaply as Dory does: by the live prompt with one instruction at its
-end, which the provider has cached.
+All of them leave alone what the agent is at, and what it has opened for its turns; with too little
+left to forget they wait, as the product does, until the context is at the hard limit. Those with a
+model ask it as cheaply as Dory does: by the live prompt with one instruction at its end, which the
+provider has cached.
 """
 
 import time
@@ -52,16 +56,22 @@ class Forgetting(Protocol):
     """One way, for one life."""
 
     def step(self) -> int:
-        """Between two turns: forget what is due. Returns how many model calls, one after the other, the next turn had to wait for."""
+        """Between two turns: forget what is due. Returns how many model calls, one after the other,
+        the next turn had to wait for.
+        """
         ...
 
 
 class Dory:
-    """The product's compaction. Its calls are made beside the loop; that they have ended before the next turn is assumed, not measured."""
+    """The product's compaction. Its calls are made beside the loop; that they have ended before the
+    next turn is assumed, not measured.
+    """
 
     def __init__(self, mind: Mind) -> None:
         self._mind = mind
-        self._compaction = Compaction(mind.me, mind.settings, mind.model, mind.prompts, mind.on_compacted, mind.log)
+        self._compaction = Compaction(
+            mind.me, mind.settings, mind.model, mind.prompts, mind.on_compacted, mind.log
+        )
 
     def step(self) -> int:
         """As the loop does. A turn waits at the hard limit only."""
@@ -87,7 +97,8 @@ class _Rival:
     share = 0.0
 
     def __init__(self, mind: Mind) -> None:
-        self._mind, self._me = mind, mind.me
+        self._mind = mind
+        self._me = mind.me
 
     def step(self) -> int:
         """At once, in the way of the turn."""
@@ -109,16 +120,23 @@ class _Rival:
     @property
     def _surplus(self) -> int:
         """Tokens of context beyond the limit."""
-        return max(0, self._me.tokens(self._me.context.characters) - self._mind.settings.context_limit)
+        return max(
+            0, self._me.tokens(self._me.context.characters) - self._mind.settings.context_limit
+        )
 
     def _oldest(self) -> list[Entry]:
-        """What has to go: the beginning of the context, as far as nothing in it must stay; nothing if that is too little to be worth an epoch.
-        At the hard limit something must go, whatever it is.
+        """What has to go: the beginning of the context, as far as nothing in it must stay; nothing
+        if that is too little to be worth an epoch. At the hard limit something must go, whatever it
+        is.
         """
         stays, entries, settings = pinned(self._me), self._me.context.entries, self._mind.settings
         free = list(takewhile(lambda entry: entry.first not in stays, entries))
         if sum(entry.size for entry in free) < self._me.context.characters * LEAST_ELIGIBLE:
-            free = list(entries[:-1]) if self._surplus >= settings.hard_limit - settings.context_limit else []
+            free = (
+                list(entries[:-1])
+                if self._surplus >= settings.hard_limit - settings.context_limit
+                else []
+            )
         sizes = accumulate(entry.size for entry in free)
         return free[: 1 + sum(size < self._wanted for size in sizes)]
 
@@ -139,7 +157,9 @@ class Halving(_Rival):
 
     def _forget(self, old: list[Entry]) -> list[Entry]:
         draft = segments.mechanical(tuple(old))
-        hash = self._me.blobs.stash(draft.original, kind="context", gist=draft.gist, at=self._me.now())
+        hash = self._me.blobs.stash(
+            draft.original, kind="context", gist=draft.gist, at=self._me.now()
+        )
         return [context.compacted(old[0].first, old[-1].last, hash, draft.gist, draft.summary)]
 
 
@@ -149,11 +169,27 @@ class Window(_Rival):
     share = WINDOW_SHARE
 
     def _forget(self, old: list[Entry]) -> list[Entry]:
-        asked = Path(__file__).with_name("condense.md").read_text(encoding="utf-8").format(room=room(old)).strip()
+        asked = (
+            Path(__file__)
+            .with_name("condense.md")
+            .read_text(encoding="utf-8")
+            .format(room=room(old))
+            .strip()
+        )
         prompt, _ = self._mind.prompts.live()
-        reply = self._mind.model.complete(prompt.fork(f"[#{SECTION} {segments.listed([old])}]\n{asked}"), "summarise")
+        reply = self._mind.model.complete(
+            prompt.fork(f"[#{SECTION} {segments.listed([old])}]\n{asked}"), "summarise"
+        )
         told = f"summary of what stood here\n{reply.text.strip()[: 2 * room(old)]}"
-        return [Entry(old[0].first, old[-1].last, "result", "READ_FILE summary", references.escape(self._me.redact(told)))]
+        return [
+            Entry(
+                old[0].first,
+                old[-1].last,
+                "result",
+                "READ_FILE summary",
+                references.escape(self._me.redact(told)),
+            )
+        ]
 
 
 class Summary(Window):

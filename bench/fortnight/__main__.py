@@ -1,7 +1,9 @@
-"""Two agents live a scripted fortnight in one room: ``python -m bench.fortnight [--to FILE] [--json]``.
+"""Two agents live a scripted fortnight in one room: ``python -m bench.fortnight [--to FILE]
+[--json]``.
 
-They meet, disagree, make up, link, dream and care for themselves, by a simulated clock and on the stand-in; what was said and the final state
-of both are written to docs/FORTNIGHT.md. Exit code 0 if all that is claimed came true, 1 with what did not, 130 after Ctrl-C.
+They meet, disagree, make up, link, dream and care for themselves, by a simulated clock and on the
+offline model; what was said and the final state of both are written to docs/FORTNIGHT.md. Exit code
+0 if all that is claimed came true, 1 with what did not, 130 after Ctrl-C.
 """
 
 import json
@@ -13,19 +15,33 @@ from bench.common import running
 from bench.fortnight import report
 from bench.fortnight.claims import broken
 from bench.fortnight.living import Fortnight
-from dory.text.prompt_files import HOUSE
+from dory.text.prompt_files import ROOT
 
 
 def main() -> int:
     """Live it in a home that goes with it."""
-    options = running.options("bench.fortnight", "Two agents live a scripted fortnight in one room.")
-    options.add_argument("--to", type=Path, default=HOUSE / "docs" / "FORTNIGHT.md", help="the document to write (default: docs/FORTNIGHT.md)")
+    options = running.options(
+        "bench.fortnight", "Two agents live a scripted fortnight in one room."
+    )
+    options.add_argument(
+        "--to",
+        type=Path,
+        default=ROOT / "docs" / "FORTNIGHT.md",
+        help="the document to write (default: docs/FORTNIGHT.md)",
+    )
     given = options.parse_args()
-    with tempfile.TemporaryDirectory(prefix="dory-fortnight-") as home, Fortnight(Path(home)) as fortnight:
+    with (
+        tempfile.TemporaryDirectory(prefix="dory-fortnight-") as home,
+        Fortnight(Path(home)) as fortnight,
+    ):
         fortnight.live()
         wrong, figures = broken(fortnight), report.figures(fortnight)
         given.to.write_text(report.page(fortnight), encoding="utf-8")
-    print(", ".join(f"{value} {name}" for name, value in figures.items()), f"written to {given.to}", sep="; ")
+    print(
+        ", ".join(f"{value} {name}" for name, value in figures.items()),
+        f"written to {given.to}",
+        sep="; ",
+    )
     for claim in wrong:
         print(f"bench.fortnight: not true: {claim}", file=sys.stderr)
     if given.json:

@@ -1,9 +1,11 @@
-"""What must be true of both agents when the fortnight is over. Each claim is false of agents that have lived nothing."""
+"""What must be true of both agents when the fortnight is over. Each claim is false of agents that
+have lived nothing.
+"""
 
 from collections.abc import Callable
 
 from bench.fortnight.living import IRIS, OTTO, Fortnight
-from dory.extensions.recall.search import Recollection
+from dory.extensions.recall.search import RecallSearch
 from dory.extensions.soul.store import Beliefs
 
 MEMORIES = 30
@@ -21,20 +23,32 @@ _DREAMS = 2
 """For which a person asked."""
 _DREAMED = " Dream: USER.md: + Ben's dog is called Skip\n"
 _ANSWERS = {
-    IRIS: ["217 steps", "inspector of lights comes on 12 March", "A light that is promised must burn."],
+    IRIS: [
+        "217 steps",
+        "inspector of lights comes on 12 March",
+        "A light that is promised must burn.",
+    ],
     OTTO: ["Petrel", "she told the truth against herself", "dog is called Skip"],
 }
 
 
 class Person:
-    """One of them, as its files and its tables tell. Each method is a claim, which its docstring says."""
+    """One of them, as its files and its tables tell. Each method is a claim, which its docstring
+    says.
+    """
 
     def __init__(self, fortnight: Fortnight, name: str) -> None:
-        self.name, self.other = name, OTTO if name == IRIS else IRIS
-        self.me, self.fortnight = fortnight.agents[name].me, fortnight
-        self.past = Recollection(self.me.folder, self.me.blobs, readonly=True)
+        self.name = name
+        self.other = OTTO if name == IRIS else IRIS
+        self.me = fortnight.agents[name].me
+        self.fortnight = fortnight
+        self.past = RecallSearch(self.me.folder, self.me.blobs, readonly=True)
         self.life = (self.me.folder / "LIFE.md").read_text(encoding="utf-8")
-        self.said = [line.text for line in fortnight.heard() if line.kind == "AGENT" and line.name == self.me.name]
+        self.said = [
+            line.text
+            for line in fortnight.heard()
+            if line.kind == "AGENT" and line.name == self.me.name
+        ]
 
     def believes(self) -> bool:
         """Its soul holds what it believes."""
@@ -47,39 +61,59 @@ class Person:
     def wrote(self) -> bool:
         """Its diary has a page for each day on which it wrote."""
         days = sorted(self.past.diary.days())
-        return [day.day for day in days] == _DIARY[self.name] and bool(self.past.diary.entries(days[-1])[0].mood)
+        return [day.day for day in days] == _DIARY[self.name] and bool(
+            self.past.diary.entries(days[-1])[0].mood
+        )
 
     def relates(self) -> bool:
         """The other was an ally, a rival, and an ally again, each for a reason."""
         other = self.fortnight.names[self.other]
         changes = self.past.relationships.history(other)
-        types, reasons = [one.bond.relationship_type for one in changes], {one.bond.rationale for one in changes}
+        types, reasons = (
+            [one.bond.relationship_type for one in changes],
+            {one.bond.rationale for one in changes},
+        )
         return types == ["ally", "rival", "ally"] and len(reasons) == 3
 
     def met(self) -> bool:
         """It has met the other and both people, and counted how often."""
         known = {one.name: one for one in self.past.dialogues.who()}
         other = known.get(self.fortnight.names[self.other])
-        return {"ada", "ben"} < known.keys() and other is not None and other.interaction_count > 20 and other.first_met_at.day == 2
+        return (
+            {"ada", "ben"} < known.keys()
+            and other is not None
+            and other.interaction_count > 20
+            and other.first_met_at.day == 2
+        )
 
     def linked(self) -> bool:
         """It has the other's memories, and none twice."""
         lines = self.fortnight.command(self.name, "links").splitlines()
-        return [line.split("  ")[-1] for line in lines] == _LINKS[self.name] and "NEURAL_LINK_SHARE_MEMORY ◱" in self.life
+        return [line.split("  ")[-1] for line in lines] == _LINKS[
+            self.name
+        ] and "NEURAL_LINK_SHARE_MEMORY ◱" in self.life
 
     def cared(self) -> bool:
         """Its memories are one narrative, behind which all of them are."""
         bank = self.past.bank
         originals = [one for one in map(bank.find, range(1, MEMORIES + 1)) if one]
-        return {one.summary for one in originals} == {one.id for one in bank.active("Summary")} and len(originals) == MEMORIES
+        return {one.summary for one in originals} == {
+            one.id for one in bank.active("Summary")
+        } and len(originals) == MEMORIES
 
     def forgot(self) -> bool:
         """Some of what it heard has faded."""
         return bool(self.me.state.last_compaction)
 
     def dreamed(self) -> bool:
-        """Each Dream that a person asked for was told of, and one made of what Ben once said in passing something that it knows of him."""
-        told = [line.text for line in self.fortnight.heard() if line.kind == "NOTICE" and line.name == self.me.name]
+        """Each Dream that a person asked for was told of, and one made of what Ben once said in
+        passing something that it knows of him.
+        """
+        told = [
+            line.text
+            for line in self.fortnight.heard()
+            if line.kind == "NOTICE" and line.name == self.me.name
+        ]
         ended = [text for text in told if text.startswith("the Dream has ended: history ")]
         versions = self.fortnight.command(self.name, "dream-restore")
         return len(ended) == _DREAMS and _DREAMED in versions
@@ -106,7 +140,9 @@ CLAIMS: tuple[Callable[[Person], bool], ...] = (
 def broken(fortnight: Fortnight) -> list[str]:
     """The claims that are not true, one line each."""
     people = [Person(fortnight, name) for name in fortnight.agents]
-    wrong = [f"of {one.name}: {claim.__doc__}" for one in people for claim in CLAIMS if not claim(one)]
+    wrong = [
+        f"of {one.name}: {claim.__doc__}" for one in people for claim in CLAIMS if not claim(one)
+    ]
     for one in people:
         one.past.store.close()
     return wrong

@@ -1,4 +1,6 @@
-"""Two agents in one room and in this process, each with the real loop's parts and the stand-in, and a clock that only the script moves."""
+"""Two agents in one room and in this process, each with the real loop's parts and the offline
+model, and a clock that only the script moves.
+"""
 
 import time
 from contextlib import ExitStack
@@ -8,21 +10,22 @@ from typing import Self
 
 from agent import Agent
 from bench.fortnight.script import BEGINS, PATH, Day, read
-from dory.config.dream_schedule import Dream
-from dory.config.profiles import STAND_IN
+from dory.config.dream_schedule import DreamSettings
+from dory.config.profiles import OFFLINE
 from dory.config.settings import Config
 from dory.errors import DoryError
 from dory.extensions import NAMES, checked
 from dory.identity.create import boot
 from dory.identity.identity import Identity
-from dory.offline import StandIn
-from dory.process.signals import Stop
+from dory.offline import OfflineModel
+from dory.process.signals import ShutdownSignal
 from dory.storage import locks
 from dory.types import Line
 
 ROOM, IRIS, OTTO = "harbour", "iris", "otto"
 LIMIT = 4000
-"""Tokens of context; a real agent has 40,000, and does not fade within a fortnight of so few words."""
+"""Tokens of context; a real agent has 40,000, and does not fade within a fortnight of so few words.
+"""
 _LOOK, _REST = timedelta(milliseconds=20), 0.001
 _MOST = 20_000
 """Steps within which both must have come to rest after something was said."""
@@ -53,8 +56,17 @@ class Fortnight:
     """The home, both agents in it, and what was said so far."""
 
     def __init__(self, home: Path) -> None:
-        self.home, self.clock, self._held = home, Hourglass(), ExitStack()
-        settings = checked(Config(model=STAND_IN, context_limit=LIMIT, faculties=", ".join(NAMES), dream=Dream(_WEEK)))
+        self.home = home
+        self.clock = Hourglass()
+        self._held = ExitStack()
+        settings = checked(
+            Config(
+                model=OFFLINE,
+                context_limit=LIMIT,
+                extensions=", ".join(NAMES),
+                dream=DreamSettings(_WEEK),
+            )
+        )
         hashes = {name: boot(home, name, ROOM, self.clock) for name in (IRIS, OTTO)}
         self.agents = {name: self._woken(hash, settings) for name, hash in hashes.items()}
         self.names = {name: one.me.name for name, one in self.agents.items()}
@@ -67,7 +79,9 @@ class Fortnight:
         self._held.close()
 
     def live(self) -> None:
-        """All of it, from the first day to the last. Raises ``DoryError`` when an agent does not come to rest."""
+        """All of it, from the first day to the last. Raises ``DoryError`` when an agent does not
+        come to rest.
+        """
         for day in self.days:
             self.spend(day)
 
@@ -85,7 +99,9 @@ class Fortnight:
 
     def command(self, name: str, command: str, argument: str = "") -> str:
         """What a person would be answered to a command."""
-        return next(one for one in self.agents[name].faculties.commands() if one.name == command).run(argument)
+        return next(
+            one for one in self.agents[name].extensions.commands() if one.name == command
+        ).run(argument)
 
     def _rest(self) -> None:
         """Step until nobody has anything left to do."""
@@ -96,23 +112,27 @@ class Fortnight:
         raise DoryError(f"after {_MOST} steps somebody is still busy")
 
     def _step(self, one: Agent) -> bool:
-        """As the loop does, but it waits for what goes on beside: what is said must not depend on the machine. Whether there was any."""
+        """As the loop does, but it waits for what goes on beside: what is said must not depend on
+        the machine. Whether there was any.
+        """
         news = one.inbox.drain()
         one.compaction.step(one.purse.open())
         if due := one.me.state.awake and one.thought.ready(news):
             one.turn()
-        one.faculties.step()
+        one.extensions.step()
         waits = 0
-        while one.faculties.under_way() or one.compaction.under_way:
+        while one.extensions.under_way() or one.compaction.under_way:
             if (waits := waits + 1) > _MOST:
-                raise DoryError(f"{one.me.name} does not come to an end: {one.faculties.under_way()}")
+                raise DoryError(
+                    f"{one.me.name} does not come to an end: {one.extensions.under_way()}"
+                )
             time.sleep(_REST)
             one.compaction.step(one.purse.open())
-            one.faculties.step()
+            one.extensions.step()
         return bool(news or due or waits)
 
     def _woken(self, hash: str, settings: Config) -> Agent:
         self._held.enter_context(locks.held(self.home / "agents" / hash))
         me = Identity(self.home, hash, self.clock)
         me.begin()
-        return Alone(me, settings, StandIn(), False, Stop())
+        return Alone(me, settings, OfflineModel(), False, ShutdownSignal())

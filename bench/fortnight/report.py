@@ -6,7 +6,7 @@ from itertools import groupby
 
 from bench.fortnight.living import IRIS, LIMIT, OTTO, ROOM, Fortnight
 from dory.extensions.soul.store import Beliefs
-from dory.text import references
+from dory.text import formatting
 from dory.types import Line
 
 _SHOWN = 160
@@ -15,7 +15,7 @@ _OPENING = """# A fortnight of two agents
 
 Iris keeps a lighthouse, Otto the harbour below it. For two weeks both live in one room, `{room}`, with Ada and Ben: they meet, quarrel, make
 up, share their memories, dream, and care for themselves. What people say is in [fortnight.md](../bench/fortnight/fortnight.md); the rest is
-the agents' own, with all faculties as shipped, a context of {limit:,} tokens, so that it fades, and the offline stand-in for a model, which
+the agents' own, with all extensions as shipped, a context of {limit:,} tokens, so that it fades, and the offline model for a model, which
 does what it is told and quotes what it knows. They dream when Ada asks for it, and not every two hours. The clock is simulated. The digits
 behind the agents' names are left out.
 
@@ -33,7 +33,17 @@ _QUESTIONS = (
 def page(fortnight: Fortnight) -> str:
     """All of it."""
     opening = _OPENING.format(room=ROOM, limit=LIMIT)
-    return "\n".join([opening, "## What was said", "", *_transcript(fortnight), "## What became of them", "", *_state(fortnight)])
+    return "\n".join(
+        [
+            opening,
+            "## What was said",
+            "",
+            *_transcript(fortnight),
+            "## What became of them",
+            "",
+            *_state(fortnight),
+        ]
+    )
 
 
 def figures(fortnight: Fortnight) -> dict[str, int]:
@@ -44,8 +54,13 @@ def figures(fortnight: Fortnight) -> dict[str, int]:
 
 
 def _transcript(fortnight: Fortnight) -> Iterator[str]:
-    """By day. Where both agents answer alike they stand in one line; what a person dictated is told by its answer."""
-    heard, short = fortnight.heard(), {full: name.capitalize() for name, full in fortnight.names.items()}
+    """By day. Where both agents answer alike they stand in one line; what a person dictated is told
+    by its answer.
+    """
+    heard, short = (
+        fortnight.heard(),
+        {full: name.capitalize() for name, full in fortnight.names.items()},
+    )
     days = {day.said[0].at.date().isoformat(): day.heading for day in fortnight.days}
     for date, lines in groupby(heard, key=lambda line: line.at[:10]):
         yield from (f"### {days[date]}", "")
@@ -66,7 +81,7 @@ def _shown(text: str, fortnight: Fortnight) -> str:
     if len(rest) > 2:
         first, rest = " / ".join([first, rest[0]]), [f"… {len(rest) - 2} more …", rest[-1]]
     told = " / ".join([first, *rest])
-    return references.one_line(_short(told, fortnight), 2 * _SHOWN)
+    return formatting.one_line(_short(told, fortnight), 2 * _SHOWN)
 
 
 def _short(text: str, fortnight: Fortnight) -> str:
@@ -81,14 +96,28 @@ def _short(text: str, fortnight: Fortnight) -> str:
 def _state(fortnight: Fortnight) -> Iterator[str]:
     yield from ("### What they believe", "")
     for name, one in fortnight.agents.items():
-        yield from _answer(f"{name.capitalize()}, in `soul.json`", "\n".join(belief.text for belief in Beliefs(one.me.folder).entries))
+        yield from _answer(
+            f"{name.capitalize()}, in `soul.json`",
+            "\n".join(belief.text for belief in Beliefs(one.me.folder).entries),
+        )
     for title, command in _QUESTIONS:
         yield from (f"### {title}", "")
         for name in (IRIS, OTTO):
-            yield from _answer(f"{name.capitalize()}: `/{command}`", _asked(fortnight, name, command))
+            yield from _answer(
+                f"{name.capitalize()}: `/{command}`", _asked(fortnight, name, command)
+            )
     yield from ("### How it came about", "")
-    yield from _answer(f"`/relationships {OTTO}`, asked of Iris", _asked(fortnight, IRIS, "relationships", OTTO))
-    yield from ("As a picture, `/relationships graph`:", "", "```mermaid", _asked(fortnight, IRIS, "relationships", "graph"), "```", "")
+    yield from _answer(
+        f"`/relationships {OTTO}`, asked of Iris", _asked(fortnight, IRIS, "relationships", OTTO)
+    )
+    yield from (
+        "As a picture, `/relationships graph`:",
+        "",
+        "```mermaid",
+        _asked(fortnight, IRIS, "relationships", "graph"),
+        "```",
+        "",
+    )
     for name, one in fortnight.agents.items():
         state = one.me.state
         yield f"{name.capitalize()} is {state.mood} and at {state.place}, after {state.turn} turns and {state.epoch} epochs."

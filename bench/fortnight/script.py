@@ -1,7 +1,8 @@
 """``fortnight.md`` as what is said when, and by whom.
 
-A heading is a day and what it is about, ``# Monday 2 March: they meet``; a line below it is ``09:00 Ada: what she says``, and indented lines go
-on with it. A name of an agent in lower case stands for what that agent is called in the room.
+A heading is a day and what it is about, ``# Monday 2 March: they meet``; a line below it is ``09:00
+Ada: what she says``, and indented lines go on with it. A name of an agent in lower case stands for
+what that agent is called in the room.
 """
 
 import re
@@ -35,7 +36,9 @@ class Day:
 
 
 def read(text: str, names: Mapping[str, str]) -> list[Day]:
-    """The days in order; ``names`` are those of the agents. Raises ``ValueError`` for a line that is none, and for one out of order."""
+    """The days in order; ``names`` are those of the agents. Raises ``ValueError`` for a line that
+    is none, and for one out of order.
+    """
     days: list[tuple[str, datetime, list[Said]]] = []
     for line in filter(None, text.splitlines()):
         if day := _DAY.fullmatch(line):
@@ -45,7 +48,9 @@ def read(text: str, names: Mapping[str, str]) -> list[Day]:
             days[-1][2].append(Said(at, said[3], _named(said[4], names)))
         elif line.startswith("    ") and days and days[-1][2]:
             last = days[-1][2].pop()
-            days[-1][2].append(Said(last.at, last.name, f"{last.text}\n{_named(line.strip(), names)}"))
+            days[-1][2].append(
+                Said(last.at, last.name, f"{last.text}\n{_named(line.strip(), names)}")
+            )
         else:
             raise ValueError(f"{line!r} is neither a day nor something that is said")
     times = [said.at for _, _, each in days for said in each]

@@ -1,12 +1,15 @@
-"""A long real conversation, lived by an agent in a small context, and what became of every byte of it.
+"""A long real conversation, lived by an agent in a small context, and what became of every byte of
+it.
 
     python -m bench.life ../shared/locomo/26.json --limit 6000 [--turns N] [--questions N] [--json] [--keep DIR]
 
-The two speakers talk in a room, session after session; the agent listens, answers and compacts. Then its files are read: is every byte that
-entered its context found again in the live context or through references, how deep do the turns stand that questions will be asked about, does
-``clean.py --check`` find the home whole? Then questions about it are asked (``asking.py``): does their evidence come into the prompt? The same
-is asked with the cues switched off, and of a second life of the same talk without notes and recall. Exit code 0 if both lives are whole, 1 if
-not, 2 if there is nothing to play.
+The two speakers talk in a room, session after session; the agent listens, answers and compacts.
+Then its files are read: is every byte that entered its context found again in the live context or
+through references, how deep do the turns stand that questions will be asked about, does ``clean.py
+--check`` find the home whole? Then questions about it are asked (``asking.py``): does their
+evidence come into the prompt? The same is asked with the cues switched off, and of a second life of
+the same talk without notes and recall. Exit code 0 if both lives are whole, 1 if not, 2 if there is
+nothing to play.
 """
 
 import argparse
@@ -29,7 +32,7 @@ from bench.common.questions import Question
 from bench.common.reach import Piece, depths, entered
 from bench.life import asking
 from dory import check
-from dory.config.profiles import STAND_IN
+from dory.config.profiles import OFFLINE
 from dory.config.settings import Config
 from dory.storage import rooms
 from dory.storage.blobs import Blobs
@@ -37,9 +40,11 @@ from dory.storage.blobs import Blobs
 DATA = Path("../shared/locomo/26.json")
 
 
-def live(conversation: Conversation, home: Path, limit: int, arguments: Sequence[str] = ()) -> Figures:
-    """Play ``conversation`` in the empty folder ``home`` and look at what remains; ``arguments`` are further ones for ``agent.py``. Raises
-    ``DoryError`` when the agent stalls.
+def live(
+    conversation: Conversation, home: Path, limit: int, arguments: Sequence[str] = ()
+) -> Figures:
+    """Play ``conversation`` in the empty folder ``home`` and look at what remains; ``arguments``
+    are further ones for ``agent.py``. Raises ``DoryError`` when the agent stalls.
     """
     began = time.monotonic()
     sizes: list[int] = []
@@ -62,7 +67,11 @@ def live(conversation: Conversation, home: Path, limit: int, arguments: Sequence
             stretches=sum(swaps),
             pieces=dict(Counter(piece.kind for piece in pieces)),
             bytes_in=sum(piece.size for piece in pieces),
-            bytes_reachable=sum(piece.size for piece, depth in zip(pieces, reached, strict=True) if depth is not None),
+            bytes_reachable=sum(
+                piece.size
+                for piece, depth in zip(pieces, reached, strict=True)
+                if depth is not None
+            ),
             evidence=_evidence(conversation, pieces, reached, house.in_view),
             model_seconds=_model_seconds(house.folder / "usage.jsonl"),
             seconds=seconds,
@@ -70,17 +79,25 @@ def live(conversation: Conversation, home: Path, limit: int, arguments: Sequence
         )
 
 
-def _evidence(conversation: Conversation, pieces: Sequence[Piece], reached: Sequence[int | None], in_view: str) -> Evidence:
+def _evidence(
+    conversation: Conversation, pieces: Sequence[Piece], reached: Sequence[int | None], in_view: str
+) -> Evidence:
     """The turns were said in their order, so the nth piece that was heard is the nth turn."""
     heard = [depth for piece, depth in zip(pieces, reached, strict=True) if piece.kind == "heard"]
     turns = zip(conversation.turns, heard, strict=True)
-    wanted = [0 if rooms.laid_out(turn.text) in in_view else depth for turn, depth in turns if turn.id in conversation.evidence]
+    wanted = [
+        0 if rooms.laid_out(turn.text) in in_view else depth
+        for turn, depth in turns
+        if turn.id in conversation.evidence
+    ]
     count = Counter(depth for depth in wanted if depth is not None)
     return Evidence(count.pop(0, 0), dict(sorted(count.items())), wanted.count(None))
 
 
 def _swaps(log: Path) -> list[int]:
-    """For each compaction the number of stretches that it replaced: they stand in LIFE side by side."""
+    """For each compaction the number of stretches that it replaced: they stand in LIFE side by
+    side.
+    """
     kinds = [line.split(" ", 3)[2] for line in log.read_text(encoding="utf-8").splitlines()[1:]]
     return [len(list(run)) for kind, run in groupby(kinds) if kind == "compacted"]
 
@@ -94,22 +111,39 @@ def _model_seconds(log: Path) -> dict[str, float]:
     return {purpose: round(seconds, 2) for purpose, seconds in spent.items()}
 
 
-def asked_of(conversation: Conversation, home: Path, settings: Config, asked: Sequence[Question]) -> Answers:
+def asked_of(
+    conversation: Conversation, home: Path, settings: Config, asked: Sequence[Question]
+) -> Answers:
     """What the questions find in the life that was left in ``home``."""
     found = asking.ask(home, settings, asked, conversation.turns)
     return Answers(len(asked), {calls: found[calls] for calls in range(asking.CALLS + 1)})
 
 
 def _lives(path: Path, given: argparse.Namespace) -> Iterator[Figures]:
-    """The life of a conversation, and if questions are asked, the one without notes and recall before it."""
+    """The life of a conversation, and if questions are asked, the one without notes and recall
+    before it.
+    """
     conversation = locomo.load(path).first(given.turns)
-    told = [one for one in questions.load(path).questions if max(one.evidence) < len(conversation.turns)] if given.questions else []
+    told = (
+        [
+            one
+            for one in questions.load(path).questions
+            if max(one.evidence) < len(conversation.turns)
+        ]
+        if given.questions
+        else []
+    )
     asked = asking.sample(told, given.questions)
-    settings = Config(model=STAND_IN, context_limit=given.limit)
+    settings = Config(model=OFFLINE, context_limit=given.limit)
     if asked:
         with _home(given.keep, f"{path.stem}-without-recall") as home:
-            bare = live(replace(conversation, name=f"{conversation.name} without recall"), home, given.limit, ("--faculties", ""))
-            without = asked_of(conversation, home, replace(settings, faculties=""), asked)
+            bare = live(
+                replace(conversation, name=f"{conversation.name} without recall"),
+                home,
+                given.limit,
+                ("--extensions", ""),
+            )
+            without = asked_of(conversation, home, replace(settings, extensions=""), asked)
         yield bare
     with _home(given.keep, path.stem) as home:
         lived = live(conversation, home, given.limit)
@@ -118,7 +152,14 @@ def _lives(path: Path, given: argparse.Namespace) -> Iterator[Figures]:
             return
         found = asked_of(conversation, home, settings, asked)
         silent = asked_of(conversation, home, replace(settings, cues=False), asked)
-    yield replace(lived, questions={"with_recall": found, "with_recall_without_cues": silent, "without_recall": without})
+    yield replace(
+        lived,
+        questions={
+            "with_recall": found,
+            "with_recall_without_cues": silent,
+            "without_recall": without,
+        },
+    )
 
 
 @contextmanager
@@ -134,16 +175,46 @@ def _home(keep: Path | None, name: str) -> Iterator[Path]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Play what the command line names and print what came of it."""
-    options = running.options("bench.life", "Play long conversations to an agent and check that nothing is lost.")
-    options.add_argument("path", nargs="?", type=Path, default=DATA, help=f"a conversation of LoCoMo, or a folder of them (default: {DATA})")
-    options.add_argument("--limit", type=int, default=6000, metavar="TOKENS", help="the agent's context_limit (default: 6000)")
-    options.add_argument("--turns", type=running.whole(1), metavar="N", help="play only the first N turns of each")
-    options.add_argument("--questions", type=running.whole(0), default=60, metavar="N", help="ask N of its questions; 0: none (default: 60)")
-    options.add_argument("--keep", type=Path, metavar="DIR", help="keep each agent's home below DIR, to look around in it")
+    options = running.options(
+        "bench.life", "Play long conversations to an agent and check that nothing is lost."
+    )
+    options.add_argument(
+        "path",
+        nargs="?",
+        type=Path,
+        default=DATA,
+        help=f"a conversation of LoCoMo, or a folder of them (default: {DATA})",
+    )
+    options.add_argument(
+        "--limit",
+        type=int,
+        default=6000,
+        metavar="TOKENS",
+        help="the agent's context_limit (default: 6000)",
+    )
+    options.add_argument(
+        "--turns", type=running.whole(1), metavar="N", help="play only the first N turns of each"
+    )
+    options.add_argument(
+        "--questions",
+        type=running.whole(0),
+        default=60,
+        metavar="N",
+        help="ask N of its questions; 0: none (default: 60)",
+    )
+    options.add_argument(
+        "--keep",
+        type=Path,
+        metavar="DIR",
+        help="keep each agent's home below DIR, to look around in it",
+    )
     given = options.parse_args(arguments)
     paths = locomo.files(given.path)
     if not paths:
-        print(f"bench.life: there is no conversation at {given.path}: get {locomo.WHERE}", file=sys.stderr)
+        print(
+            f"bench.life: there is no conversation at {given.path}: get {locomo.WHERE}",
+            file=sys.stderr,
+        )
         return 2
     lives, played = list[Figures](), list[Figures]()
     for path in paths:

@@ -1,8 +1,9 @@
 """Questions about a life: does their evidence come into the prompt, and after how many tool calls?
 
-Every question meets the same state: a copy of the home as the life left it, in which the agent takes its turns one by one in this process, so
-that each of its prompts can be looked at. The evidence has come when the text of one of its turns stands in the prompt word for word, but for
-the marks that RECALL puts around what was searched for.
+Every question meets the same state: a copy of the home as the life left it, in which the agent
+takes its turns one by one in this process, so that each of its prompts can be looked at. The
+evidence has come when the text of one of its turns stands in the prompt word for word, but for the
+marks that RECALL puts around what was searched for.
 """
 
 import shutil
@@ -21,8 +22,8 @@ from dory.config.settings import Config
 from dory.identity import listing
 from dory.identity.context import Entry
 from dory.identity.identity import Identity
-from dory.offline import StandIn
-from dory.process.signals import Stop
+from dory.offline import OfflineModel
+from dory.process.signals import ShutdownSignal
 from dory.search.snippets import MARK
 from dory.storage.rooms import laid_out
 from dory.text import references
@@ -38,13 +39,20 @@ def sample(questions: Iterable[Question], count: int) -> list[Question]:
     groups: defaultdict[int, list[Question]] = defaultdict(list)
     for question in questions:
         groups[question.category].append(question)
-    mixed = {category: Random(_SEED).sample(group, len(group)) for category, group in sorted(groups.items())}
+    mixed = {
+        category: Random(_SEED).sample(group, len(group))
+        for category, group in sorted(groups.items())
+    }
     ranked = [(rank, question) for group in mixed.values() for rank, question in enumerate(group)]
     return [question for _, question in sorted(ranked, key=lambda one: one[0])][:count]
 
 
-def ask(home: Path, settings: Config, questions: Sequence[Question], turns: Sequence[Turn]) -> Counter[int | None]:
-    """How many questions found their evidence after 0 (it stood there), 1, 2, … calls; None: not within ``CALLS``."""
+def ask(
+    home: Path, settings: Config, questions: Sequence[Question], turns: Sequence[Turn]
+) -> Counter[int | None]:
+    """How many questions found their evidence after 0 (it stood there), 1, 2, … calls; None: not
+    within ``CALLS``.
+    """
     with tempfile.TemporaryDirectory(prefix="dory-asked-") as folder:
         copy = Path(folder)
         shutil.copytree(home / "blobs", copy / "blobs")  # once: a blob that is there never changes
@@ -53,7 +61,14 @@ def ask(home: Path, settings: Config, questions: Sequence[Question], turns: Sequ
             for part in ("agents", "chats"):
                 shutil.rmtree(copy / part, ignore_errors=True)
                 shutil.copytree(home / part, copy / part, symlinks=True)
-            found[_needed(copy, settings, question.text, [turns[number].text for number in question.evidence])] += 1
+            found[
+                _needed(
+                    copy,
+                    settings,
+                    question.text,
+                    [turns[number].text for number in question.evidence],
+                )
+            ] += 1
         return found
 
 
@@ -61,7 +76,7 @@ def _needed(home: Path, settings: Config, question: str, evidence: Collection[st
     (resident,) = listing.folders(home)
     me = Identity(home, resident.name, utc)
     me.begin()
-    asked = Agent(me, settings, StandIn(), verbose=False, stop=Stop())
+    asked = Agent(me, settings, OfflineModel(), verbose=False, stop=ShutdownSignal())
     me.rooms.say(ROOM, "USER", ASKER, question, utc())
     asked.inbox.drain()
     calls = 0
@@ -81,4 +96,6 @@ def _stands(asked: Agent, evidence: Collection[str]) -> bool:
 
 def _looked_up(entry: Entry) -> bool:
     """Whether the entry is what came of a tool line that was not for others."""
-    return entry.kind == "uncompacted" or (entry.kind in ("result", "error") and not entry.about.startswith("SAY "))
+    return entry.kind == "uncompacted" or (
+        entry.kind in ("result", "error") and not entry.about.startswith("SAY ")
+    )

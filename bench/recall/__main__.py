@@ -1,10 +1,12 @@
-"""How well a search finds what a question is about: ``python -m bench.recall [--data ../shared/locomo] [--held-out] [--json]``.
+"""How well a search finds what a question is about: ``python -m bench.recall [--data
+../shared/locomo] [--held-out] [--json]``.
 
-Each turn of a LoCoMo conversation is a document as the harness would index it, each question a query. Evidence recall at k is the share of a
-question's evidence among the first k documents, hit at k whether any is; both are means over all questions, in per cent. The steps of the
-ranking are switched on in turn; beside them stand other engines on the same text. ``--held-out`` chooses the numbers of the ranking anew on
-all conversations but one and measures on that one, for each in turn: what they are worth for talk on which they were not chosen. Exit code
-0, or 2 if there is no data.
+Each turn of a LoCoMo conversation is a document as the harness would index it, each question a
+query. Evidence recall at k is the share of a question's evidence among the first k documents, hit
+at k whether any is; both are means over all questions, in per cent. The steps of the ranking are
+switched on in turn; beside them stand other engines on the same text. ``--held-out`` chooses the
+numbers of the ranking anew on all conversations but one and measures on that one, for each in turn:
+what they are worth for talk on which they were not chosen. Exit code 0, or 2 if there is no data.
 """
 
 import json
@@ -25,7 +27,7 @@ from bench.recall import rivals
 from bench.recall.rivals import Engine
 from dory.search.index import Index
 from dory.search.ranking import Formula
-from dory.storage.store import Store
+from dory.storage.database import Store
 
 DATA = Path("../shared/locomo")
 DEPTHS = (1, 5, 10, 20)
@@ -42,16 +44,28 @@ STEPS = {
     "+ questions count less": Formula(),
 }
 GRID = [
-    replace(Formula(), before=before, behind=behind, saturation=saturation, speaker=speaker, question=question)
+    replace(
+        Formula(),
+        before=before,
+        behind=behind,
+        saturation=saturation,
+        speaker=speaker,
+        question=question,
+    )
     for (before, behind), saturation, speaker, question in product(
-        [((0.5, 0.25), (0.25, 0.125)), ((0.5, 0.25), (0.5, 0.25)), ((0.3, 0.15), (0.15, 0.1))], (0.5, 1.0), (0.5, 1.0), (0.1, 0.2)
+        [((0.5, 0.25), (0.25, 0.125)), ((0.5, 0.25), (0.5, 0.25)), ((0.3, 0.15), (0.15, 0.1))],
+        (0.5, 1.0),
+        (0.5, 1.0),
+        (0.1, 0.2),
     )
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of one question in one conversation: the share of its evidence among the first, for each of ``DEPTHS``."""
+    """What came of one question in one conversation: the share of its evidence among the first, for
+    each of ``DEPTHS``.
+    """
 
     talk: str
     category: int
@@ -60,7 +74,9 @@ class Outcome:
 
 @contextmanager
 def indexed(talk: Talk, formulas: Sequence[Formula]) -> Iterator[list[Engine]]:
-    """The search over one conversation by each of the formulas, which must agree on what is indexed."""
+    """The search over one conversation by each of the formulas, which must agree on what is
+    indexed.
+    """
     with tempfile.TemporaryDirectory(prefix="dory-recall-") as folder:
         store = Store(Path(folder) / "memory.sqlite")
         indexes = [Index(store, formula) for formula in formulas]
@@ -77,20 +93,37 @@ def _found(index: Index, query: str) -> list[int]:
 
 def ask(engine: Engine, talk: Talk) -> list[Outcome]:
     """Put all questions of a conversation."""
-    return [Outcome(talk.name, question.category, _shares(engine(question.text), question)) for question in talk.questions]
+    return [
+        Outcome(talk.name, question.category, _shares(engine(question.text), question))
+        for question in talk.questions
+    ]
 
 
 def _shares(found: list[int], question: Question) -> tuple[float, ...]:
-    return tuple(len(question.evidence.intersection(found[:depth])) / len(question.evidence) for depth in DEPTHS)
+    return tuple(
+        len(question.evidence.intersection(found[:depth])) / len(question.evidence)
+        for depth in DEPTHS
+    )
 
 
 def figures(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """Recall and hits at each depth, and recall at 10 by conversation and by category, all in per cent."""
+    """Recall and hits at each depth, and recall at 10 by conversation and by category, all in per
+    cent.
+    """
     at_10 = DEPTHS.index(10)
     return {
-        **{f"recall@{depth}": _percent(one.shares[at] for one in outcomes) for at, depth in enumerate(DEPTHS)},
-        **{f"hit@{depth}": _percent(one.shares[at] > 0 for one in outcomes) for at, depth in enumerate(DEPTHS)},
-        "conversations": {name: _percent(one.shares[at_10] for one in outcomes if one.talk == name) for name in _names(outcomes)},
+        **{
+            f"recall@{depth}": _percent(one.shares[at] for one in outcomes)
+            for at, depth in enumerate(DEPTHS)
+        },
+        **{
+            f"hit@{depth}": _percent(one.shares[at] > 0 for one in outcomes)
+            for at, depth in enumerate(DEPTHS)
+        },
+        "conversations": {
+            name: _percent(one.shares[at_10] for one in outcomes if one.talk == name)
+            for name in _names(outcomes)
+        },
         "categories": {
             name: _percent(one.shares[at_10] for one in outcomes if one.category == category)
             for category, name in CATEGORIES.items()
@@ -124,7 +157,9 @@ def others(talks: Sequence[Talk]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, engine in rivals.ENGINES.items():
         try:
-            found[name] = figures([outcome for talk in talks for outcome in ask(engine(talk.documents), talk)])
+            found[name] = figures(
+                [outcome for talk in talks for outcome in ask(engine(talk.documents), talk)]
+            )
         except ImportError:
             found[name] = None
     return found
@@ -138,7 +173,15 @@ def held_out(talks: Sequence[Talk], grid: Sequence[Formula] = GRID) -> dict[str,
             outcomes[talk.name] = [ask(engine, talk) for engine in engines]
     at_10, left = DEPTHS.index(10), []
     for name, own in outcomes.items():
-        rest = [[one.shares[at_10] for other in outcomes if other != name for one in outcomes[other][at]] for at in range(len(grid))]
+        rest = [
+            [
+                one.shares[at_10]
+                for other in outcomes
+                if other != name
+                for one in outcomes[other][at]
+            ]
+            for at in range(len(grid))
+        ]
         left += own[max(range(len(grid)), key=[mean(shares) for shares in rest].__getitem__)]
     return figures(left)
 
@@ -151,8 +194,13 @@ def report(rows: Mapping[str, Any]) -> str:
     lines = [f"{'':<28}recall@1    @5   @10   @20   hit@1    @5   @10   @20   @10 in: {parts}"]
     for name, one in rows.items():
         if one:
-            recall, hits = ([f"{one[f'{kind}@{depth}']:6.1f}" for depth in DEPTHS] for kind in ("recall", "hit"))
-            parts = " ".join(f"{share:8.1f}" for share in [*one["conversations"].values(), *one["categories"].values()])
+            recall, hits = (
+                [f"{one[f'{kind}@{depth}']:6.1f}" for depth in DEPTHS] for kind in ("recall", "hit")
+            )
+            parts = " ".join(
+                f"{share:8.1f}"
+                for share in [*one["conversations"].values(), *one["categories"].values()]
+            )
             lines.append(f"{name:<28}  {''.join(recall)}  {''.join(hits)}           {parts}")
         else:
             lines.append(f"{name:<28}  not installed: make bench-recall")
@@ -161,21 +209,41 @@ def report(rows: Mapping[str, Any]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what the command line names."""
-    options = running.options("bench.recall", "How well a search finds the evidence for LoCoMo's questions.")
-    options.add_argument("--data", type=Path, default=DATA, help=f"a conversation of LoCoMo, or a folder of them (default: {DATA})")
-    options.add_argument("--held-out", action="store_true", help="also choose the numbers without the talk they are measured on")
+    options = running.options(
+        "bench.recall", "How well a search finds the evidence for LoCoMo's questions."
+    )
+    options.add_argument(
+        "--data",
+        type=Path,
+        default=DATA,
+        help=f"a conversation of LoCoMo, or a folder of them (default: {DATA})",
+    )
+    options.add_argument(
+        "--held-out",
+        action="store_true",
+        help="also choose the numbers without the talk they are measured on",
+    )
     given = options.parse_args(arguments)
     paths = locomo.files(given.data)
     if not paths:
-        print(f"bench.recall: there is no conversation at {given.data}: get {locomo.WHERE}", file=sys.stderr)
+        print(
+            f"bench.recall: there is no conversation at {given.data}: get {locomo.WHERE}",
+            file=sys.stderr,
+        )
         return 2
     talks = [questions.load(path) for path in paths]
     own, beside = steps(talks), others(talks)
     held = {"numbers held out": held_out(talks)} if given.held_out and len(talks) > 1 else {}
-    print(f"{len(talks)} conversations, {sum(len(talk.questions) for talk in talks)} questions with evidence\n{report(own | beside | held)}")
+    print(
+        f"{len(talks)} conversations, {sum(len(talk.questions) for talk in talks)} questions with evidence\n{report(own | beside | held)}"
+    )
     if given.json:
         whole = own[list(STEPS)[-1]]
-        print(json.dumps({**whole, "steps": own, "engines": beside, "held_out": held.get("numbers held out")}))
+        print(
+            json.dumps(
+                {**whole, "steps": own, "engines": beside, "held_out": held.get("numbers held out")}
+            )
+        )
     return 0
 
 

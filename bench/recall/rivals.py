@@ -1,8 +1,10 @@
-"""Other engines on the same texts, each as a function from a query to the numbers of the best texts, best first.
+"""Other engines on the same texts, each as a function from a query to the numbers of the best
+texts, best first.
 
-``bm25s``, ``rank_bm25`` and ``tantivy`` are given the same terms as the index: stems, with speaker and date, without stop words in the query.
-FTS5 is taken as it comes: its default tokenizer, any word of the query, ``bm25()``. What is not installed is not measured; ``make
-bench-recall`` installs it.
+``bm25s``, ``rank_bm25`` and ``tantivy`` are given the same terms as the index: stems, with speaker
+and date, without stop words in the query. FTS5 is taken as it comes: its default tokenizer, any
+word of the query, ``bm25()``. What is not installed is not measured; ``make bench-recall`` installs
+it.
 """
 
 import importlib
@@ -20,11 +22,20 @@ def fts5(documents: Sequence[Document]) -> Engine:
     """SQLite's full-text search with its defaults."""
     table = sqlite3.connect(":memory:")
     table.execute("CREATE VIRTUAL TABLE turn USING fts5(text)")
-    table.executemany("INSERT INTO turn(rowid, text) VALUES (?, ?)", enumerate(document.text for document in documents))
+    table.executemany(
+        "INSERT INTO turn(rowid, text) VALUES (?, ?)",
+        enumerate(document.text for document in documents),
+    )
 
     def search(query: str) -> list[int]:
         match = " OR ".join(f'"{word}"' for word in folded(query).split())
-        return [id for (id,) in table.execute(f"SELECT rowid FROM turn WHERE turn MATCH ? ORDER BY rank, rowid DESC LIMIT {_MOST}", (match,))]
+        return [
+            id
+            for (id,) in table.execute(
+                f"SELECT rowid FROM turn WHERE turn MATCH ? ORDER BY rank, rowid DESC LIMIT {_MOST}",
+                (match,),
+            )
+        ]
 
     return search
 
@@ -39,7 +50,11 @@ def bm25s(documents: Sequence[Document]) -> Engine:
 
     def search(query: str) -> list[int]:
         terms = [term for term in _asked(query, stemmer) if term in known]
-        found, scores = index.retrieve([terms], k=min(_MOST, len(corpus)), show_progress=False) if terms else ([[]], [[]])
+        found, scores = (
+            index.retrieve([terms], k=min(_MOST, len(corpus)), show_progress=False)
+            if terms
+            else ([[]], [[]])
+        )
         return [int(number) for number, score in zip(found[0], scores[0], strict=True) if score > 0]
 
     return search
@@ -48,11 +63,15 @@ def bm25s(documents: Sequence[Document]) -> Engine:
 def rank_bm25(documents: Sequence[Document]) -> Engine:
     """https://github.com/dorianbrown/rank_bm25"""
     stemmer = Stemmer()
-    index = importlib.import_module("rank_bm25").BM25Okapi([_terms(document, stemmer) for document in documents])
+    index = importlib.import_module("rank_bm25").BM25Okapi(
+        [_terms(document, stemmer) for document in documents]
+    )
 
     def search(query: str) -> list[int]:
         scores = index.get_scores(_asked(query, stemmer))
-        return [int(number) for number in (-scores).argsort(kind="stable")[:_MOST] if scores[number] > 0]
+        return [
+            int(number) for number in (-scores).argsort(kind="stable")[:_MOST] if scores[number] > 0
+        ]
 
     return search
 
@@ -60,11 +79,18 @@ def rank_bm25(documents: Sequence[Document]) -> Engine:
 def tantivy(documents: Sequence[Document]) -> Engine:
     """https://github.com/quickwit-oss/tantivy-py"""
     library, stemmer = importlib.import_module("tantivy"), Stemmer()
-    schema = library.SchemaBuilder().add_text_field("text", tokenizer_name="whitespace").add_integer_field("number", stored=True).build()
+    schema = (
+        library.SchemaBuilder()
+        .add_text_field("text", tokenizer_name="whitespace")
+        .add_integer_field("number", stored=True)
+        .build()
+    )
     index = library.Index(schema)
     writer = index.writer(heap_size=20_000_000, num_threads=1)
     for number, document in enumerate(documents):
-        writer.add_document(library.Document(text=" ".join(_terms(document, stemmer)), number=number))
+        writer.add_document(
+            library.Document(text=" ".join(_terms(document, stemmer)), number=number)
+        )
     writer.commit()
     index.reload()
     searcher = index.searcher()
@@ -81,7 +107,9 @@ ENGINES = {"fts5 as it comes": fts5, "bm25s": bm25s, "rank_bm25": rank_bm25, "ta
 
 
 def _terms(document: Document, stemmer: Stemmer) -> list[str]:
-    return stemmer.stems(folded(f"{document.text} {document.speaker} {document.at:%A %d %B %Y}").split())
+    return stemmer.stems(
+        folded(f"{document.text} {document.speaker} {document.at:%A %d %B %Y}").split()
+    )
 
 
 def _asked(query: str, stemmer: Stemmer) -> list[str]:

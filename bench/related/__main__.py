@@ -1,7 +1,9 @@
-"""What it costs to find what is like the present: ``python -m bench.related [--sizes 1000,10000,…] [--data ../shared/locomo] [--json]``.
+"""What it costs to find what is like the present: ``python -m bench.related [--sizes 1000,10000,…]
+[--data ../shared/locomo] [--json]``.
 
-At each size that many vectors are written and looked up by each way, and BM25 looks for a situation among as many summaries that mean nothing.
-Then summaries of real conversations are chosen for questions, if there are any. Exit code 0; 1 if a look-up in the own table takes ``MOST_MS``.
+At each size that many vectors are written and looked up by each way, and BM25 looks for a situation
+among as many summaries that mean nothing. Then summaries of real conversations are chosen for
+questions, if there are any. Exit code 0; 1 if a look-up in the own table takes ``MOST_MS``.
 """
 
 import json
@@ -17,29 +19,53 @@ DATA = Path("../shared/locomo")
 OWN = "own table"
 MOST_MS = 20.0
 """Processor milliseconds that a look-up may take at any size."""
-ROWS = {"ms": "median", "ms_p95": "95 of 100", "first_ms": "the first", "memory_mb": "memory MB", "file_mb": "file MB", "same": "same %"}
+ROWS = {
+    "ms": "median",
+    "ms_p95": "95 of 100",
+    "first_ms": "the first",
+    "memory_mb": "memory MB",
+    "file_mb": "file MB",
+    "same": "same %",
+}
 
 
 def report(found: Mapping[int, Mapping[str, Any]], chosen: Mapping[str, Any]) -> str:
     """What a person reads: a line for each way at each size, times in milliseconds."""
     lines = []
     for size, ways in found.items():
-        lines.append(f"{f'{size} summaries':<26}{''.join(f'{label:>12}' for label in ROWS.values())}")
+        lines.append(
+            f"{f'{size} summaries':<26}{''.join(f'{label:>12}' for label in ROWS.values())}"
+        )
         for name, one in ways.items():
             cells = "".join(f"{one[key]:>12.1f}" if key in one else " " * 12 for key in ROWS)
             lines.append(f"  {name:<24}{cells}")
     if chosen:
-        lines.append(f"one of {choosing.CHOSEN} chosen is right, of {chosen['questions']} questions, {chosen['summaries']} summaries:")
+        lines.append(
+            f"one of {choosing.CHOSEN} chosen is right, of {chosen['questions']} questions, {chosen['summaries']} summaries:"
+        )
         lines += [f"  {name:<24}{share:>12.1f} %" for name, share in chosen["right"].items()]
     return "\n".join(lines)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what the command line names."""
-    options = running.options("bench.related", "What it costs to find the summaries that are like the present.")
+    options = running.options(
+        "bench.related", "What it costs to find the summaries that are like the present."
+    )
     least = running.rising(choosing.CHOSEN + 1)
-    options.add_argument("--sizes", type=least, default=SIZES, metavar="N,N", help=f"numbers of summaries (default: {SIZES})")
-    options.add_argument("--data", type=Path, default=DATA, help=f"conversations of LoCoMo (default: {DATA}, if there)")
+    options.add_argument(
+        "--sizes",
+        type=least,
+        default=SIZES,
+        metavar="N,N",
+        help=f"numbers of summaries (default: {SIZES})",
+    )
+    options.add_argument(
+        "--data",
+        type=Path,
+        default=DATA,
+        help=f"conversations of LoCoMo (default: {DATA}, if there)",
+    )
     given = options.parse_args(arguments)
     lives = [choosing.load(path) for path in locomo.files(given.data)]
     found = {size: costs.measure(size) for size in given.sizes}
@@ -47,7 +73,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(report(found, chosen))
     slow = [size for size, ways in found.items() if ways[OWN]["ms"] >= MOST_MS]
     for size in slow:
-        print(f"NOT KEPT: a look-up among {size} takes {found[size][OWN]['ms']:.1f} ms, less than {MOST_MS:.0f} was promised")
+        print(
+            f"NOT KEPT: a look-up among {size} takes {found[size][OWN]['ms']:.1f} ms, less than {MOST_MS:.0f} was promised"
+        )
     if given.json:
         print(json.dumps({"sizes": found, "chosen": chosen, "kept": not slow}))
     return 1 if slow else 0

@@ -1,7 +1,9 @@
-"""How well the summaries are chosen: LoCoMo's own summary of each session is a summary of the life, each of its questions the situation.
+"""How well the summaries are chosen: LoCoMo's own summary of each session is a summary of the life,
+each of its questions the situation.
 
-A choice is right if one of the chosen is of a session in which evidence for the question stands. The adversarial questions are left out, which
-ask for what was not so. The stand-in's vectors know words and no meaning, so they say what the machinery loses, not what a real model gains.
+A choice is right if one of the chosen is of a session in which evidence for the question stands.
+The adversarial questions are left out, which ask for what was not so. The offline model's vectors
+know words and no meaning, so they say what the machinery loses, not what a real model gains.
 """
 
 import json
@@ -16,7 +18,7 @@ from typing import Any
 from dory.errors import FormatError
 from dory.extensions.cascade.related import Related
 from dory.offline.embedding import vector
-from dory.storage.store import NAME, Store
+from dory.storage.database import NAME, Store
 from dory.types import Embedder
 
 CHOSEN = 2
@@ -26,9 +28,9 @@ _AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class Words:
-    """The stand-in's embedding as an embedder that costs nothing."""
+    """The offline model's embedding as an embedder that costs nothing."""
 
-    name = "stand-in"
+    name = "offline"
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """As the protocol says."""
@@ -37,7 +39,9 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """The summaries by the numbers of their sessions, and each question with the sessions of its evidence."""
+    """The summaries by the numbers of their sessions, and each question with the sessions of its
+    evidence.
+    """
 
     summaries: dict[int, str]
     questions: list[tuple[str, set[int]]]
@@ -47,39 +51,68 @@ def load(path: Path) -> Life:
     """Read a conversation. Raises ``FormatError``."""
     try:
         content = json.loads(path.read_bytes())
-        keys = {int(key.split("_")[1]): key for key in content if key.startswith("session_") and key.endswith("_summary")}
+        keys = {
+            int(key.split("_")[1]): key
+            for key in content
+            if key.startswith("session_") and key.endswith("_summary")
+        }
         asked = [
-            (one["question"], {int(session) for evidence in one.get("evidence", []) for session in _SESSION.findall(evidence)})
+            (
+                one["question"],
+                {
+                    int(session)
+                    for evidence in one.get("evidence", [])
+                    for session in _SESSION.findall(evidence)
+                },
+            )
             for one in content["qa"]
             if one["category"] != ADVERSARIAL
         ]
-        return Life({number: content[keys[number]] for number in sorted(keys)}, [(text, sessions) for text, sessions in asked if sessions])
+        return Life(
+            {number: content[keys[number]] for number in sorted(keys)},
+            [(text, sessions) for text, sessions in asked if sessions],
+        )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise FormatError(f"{path} is no conversation of LoCoMo with summaries ({type(error).__name__}: {error})") from error
+        raise FormatError(
+            f"{path} is no conversation of LoCoMo with summaries ({type(error).__name__}: {error})"
+        ) from error
 
 
 def measure(lives: Sequence[Life]) -> dict[str, Any]:
     """The share of right choices in per cent, by each way and by chance; and of how many."""
-    asked = [(len(life.summaries), len(sessions)) for life in lives for _, sessions in life.questions]
-    chance = [1 - (there - right) * (there - right - 1) / (there * (there - 1)) for there, right in asked]
+    asked = [
+        (len(life.summaries), len(sessions)) for life in lives for _, sessions in life.questions
+    ]
+    chance = [
+        1 - (there - right) * (there - right - 1) / (there * (there - 1)) for there, right in asked
+    ]
     right = {
         "BM25": _share([hit for life in lives for hit in _hits(life, None)]),
-        "stand-in's vectors": _share([hit for life in lives for hit in _hits(life, Words())]),
+        "offline vectors": _share([hit for life in lives for hit in _hits(life, Words())]),
         "chance": _share(chance),
     }
-    return {"right": right, "questions": len(asked), "summaries": sum(len(life.summaries) for life in lives)}
+    return {
+        "right": right,
+        "questions": len(asked),
+        "summaries": sum(len(life.summaries) for life in lives),
+    }
 
 
 def _hits(life: Life, embedder: Embedder | None) -> list[bool]:
     with TemporaryDirectory(prefix="dory-related-") as folder:
         store = Store(Path(folder) / NAME)
-        related = Related(store, embedder, patience=60)  # each question's own vector, however busy the machine is
+        related = Related(
+            store, embedder, patience=60
+        )  # each question's own vector, however busy the machine is
         with store.writing():
             for number, text in life.summaries.items():
                 related.add(text, number, number, _AT)
         while work := related.backlog():
             work()()
-        hits = [bool(sessions & {found.first for found in related.similar(text, CHOSEN)}) for text, sessions in life.questions]
+        hits = [
+            bool(sessions & {found.first for found in related.similar(text, CHOSEN)})
+            for text, sessions in life.questions
+        ]
         store.close()
         return hits
 

@@ -1,7 +1,8 @@
-"""What looking up costs at one size: each way writes its file, and a process of its own looks up in it.
+"""What looking up costs at one size: each way writes its file, and a process of its own looks up in
+it.
 
-Times are processor time of all threads, memory is what looking up adds to the process at the most. ``same`` is how many of the nearest are
-those that the whole matrix has, in per cent.
+Times are processor time of all threads, memory is what looking up adds to the process at the most.
+``same`` is how many of the nearest are those that the whole matrix has, in per cent.
 """
 
 import importlib.util
@@ -20,7 +21,7 @@ from bench.related.choosing import CHOSEN
 from bench.related.engines import ENGINES, Extension
 from dory.extensions.cascade.related import Related
 from dory.storage import files
-from dory.storage.store import NAME, Store
+from dory.storage.database import NAME, Store
 
 if TYPE_CHECKING:
     from dory.search.vectors import Matrix
@@ -37,10 +38,15 @@ _AT = datetime(2026, 1, 1, tzinfo=UTC)
 def measure(size: int) -> dict[str, Any]:
     """The figures of all ways, by name; what is not installed is left out."""
     made, found = vectors(1, size), dict[str, Any]()
-    with TemporaryDirectory(prefix="dory-related-") as folder, get_context("spawn").Pool(1, maxtasksperchild=1) as apart:
+    with (
+        TemporaryDirectory(prefix="dory-related-") as folder,
+        get_context("spawn").Pool(1, maxtasksperchild=1) as apart,
+    ):
         for name in (*ENGINES, WORDS):
             path = Path(folder) / NAME
-            if not issubclass(ENGINES.get(name, object), Extension) or all(map(importlib.util.find_spec, ("apsw", "sqlite_vec"))):
+            if not issubclass(ENGINES.get(name, object), Extension) or all(
+                map(importlib.util.find_spec, ("apsw", "sqlite_vec"))
+            ):
                 build(name, path, made)
                 found[name] = apart.apply(look_up, (name, path))
             for file in path.parent.iterdir():
@@ -49,7 +55,9 @@ def measure(size: int) -> dict[str, Any]:
     for name, one in found.items():
         pairs = zip(one.pop("found"), exact, strict=True)
         if name != WORDS:
-            one["same"] = 100 * sum(len({*own} & {*right}) for own, right in pairs) / sum(map(len, exact))
+            one["same"] = (
+                100 * sum(len({*own} & {*right}) for own, right in pairs) / sum(map(len, exact))
+            )
     return found
 
 
@@ -91,10 +99,14 @@ def look_up(name: str, path: Path) -> dict[str, Any]:
 
 
 def vectors(seed: int, count: int) -> "Matrix":
-    """As texts about ``TOPICS`` things have them, with something in common to all, as with most models; of length 1."""
+    """As texts about ``TOPICS`` things have them, with something in common to all, as with most
+    models; of length 1.
+    """
     import numpy
 
-    centres = numpy.random.default_rng(0).standard_normal((TOPICS, DIMENSION), numpy.float32) + numpy.float32(0.5)
+    centres = numpy.random.default_rng(0).standard_normal(
+        (TOPICS, DIMENSION), numpy.float32
+    ) + numpy.float32(0.5)
     dice = numpy.random.default_rng(seed)
     made = dice.standard_normal((count, DIMENSION), numpy.float32)
     made += centres[dice.integers(0, TOPICS, count)]
@@ -103,7 +115,9 @@ def vectors(seed: int, count: int) -> "Matrix":
 
 
 def text(dice: random.Random, words: int) -> str:
-    """Words that mean nothing, as frequent as those of a language (Zipf's law) behind its hundred most frequent, which are stop words."""
+    """Words that mean nothing, as frequent as those of a language (Zipf's law) behind its hundred
+    most frequent, which are stop words.
+    """
     return " ".join(f"word{int(100 * (VOCABULARY / 100) ** dice.random())}" for _ in range(words))
 
 

@@ -1,7 +1,9 @@
-"""Ways to find the nearest of many vectors, each with a file of its own: what ``dory/vectors.py`` does, a matrix in memory, and sqlite-vec.
+"""Ways to find the nearest of many vectors, each with a file of its own: what ``dory/vectors.py``
+does, a matrix in memory, and sqlite-vec.
 
-sqlite-vec is an extension of SQLite. Not every Python lets one be loaded, so it runs in the SQLite here that ``apsw`` brings. It compares all
-vectors, or the signs of their numbers first and the best 500 of those exactly. What is not installed is not measured.
+sqlite-vec is an extension of SQLite. Not every Python lets one be loaded, so it runs in the SQLite
+here that ``apsw`` brings. It compares all vectors, or the signs of their numbers first and the best
+500 of those exactly. What is not installed is not measured.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy
 
 from dory.search.vectors import Vectors
-from dory.storage.store import Store
+from dory.storage.database import Store
 
 if TYPE_CHECKING:
     from dory.search.vectors import Matrix
@@ -47,7 +49,9 @@ class Own:
     def build(self, vectors: Matrix) -> None:
         """As an agent's."""
         for start, some in _parts(vectors):
-            self._vectors.add("bench", {start + at: vector.tolist() for at, vector in enumerate(some, 1)})
+            self._vectors.add(
+                "bench", {start + at: vector.tolist() for at, vector in enumerate(some, 1)}
+            )
         self._store.tidy()
         self._store.close()
 
@@ -69,7 +73,9 @@ class Whole:
             numpy.save(file, vectors)
 
     def find(self, vector: Matrix, count: int) -> list[int]:
-        """By one thread, as the others; a product of matrices would keep all processors busy for longer than it takes."""
+        """By one thread, as the others; a product of matrices would keep all processors busy for
+        longer than it takes.
+        """
         if self._all is None:
             with open(self._path, "rb") as file:
                 self._all = numpy.load(file)
@@ -92,7 +98,9 @@ class Extension:
     def build(self, vectors: Matrix) -> None:
         """One virtual table."""
         columns = self.columns.format(vectors.shape[1])
-        self._connection.execute(f"CREATE VIRTUAL TABLE vector USING vec0(id INTEGER PRIMARY KEY, {columns})")
+        self._connection.execute(
+            f"CREATE VIRTUAL TABLE vector USING vec0(id INTEGER PRIMARY KEY, {columns})"
+        )
         for start, some in _parts(vectors):
             with self._connection:
                 rows = [(start + at, vector.tobytes()) for at, vector in enumerate(some, 1)]
@@ -106,16 +114,26 @@ class Extension:
 class Signs(Extension):
     """sqlite-vec over the signs, the best of those exactly."""
 
-    columns, values = "signs bit[{}], +whole BLOB", "(id, signs, whole) VALUES (?1, vec_quantize_binary(?2), ?2)"
+    columns, values = (
+        "signs bit[{}], +whole BLOB",
+        "(id, signs, whole) VALUES (?1, vec_quantize_binary(?2), ?2)",
+    )
     query = (
         f"SELECT id FROM (SELECT id, whole FROM vector WHERE signs MATCH vec_quantize_binary(?1) AND k = {_SIGNS})"
         " ORDER BY vec_distance_cosine(whole, ?1) LIMIT ?2"
     )
 
 
-ENGINES: dict[str, type[Engine]] = {"own table": Own, "matrix in memory": Whole, "sqlite-vec": Extension, "sqlite-vec, signs first": Signs}
+ENGINES: dict[str, type[Engine]] = {
+    "own table": Own,
+    "matrix in memory": Whole,
+    "sqlite-vec": Extension,
+    "sqlite-vec, signs first": Signs,
+}
 
 
 def _parts(vectors: Matrix) -> Iterator[tuple[int, Matrix]]:
     """Some at a time, with how many came before."""
-    return ((start, vectors[start : start + _AT_ONCE]) for start in range(0, len(vectors), _AT_ONCE))
+    return (
+        (start, vectors[start : start + _AT_ONCE]) for start in range(0, len(vectors), _AT_ONCE)
+    )

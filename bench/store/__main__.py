@@ -1,9 +1,11 @@
-"""What a memory costs that grows: ``python -m bench.store [--sizes 1000,10000,…] [--data ../shared/locomo/26.json] [--json]``.
+"""What a memory costs that grows: ``python -m bench.store [--sizes 1000,10000,…] [--data
+../shared/locomo/26.json] [--json]``.
 
-One store grows to each of the sizes in turn; there one durable write, opening and searching are measured, and how many of a conversation's
-turns are still found among so much noise. Beside it stand plain FTS5 on the same documents, and the design that writes the whole snapshot
-anew with every entry, as far as that is bearable. Times are processor time, so that others at work on the machine count for little. Exit code
-0 if the promises hold, 1 if one does not.
+One store grows to each of the sizes in turn; there one durable write, opening and searching are
+measured, and how many of a conversation's turns are still found among so much noise. Beside it
+stand plain FTS5 on the same documents, and the design that writes the whole snapshot anew with
+every entry, as far as that is bearable. Times are processor time, so that others at work on the
+machine count for little. Exit code 0 if the promises hold, 1 if one does not.
 """
 
 import json
@@ -21,7 +23,7 @@ from bench.store import cost, snapshot
 from bench.store.growth import CHARACTERS, Growth, noise
 from bench.store.syncs import Count, count
 from dory.storage import files
-from dory.text.prompt_files import HOUSE
+from dory.text.prompt_files import ROOT
 
 SIZES = "1000,10000,100000,1000000"
 DATA = Path("../shared/locomo/26.json")
@@ -77,7 +79,10 @@ def measure(folder: Path, sizes: Sequence[int], talk: Talk | None) -> dict[int, 
             figures = cost.of_writes(growth, syncs)
             growth.store.close()
             found[size] = (
-                figures | {"file_bytes": files.size(growth.store.path)} | read(folder, growth, talk) | beside(folder, size, talk, syncs)
+                figures
+                | {"file_bytes": files.size(growth.store.path)}
+                | read(folder, growth, talk)
+                | beside(folder, size, talk, syncs)
             )
             print(f"{size} entries measured", file=sys.stderr, flush=True)
         growth.close()
@@ -89,18 +94,30 @@ def read(folder: Path, growth: Growth, talk: Talk | None) -> dict[str, Any]:
     rare = noise(2, talk)
     asked = {
         "queries": [rare.query(rare.text(CHARACTERS), WORDS) for _ in range(QUERIES)],
-        "questions": [{"text": one.text, "evidence": sorted(one.evidence)} for one in (spread(talk) if talk else ())],
+        "questions": [
+            {"text": one.text, "evidence": sorted(one.evidence)}
+            for one in (spread(talk) if talk else ())
+        ],
     }
     (folder / "asked.json").write_text(json.dumps(asked), encoding="utf-8")
-    command = [sys.executable, "-m", "bench.store.reading", str(growth.store.path), str(folder / "asked.json")]
-    ended = subprocess.run(command, cwd=HOUSE, stdout=subprocess.PIPE, check=True)
+    command = [
+        sys.executable,
+        "-m",
+        "bench.store.reading",
+        str(growth.store.path),
+        str(folder / "asked.json"),
+    ]
+    ended = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
     figures: dict[str, Any] = json.loads(ended.stdout)
     return figures
 
 
 def spread(talk: Talk) -> list[Question]:
     """Some questions of each category."""
-    dice, kinds = random.Random(3), [[one for one in talk.questions if one.category == category] for category in CATEGORIES]
+    dice, kinds = (
+        random.Random(3),
+        [[one for one in talk.questions if one.category == category] for category in CATEGORIES],
+    )
     return [one for same in kinds for one in dice.sample(same, min(ASKED, len(same)))]
 
 
@@ -121,7 +138,9 @@ def broken(found: Mapping[int, Mapping[str, Any]]) -> list[str]:
         for name, most in MOST.items():
             if figures[name] > most * smallest[name] and (name != "search_ms" or size <= 100_000):
                 times = figures[name] / smallest[name]
-                lines.append(f"{name} at {size} entries is {times:.1f} times that at {min(found)}, at most {most} was promised")
+                lines.append(
+                    f"{name} at {size} entries is {times:.1f} times that at {min(found)}, at most {most} was promised"
+                )
         lines += [
             f"{name} at {size} entries is {figures[name]:.0f}, less than {SEARCH_MS:.0f} was promised"
             for name in ("search_ms", "question_ms")
@@ -132,7 +151,9 @@ def broken(found: Mapping[int, Mapping[str, Any]]) -> list[str]:
                 f"recall at {size} entries is {figures['recall@10']:.1f}, that of reading everything is {figures['recall@10_endless']:.1f}"
             )
         if figures["syncs_worst"] != 1:
-            lines.append(f"a write at {size} entries took {figures['syncs_worst']} syncs, 1 was promised")
+            lines.append(
+                f"a write at {size} entries took {figures['syncs_worst']} syncs, 1 was promised"
+            )
     return lines
 
 
@@ -140,16 +161,34 @@ def report(found: Mapping[int, Mapping[str, Any]]) -> str:
     """What a person reads: a column for each size."""
     lines = [f"{'entries':<30}{''.join(f'{size:>12}' for size in found)}"]
     for label, (name, unit) in ROWS.items():
-        cells = ("" if figures.get(name) is None else f"{figures[name] * SCALE.get(unit, 1):.2f} {unit}".rstrip() for figures in found.values())
+        cells = (
+            ""
+            if figures.get(name) is None
+            else f"{figures[name] * SCALE.get(unit, 1):.2f} {unit}".rstrip()
+            for figures in found.values()
+        )
         lines.append(f"{label:<30}{''.join(f'{cell:>12}' for cell in cells)}")
     return "\n".join(lines)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what the command line names."""
-    options = running.options("bench.store", "What a memory costs that grows: writes, searches, opening, size.")
-    options.add_argument("--sizes", type=running.rising(1), default=SIZES, metavar="N,N", help=f"numbers of entries, rising (default: {SIZES})")
-    options.add_argument("--data", type=Path, default=DATA, help=f"a conversation of LoCoMo to hide in it (default: {DATA}, if there)")
+    options = running.options(
+        "bench.store", "What a memory costs that grows: writes, searches, opening, size."
+    )
+    options.add_argument(
+        "--sizes",
+        type=running.rising(1),
+        default=SIZES,
+        metavar="N,N",
+        help=f"numbers of entries, rising (default: {SIZES})",
+    )
+    options.add_argument(
+        "--data",
+        type=Path,
+        default=DATA,
+        help=f"a conversation of LoCoMo to hide in it (default: {DATA}, if there)",
+    )
     given = options.parse_args(arguments)
     talk = questions.load(given.data) if given.data.exists() else None
     with tempfile.TemporaryDirectory(prefix="dory-store-") as folder:
@@ -159,7 +198,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for line in wrong:
         print(f"bench.store: {line}", file=sys.stderr)
     if given.json:
-        print(json.dumps({"sizes": {str(size): figures for size, figures in found.items()}, "broken": wrong}))
+        print(
+            json.dumps(
+                {"sizes": {str(size): figures for size, figures in found.items()}, "broken": wrong}
+            )
+        )
     return 1 if wrong else 0
 
 

@@ -1,7 +1,8 @@
 """What a durable write costs: processor time of this process, bytes handed to the kernel, syncs.
 
-Bytes are ``wchar`` of ``/proc/self/io``, so Linux only: what was written, wherever it landed. The log's way back into the file is told apart,
-as each write's part in one ``tidy``, which runs beside the loop.
+Bytes are ``wchar`` of ``/proc/self/io``, so Linux only: what was written, wherever it landed. The
+log's way back into the file is told apart, as each write's part in one ``tidy``, which runs beside
+the loop.
 """
 
 import time
@@ -21,7 +22,9 @@ WRITES = 400
 def of_writes(growth: Growth, count: Count) -> dict[str, Any]:
     """The cost of ``WRITES`` single writes, one after the other, and of tidying up after them."""
     documents = list(islice(growth.upcoming(), WRITES))
-    growth.add(documents[0])  # the first one behind a tidy begins the log anew, which takes a sync more
+    growth.add(
+        documents[0]
+    )  # the first one behind a tidy begins the log anew, which takes a sync more
     costs = [of(partial(growth.add, document), count) for document in documents[1:]]
     after = of(growth.store.tidy, count)
     growth.plain.add(documents)

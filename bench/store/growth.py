@@ -1,7 +1,9 @@
-"""A store that grows as a life would let it grow: talk in one room, 25 entries a day, three speakers. Plain FTS5 grows beside it.
+"""A store that grows as a life would let it grow: talk in one room, 25 entries a day, three
+speakers. Plain FTS5 grows beside it.
 
-The first entries are a real conversation, if there is one: the oldest of all, told in the words that are the most frequent ones of all that
-follows. Its questions show what a search loses in so much noise.
+The first entries are a real conversation, if there is one: the oldest of all, told in the words
+that are the most frequent ones of all that follows. Its questions show what a search loses in so
+much noise.
 """
 
 from collections import Counter
@@ -14,7 +16,7 @@ from bench.store.noise import Noise
 from bench.store.plain import Plain
 from dory.search.index import Index
 from dory.search.passages import Document
-from dory.storage.store import Store
+from dory.storage.database import Store
 from dory.text.tokenizer import folded
 
 CHARACTERS = 400
@@ -27,7 +29,11 @@ _SPEAKERS = ("ada", "bert", "cleo")
 
 def noise(seed: int, talk: Talk | None) -> Noise:
     """The noise in which ``talk`` is hidden."""
-    said = Counter(word for document in talk.documents for word in folded(document.text).split()) if talk else Counter[str]()
+    said = (
+        Counter(word for document in talk.documents for word in folded(document.text).split())
+        if talk
+        else Counter[str]()
+    )
     return Noise(seed, [word for word, _ in said.most_common()])
 
 
@@ -46,7 +52,14 @@ class Growth:
     def grow(self, size: int) -> None:
         """Go on until there are ``size`` entries, in batches, and let the log be copied back."""
         while self.entries < size:
-            self._add([document for document, _ in zip(self.upcoming(), range(min(AT_ONCE, size - self.entries)), strict=False)])
+            self._add(
+                [
+                    document
+                    for document, _ in zip(
+                        self.upcoming(), range(min(AT_ONCE, size - self.entries)), strict=False
+                    )
+                ]
+            )
         self.store.tidy()
 
     def upcoming(self) -> Iterator[Document]:
@@ -54,7 +67,9 @@ class Growth:
         number = self.entries
         while True:
             at = _BEGAN + timedelta(days=number // _DAY, minutes=number % _DAY)
-            yield Document("heard", number, at, self._noise.text(CHARACTERS), _SPEAKERS[number % 3], "noise")
+            yield Document(
+                "heard", number, at, self._noise.text(CHARACTERS), _SPEAKERS[number % 3], "noise"
+            )
             number += 1
 
     def add(self, document: Document) -> None:

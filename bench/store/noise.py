@@ -1,7 +1,8 @@
-"""Text that means nothing, in any amount, the same for the same seed: words as frequent as in a language (Zipf's law), spelled from syllables.
+"""Text that means nothing, in any amount, the same for the same seed: words as frequent as in a
+language (Zipf's law), spelled from syllables.
 
-Where real text is to be hidden in it, the most frequent words are that text's own, most frequent first: else a glance at the vocabulary would
-tell the two apart.
+Where real text is to be hidden in it, the most frequent words are that text's own, most frequent
+first: else a glance at the vocabulary would tell the two apart.
 """
 
 import random
@@ -12,14 +13,19 @@ from itertools import accumulate
 VOCABULARY = 300_000
 _DRAWS = 1 << 22
 _SHIFT = 2.7  # Mandelbrot's, for natural text
-_SYLLABLES = [start + middle for start in (*"bcdfghjklmnprstvwz", "br", "st", "tr") for middle in (*"aeiou", "ea", "ou")]
+_SYLLABLES = [
+    start + middle
+    for start in (*"bcdfghjklmnprstvwz", "br", "st", "tr")
+    for middle in (*"aeiou", "ea", "ou")
+]
 
 
 class Noise:
     """An endless source of texts."""
 
     def __init__(self, seed: int, frequent: Sequence[str] = ()) -> None:
-        self._random, self._pool = random.Random(seed), _pool(tuple(frequent))
+        self._random = random.Random(seed)
+        self._pool = _pool(tuple(frequent))
 
     def text(self, size: int) -> str:
         """A text of ``size`` characters, of which the last word may be cut."""
@@ -47,6 +53,8 @@ def _vocabulary(frequent: Sequence[str]) -> list[str]:
     """``VOCABULARY`` different words: the ``frequent`` ones, then invented ones, longer ones later."""
     dice, words = random.Random(0), dict.fromkeys(frequent)
     while len(words) < VOCABULARY:
-        syllables = dice.choices(_SYLLABLES, k=1 + (len(words) > 300) + (len(words) > 20_000) + (dice.random() < 0.5))
+        syllables = dice.choices(
+            _SYLLABLES, k=1 + (len(words) > 300) + (len(words) > 20_000) + (dice.random() < 0.5)
+        )
         words["".join(syllables) + dice.choice(("", "n", "r", "s", "t", "l", "ck"))] = None
     return list(words)

@@ -1,4 +1,6 @@
-"""The same documents in plain FTS5: Porter's stems, ``bm25()`` of each that has any word of the query, ``ORDER BY rank LIMIT 10``."""
+"""The same documents in plain FTS5: Porter's stems, ``bm25()`` of each that has any word of the
+query, ``ORDER BY rank LIMIT 10``.
+"""
 
 import sqlite3
 from collections.abc import Sequence
@@ -13,17 +15,24 @@ _WORDS = 48
 
 
 class Plain:
-    """The table in ``folder``. The number of a document is its place in the order in which they were added."""
+    """The table in ``folder``. The number of a document is its place in the order in which they
+    were added.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._connection = sqlite3.connect(folder / NAME, isolation_level=None)
         self._connection.execute("PRAGMA synchronous=OFF")  # its writes are not measured
-        self._connection.execute("CREATE VIRTUAL TABLE IF NOT EXISTS entry USING fts5(text, content='', tokenize='porter')")
+        self._connection.execute(
+            "CREATE VIRTUAL TABLE IF NOT EXISTS entry USING fts5(text, content='', tokenize='porter')"
+        )
 
     def add(self, documents: Sequence[Document]) -> None:
         """Index them, with their speakers."""
         self._connection.execute("BEGIN")
-        self._connection.executemany("INSERT INTO entry(text) VALUES (?)", ((f"{one.speaker} {one.text}",) for one in documents))
+        self._connection.executemany(
+            "INSERT INTO entry(text) VALUES (?)",
+            ((f"{one.speaker} {one.text}",) for one in documents),
+        )
         self._connection.execute("COMMIT")
 
     def search(self, query: str) -> list[int]:
@@ -33,7 +42,9 @@ class Plain:
 
     def count(self, query: str) -> int:
         """How many a search has to score: the same way through the index, but without any score."""
-        ((found,),) = self._connection.execute("SELECT count(*) FROM entry WHERE entry MATCH ?", (_match(query),))
+        ((found,),) = self._connection.execute(
+            "SELECT count(*) FROM entry WHERE entry MATCH ?", (_match(query),)
+        )
         return int(found)
 
     def close(self) -> None:

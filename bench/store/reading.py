@@ -1,7 +1,9 @@
-"""Opening and searching, in a process of its own: ``python -m bench.store.reading FILE QUESTIONS``, figures as JSON on standard output.
+"""Opening and searching, in a process of its own: ``python -m bench.store.reading FILE QUESTIONS``,
+figures as JSON on standard output.
 
-So the memory is what a reader needs and no more, and nothing is in a cache but the operating system's. The same searches with an endless budget
-say what the usual one passes over, and plain FTS5 answers the same questions beside it.
+So the memory is what a reader needs and no more, and nothing is in a cache but the operating
+system's. The same searches with an endless budget say what the usual one passes over, and plain
+FTS5 answers the same questions beside it.
 """
 
 import json
@@ -16,10 +18,10 @@ from typing import Any
 
 from bench.store.plain import Plain
 from dory.search.index import Index
-from dory.search.postings import Budget
-from dory.storage.store import Store
+from dory.search.postings import SearchBudget
+from dory.storage.database import Store
 
-ENDLESS = Budget(postings=inf)
+ENDLESS = SearchBudget(postings=inf)
 FEW = 10
 """Queries that are also put with an endless budget, and to FTS5."""
 
@@ -29,12 +31,16 @@ def measure(path: Path, asked: dict[str, Any]) -> dict[str, Any]:
     queries, questions = asked["queries"], [one["text"] for one in asked["questions"]]
     evidence = [one["evidence"] for one in asked["questions"]]
     opening, index = _timed(lambda: _opened(path))
-    (times, found), (question_times, answers) = (_put(partial(_search, index), some) for some in (queries, questions))
+    (times, found), (question_times, answers) = (
+        _put(partial(_search, index), some) for some in (queries, questions)
+    )
     memory = _memory()  # before everything is read for comparison
     endless = partial(_search, Index(Store(path, readonly=True), budget=ENDLESS))
     (_, all_found), (_, all_answers) = (_put(endless, some) for some in (queries[:FEW], questions))
     plain = Plain(path.parent)
-    (plain_times, _), (plain_question_times, plain_answers) = (_put(plain.search, some) for some in (queries[:FEW], questions))
+    (plain_times, _), (plain_question_times, plain_answers) = (
+        _put(plain.search, some) for some in (queries[:FEW], questions)
+    )
     count_times, counts = _put(plain.count, questions)
     plain.close()
     return {
@@ -49,7 +55,11 @@ def measure(path: Path, asked: dict[str, Any]) -> dict[str, Any]:
         "same_top_10": mean(_shares([*found[:FEW], *answers], [*all_found, *all_answers])),
         **{
             name: 100 * mean(_shares(some, evidence)) if evidence else None
-            for name, some in (("recall@10", answers), ("recall@10_endless", all_answers), ("fts5_recall@10", plain_answers))
+            for name, some in (
+                ("recall@10", answers),
+                ("recall@10_endless", all_answers),
+                ("fts5_recall@10", plain_answers),
+            )
         },
     }
 
@@ -81,16 +91,24 @@ def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
 
 def _figures(name: str, times: Sequence[float]) -> dict[str, float | None]:
     """Median and 95th percentile; None of nothing."""
-    return {name: median(times) if times else None, f"{name}_p95": sorted(times)[int(0.95 * len(times))] if times else None}
+    return {
+        name: median(times) if times else None,
+        f"{name}_p95": sorted(times)[int(0.95 * len(times))] if times else None,
+    }
 
 
 def _shares(answers: Sequence[Sequence[int]], wanted: Sequence[Collection[int]]) -> list[float]:
     """How much of what is wanted is in each answer."""
-    return [len(set(own).intersection(found)) / len(own) if own else 1.0 for found, own in zip(answers, wanted, strict=True)]
+    return [
+        len(set(own).intersection(found)) / len(own) if own else 1.0
+        for found, own in zip(answers, wanted, strict=True)
+    ]
 
 
 def _memory() -> int:
-    """The most that this process ever had in memory, in bytes. Not ``ru_maxrss``, which begins with that of whoever started it."""
+    """The most that this process ever had in memory, in bytes. Not ``ru_maxrss``, which begins with
+    that of whoever started it.
+    """
     fields = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     return 1024 * int(fields["VmHWM"].split()[0])
 

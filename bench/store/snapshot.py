@@ -1,4 +1,6 @@
-"""The other design: all entries in one file, and the whole of it written anew with each. Durable and atomic, too, and simple."""
+"""The other design: all entries in one file, and the whole of it written anew with each. Durable
+and atomic, too, and simple.
+"""
 
 import json
 from collections.abc import Sequence
@@ -13,7 +15,9 @@ WRITES = 3
 
 
 def of_writes(folder: Path, texts: Sequence[str], count: Count) -> dict[str, Any]:
-    """The cost of one more entry when there are so many ``texts``. Its syncs are two, for the file and for its folder."""
+    """The cost of one more entry when there are so many ``texts``. Its syncs are two, for the file
+    and for its folder.
+    """
     path = folder / "snapshot.json"
     entries = [{"id": number, "kind": "heard", "text": text} for number, text in enumerate(texts)]
 

@@ -1,7 +1,9 @@
-"""Counting what SQLite asks of the disk: every ``xSync`` of its VFS, which is one fsync or fdatasync.
+"""Counting what SQLite asks of the disk: every ``xSync`` of its VFS, which is one fsync or
+fdatasync.
 
-Python's sqlite3 does not tell. So SQLite is given a VFS that is its own but for ``xOpen``, which replaces ``xSync`` in what it opened by one
-that counts first. Connections opened before ``count`` are not counted.
+Python's sqlite3 does not tell. So SQLite is given a VFS that is its own but for ``xOpen``, which
+replaces ``xSync`` in what it opened by one that counts first. Connections opened before ``count``
+are not counted.
 """
 
 import _sqlite3
@@ -11,7 +13,9 @@ from contextlib import contextmanager
 from typing import Any
 
 _POINTER, _INT = ctypes.c_void_p, ctypes.c_int
-_OPEN = ctypes.CFUNCTYPE(_INT, _POINTER, _POINTER, _POINTER, _INT, _POINTER)  # the path as a pointer: SQLite keeps it
+_OPEN = ctypes.CFUNCTYPE(
+    _INT, _POINTER, _POINTER, _POINTER, _INT, _POINTER
+)  # the path as a pointer: SQLite keeps it
 _SYNC = ctypes.CFUNCTYPE(_INT, _POINTER, _INT)
 
 
@@ -33,7 +37,12 @@ class _Vfs(ctypes.Structure):
 class _Methods(ctypes.Structure):
     """``sqlite3_io_methods``: what an open file can do."""
 
-    _fields_ = (("version", _INT), ("before", _POINTER * 4), ("sync", _SYNC), ("rest", _POINTER * 13))
+    _fields_ = (
+        ("version", _INT),
+        ("before", _POINTER * 4),
+        ("sync", _SYNC),
+        ("rest", _POINTER * 13),
+    )
 
 
 class Count:
@@ -45,7 +54,9 @@ class Count:
 
 @contextmanager
 def count() -> Iterator[Count]:
-    """Count the syncs of all connections that are opened within the block. Raises ``AttributeError`` where SQLite cannot be reached so."""
+    """Count the syncs of all connections that are opened within the block. Raises
+    ``AttributeError`` where SQLite cannot be reached so.
+    """
     library: Any = ctypes.CDLL(getattr(_sqlite3, "__file__", None))
     library.sqlite3_vfs_find.restype = ctypes.POINTER(_Vfs)
     usual, counted = library.sqlite3_vfs_find(None), Count()

@@ -1,9 +1,11 @@
-"""What the harness itself costs: ``python -m bench.turn [--lines 1000,100000,1000000] [--contexts 8000,128000] [--json]``.
+"""What the harness itself costs: ``python -m bench.turn [--lines 1000,100000,1000000] [--contexts
+8000,128000] [--json]``.
 
-For lives of each length, with as many blobs and at each size of context: a turn without the model, a resume, a sleeping agent, and how soon a
-line reaches the model. Then turns with a self and without, start-up, a compaction beside turns, and the start-up of other programs if they are
-installed in ``--peers``. Times are processor time where nothing else is said. Linux only. Exit code 0 if the promises hold, 1 if one does not,
-130 after Ctrl-C.
+For lives of each length, with as many blobs and at each size of context: a turn without the model,
+a resume, a sleeping agent, and how soon a line reaches the model. Then turns with a self and
+without, start-up, a compaction beside turns, and the start-up of other programs if they are
+installed in ``--peers``. Times are processor time where nothing else is said. Linux only. Exit code
+0 if the promises hold, 1 if one does not, 130 after Ctrl-C.
 """
 
 import argparse
@@ -25,7 +27,9 @@ LINES, CONTEXTS = "1000,100000,1000000", "8000,128000"
 IDLE_SECONDS = 10.0
 
 
-def measure(folder: Path, sizes: Sequence[int], contexts: Sequence[int], runs: int, environment: Path) -> dict[str, Any]:
+def measure(
+    folder: Path, sizes: Sequence[int], contexts: Sequence[int], runs: int, environment: Path
+) -> dict[str, Any]:
     """All figures; ``folder`` is empty, and so is what is compiled below it."""
     compiled, home = folder / "compiled", folder / "home"
     home.mkdir()
@@ -35,7 +39,11 @@ def measure(folder: Path, sizes: Sequence[int], contexts: Sequence[int], runs: i
         grown.grow(size)
         for tokens in contexts:
             lives[f"{size:,} / {tokens:,}"] = life(home, grown.settle(tokens), runs, compiled)
-            print(f"a life of {size:,} lines with {tokens:,} tokens is measured", file=sys.stderr, flush=True)
+            print(
+                f"a life of {size:,} lines with {tokens:,} tokens is measured",
+                file=sys.stderr,
+                flush=True,
+            )
         if size == min(sizes):
             compacted = forgetting.measure(grown, runs, compiled)
             selves_taken = selves.measure(grown, min(contexts), 10 * runs)
@@ -50,9 +58,14 @@ def measure(folder: Path, sizes: Sequence[int], contexts: Sequence[int], runs: i
 
 
 def start_up(folder: Path, runs: int, compiled: Path) -> dict[str, Spent]:
-    """From nothing to ``--help``, and to the first request of a new agent, with what they are held against."""
+    """From nothing to ``--help``, and to the first request of a new agent, with what they are held
+    against.
+    """
     python = sys.executable
-    commands = {"python -c pass": [python, "-c", "pass"], "agent.py --help": [python, "agent.py", "--help"]}
+    commands = {
+        "python -c pass": [python, "-c", "pass"],
+        "agent.py --help": [python, "agent.py", "--help"],
+    }
     commands["import openai"] = [python, "-c", "import openai"]
     found: dict[str, list[Spent]] = {}
     for number in range(runs + 1):  # by turns; the first compiles
@@ -77,15 +90,24 @@ def life(home: Path, hash: str, runs: int, compiled: Path) -> dict[str, float]:
         middle, most = shares(one.latencies(10 * runs))
         memory = one.peak()
     resume = median(resumed)
-    figures |= {"resume_ms": resume.processor, "resume_wall_ms": resume.wall, "idle": idle, "memory": memory}
+    figures |= {
+        "resume_ms": resume.processor,
+        "resume_wall_ms": resume.wall,
+        "idle": idle,
+        "memory": memory,
+    }
     return figures | {"line_ms": middle, "line_ms_p95": most}
 
 
 def tell(found: dict[str, Any], given: argparse.Namespace) -> int:
     """Print what was found; the exit code."""
     found["ratios"] = report.ratios(found)
-    print(f"{report.columns(found['lives'])}\n\n{report.others(found['start'], found['compaction'], found['peers'])}\n")
-    print("\n".join(f"a turn {kind} a self: {value:.2f} ms" for kind, value in found["self"].items()))
+    print(
+        f"{report.columns(found['lives'])}\n\n{report.others(found['start'], found['compaction'], found['peers'])}\n"
+    )
+    print(
+        "\n".join(f"a turn {kind} a self: {value:.2f} ms" for kind, value in found["self"].items())
+    )
     print("\n".join(f"{name}: {value:.2f}" for name, value in found["ratios"].items()))
     missing = [name for name in peers.PROGRAMS if name not in found["peers"]]
     if missing:
@@ -100,20 +122,42 @@ def tell(found: dict[str, Any], given: argparse.Namespace) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what the command line names."""
-    options = running.options("bench.turn", "What the harness itself costs: turns, start-up, sleep, compactions.")
-    options.add_argument(
-        "--lines", type=running.rising(1), default=LINES, metavar="N,N", help=f"lines of LIFE, and blobs, of each life (default: {LINES})"
+    options = running.options(
+        "bench.turn", "What the harness itself costs: turns, start-up, sleep, compactions."
     )
     options.add_argument(
-        "--contexts", type=running.rising(1), default=CONTEXTS, metavar="N,N", help=f"tokens of the contexts (default: {CONTEXTS})"
+        "--lines",
+        type=running.rising(1),
+        default=LINES,
+        metavar="N,N",
+        help=f"lines of LIFE, and blobs, of each life (default: {LINES})",
     )
     options.add_argument(
-        "--runs", type=running.whole(1), default=5, metavar="N", help="how often each is measured; turns and lines tenfold (default: 5)"
+        "--contexts",
+        type=running.rising(1),
+        default=CONTEXTS,
+        metavar="N,N",
+        help=f"tokens of the contexts (default: {CONTEXTS})",
     )
-    options.add_argument("--peers", type=Path, default=Path(".venv-peers"), metavar="DIR", help="where other programs are installed, if at all")
+    options.add_argument(
+        "--runs",
+        type=running.whole(1),
+        default=5,
+        metavar="N",
+        help="how often each is measured; turns and lines tenfold (default: 5)",
+    )
+    options.add_argument(
+        "--peers",
+        type=Path,
+        default=Path(".venv-peers"),
+        metavar="DIR",
+        help="where other programs are installed, if at all",
+    )
     given = options.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="dory-turn-") as folder:
-        return tell(measure(Path(folder), given.lines, given.contexts, given.runs, given.peers), given)
+        return tell(
+            measure(Path(folder), given.lines, given.contexts, given.runs, given.peers), given
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""An agent as a real process at a model over loopback HTTP: how it comes up, how it sleeps, how soon it passes on what is said to it."""
+"""An agent as a real process at a model over loopback HTTP: how it comes up, how it sleeps, how
+soon it passes on what is said to it.
+"""
 
 import statistics
 import subprocess
@@ -18,7 +20,7 @@ from dory.errors import DoryError
 from dory.offline.server import Server
 from dory.offline.server.faults import Request
 from dory.storage.rooms import Rooms
-from dory.text.prompt_files import HOUSE
+from dory.text.prompt_files import ROOT
 from dory.types import Prompt, Purpose, Reply, Usage
 
 PATIENCE = 120.0
@@ -37,12 +39,21 @@ class Silent:
         return Reply("WAIT", "", Usage(purpose, self.name, 0, None, 1, 0.0))
 
 
-SPENDING = ["--prices", str(Prices(((Silent.name, PRICE),))), "--spend-per-hour", str(LIMIT), "--spend-per-day", str(LIMIT)]
+SPENDING = [
+    "--prices",
+    str(Prices(((Silent.name, PRICE),))),
+    "--spend-per-hour",
+    str(LIMIT),
+    "--spend-per-day",
+    str(LIMIT),
+]
 """Flags of an agent whose calls have a price and a limit."""
 
 
 class Ear(Server):
-    """An endpoint that notes when which request came in, and what the agent's process ``pid`` had used by then."""
+    """An endpoint that notes when which request came in, and what the agent's process ``pid`` had
+    used by then.
+    """
 
     def __init__(self) -> None:
         super().__init__(Silent())
@@ -69,8 +80,13 @@ class Ear(Server):
 class Company:
     """A running agent, its room, and the ear that it talks to."""
 
-    def __init__(self, home: Path, ear: Ear, process: "subprocess.Popen[bytes]", began: float) -> None:
-        self._rooms, self._ear, self._process, self._began = Rooms(home / "chats"), ear, process, began
+    def __init__(
+        self, home: Path, ear: Ear, process: "subprocess.Popen[bytes]", began: float
+    ) -> None:
+        self._rooms = Rooms(home / "chats")
+        self._ear = ear
+        self._process = process
+        self._began = began
 
     def first(self) -> Spent:
         """What the agent took to its first request."""
@@ -85,7 +101,9 @@ class Company:
         return 100 * (processor_seconds(self._process.pid) - before) / (time.monotonic() - began)
 
     def latencies(self, lines: int) -> list[float]:
-        """Milliseconds from before a line is written into the room until the request that holds it has come in."""
+        """Milliseconds from before a line is written into the room until the request that holds it
+        has come in.
+        """
         found, noise = list[float](), Noise(3)
         for number in range(lines):
             time.sleep(_CALM + number % 10 * 0.005)  # at every phase of the agent's sleep
@@ -105,7 +123,9 @@ class Company:
 
 @contextmanager
 def company(home: Path, arguments: Sequence[str], compiled: Path) -> Iterator[Company]:
-    """An agent of ``home``, booted or resumed as ``arguments`` say, as long as the block lasts. A line waits for it."""
+    """An agent of ``home``, booted or resumed as ``arguments`` say, as long as the block lasts. A
+    line waits for it.
+    """
     Rooms(home / "chats").say(ROOM, "USER", PERSON, "are you there?", utc())
     with Ear() as ear:
         began = time.monotonic()
@@ -115,12 +135,25 @@ def company(home: Path, arguments: Sequence[str], compiled: Path) -> Iterator[Co
 
 
 @contextmanager
-def agent(home: Path, server: Server, arguments: Sequence[str], compiled: Path) -> Iterator["subprocess.Popen[bytes]"]:
+def agent(
+    home: Path, server: Server, arguments: Sequence[str], compiled: Path
+) -> Iterator["subprocess.Popen[bytes]"]:
     """The process alone, as long as the block lasts."""
-    flags = ["--home", str(home), "--base-url", server.base_url, "--model", server.model.name, "--context-limit", "1000000"]
+    flags = [
+        "--home",
+        str(home),
+        "--base-url",
+        server.base_url,
+        "--model",
+        server.model.name,
+        "--context-limit",
+        "1000000",
+    ]
     command = [sys.executable, "agent.py", *arguments, *flags]
     quiet = subprocess.DEVNULL
-    process = subprocess.Popen(command, cwd=HOUSE, env=surroundings(compiled), stdin=quiet, stdout=quiet, stderr=quiet)
+    process = subprocess.Popen(
+        command, cwd=ROOT, env=surroundings(compiled), stdin=quiet, stdout=quiet, stderr=quiet
+    )
     try:
         yield process
     finally:

@@ -1,4 +1,6 @@
-"""A compaction of nine chunks with a model that takes a second for each call: how long it takes, and whether a turn waits for it."""
+"""A compaction of nine chunks with a model that takes a second for each call: how long it takes,
+and whether a turn waits for it.
+"""
 
 import statistics
 import threading
@@ -33,20 +35,29 @@ class Asked:
 
 
 class Slow:
-    """A ``Model``. While ``talking``, a person's next line is in the room before a turn is answered, so turn follows turn."""
+    """A ``Model``. While ``talking``, a person's next line is in the room before a turn is
+    answered, so turn follows turn.
+    """
 
     name = "slow"
 
     def __init__(self, rooms: Rooms) -> None:
         self.asked: list[Asked] = []
         self.talking = False
-        self._rooms, self._lock = rooms, threading.Lock()
+        self._rooms = rooms
+        self._lock = threading.Lock()
 
     def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
         """Answer after a second."""
         came = time.monotonic()
         time.sleep(CALL)
-        text = {"turn": _wait, "segment": parts, "summarise": _summary, "cascade": _recounted, "dream": _nothing}[purpose](prompt)
+        text = {
+            "turn": _wait,
+            "segment": parts,
+            "summarise": _summary,
+            "cascade": _recounted,
+            "dream": _nothing,
+        }[purpose](prompt)
         if purpose == "turn" and self.talking:
             self.say(f"and what of turn {len(self.asked)}?")
         with self._lock:
@@ -60,22 +71,32 @@ class Slow:
     def of(self, *purposes: Purpose) -> list[Asked]:
         """The calls answered so far, in the order in which they came in."""
         with self._lock:
-            return sorted((one for one in self.asked if one.purpose in purposes), key=lambda one: one.came)
+            return sorted(
+                (one for one in self.asked if one.purpose in purposes), key=lambda one: one.came
+            )
 
 
 def alone(home: Path, hash: str, compiled: Path) -> float:
-    """Seconds from the first call of a compaction until its swap is on disk, in an agent that sleeps."""
-    with Server(model := Slow(Rooms(home / "chats"))) as server, agent(home, server, [hash], compiled):
+    """Seconds from the first call of a compaction until its swap is on disk, in an agent that
+    sleeps.
+    """
+    with (
+        Server(model := Slow(Rooms(home / "chats"))) as server,
+        agent(home, server, [hash], compiled),
+    ):
         model.say("are you there?")
         _await(lambda: bool(model.of("turn")))
         return _compacted(home, hash, model) - model.of("segment")[0].came
 
 
 def beside_turns(home: Path, hash: str, compiled: Path) -> tuple[list[float], list[float]]:
-    """Milliseconds on the wall from the answer of one turn to the request of the next: without a compaction, and with one under way or being
-    applied.
+    """Milliseconds on the wall from the answer of one turn to the request of the next: without a
+    compaction, and with one under way or being applied.
     """
-    with Server(model := Slow(Rooms(home / "chats"))) as server, agent(home, server, [hash], compiled):
+    with (
+        Server(model := Slow(Rooms(home / "chats"))) as server,
+        agent(home, server, [hash], compiled),
+    ):
         model.talking = True
         model.say("are you there?")
         _await(lambda: len(model.of("turn")) > QUIET)
@@ -83,13 +104,19 @@ def beside_turns(home: Path, hash: str, compiled: Path) -> tuple[list[float], li
         known = len(model.of("turn"))
         _await(lambda: len(model.of("turn")) > known + QUIET)
         turns, began = model.of("turn"), model.of("segment")[0].came
-    gaps = [(began - CALL < before.answered <= ended, (after.came - before.answered) * 1e3) for before, after in pairwise(turns[1:])]
-    return [gap for meanwhile, gap in gaps if not meanwhile], [gap for meanwhile, gap in gaps if meanwhile]
+    gaps = [
+        (began - CALL < before.answered <= ended, (after.came - before.answered) * 1e3)
+        for before, after in pairwise(turns[1:])
+    ]
+    return [gap for meanwhile, gap in gaps if not meanwhile], [
+        gap for meanwhile, gap in gaps if meanwhile
+    ]
 
 
 def measure(home: Home, runs: int, compiled: Path) -> dict[str, float]:
-    """Of ``runs`` compactions: how long one takes, and by how much the turn that it delayed most came later than the median turn. Medians;
-    ``delay_ms_worst`` is by how much the latest turn of all came later than the latest without a compaction.
+    """Of ``runs`` compactions: how long one takes, and by how much the turn that it delayed most
+    came later than the median turn. Medians; ``delay_ms_worst`` is by how much the latest turn of
+    all came later than the latest without a compaction.
     """
     seconds, usual, longest = [], list[float](), list[float]()
     for _ in range(runs):

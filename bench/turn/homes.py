@@ -1,10 +1,13 @@
-"""A home of any age, made in minutes: residents whose LIFE, room, blobs, index and ``usage.jsonl`` are as long as years make them.
+"""A home of any age, made in minutes: residents whose LIFE, room, blobs, index and ``usage.jsonl``
+are as long as years make them.
 
-All of it is written in the house's own formats, and ``state.json`` holds its checksums, so a resume finds nothing to complain of. What is in
-front of the model came in by the house's own doors: stretches that faded, with their archives, then what was heard and said, and all of that
-is indexed; every line of the room is recorded as a conversation. The index also holds an entry for each line of LIFE before that, as long and
-in such words as those of ``bench.store``: it is made once, and copied for each resident. No blob holds those entries, so a search that finds
-them does not look up the way to them.
+All of it is written in the house's own formats, and ``state.json`` holds its checksums, so a resume
+finds nothing to complain of. What is in front of the model came in by the house's own doors:
+stretches that faded, with their archives, then what was heard and said, and all of that is indexed;
+every line of the room is recorded as a conversation. The index also holds an entry for each line of
+LIFE before that, as long and in such words as those of ``bench.store``: it is made once, and copied
+for each resident. No blob holds those entries, so a search that finds them does not look up the way
+to them.
 """
 
 import hashlib
@@ -21,20 +24,20 @@ from bench.store.noise import Noise
 from dory import clock
 from dory.clock import utc
 from dory.config.prices import Price
-from dory.extensions.cascade.life_reader import BEGINNING, Moments
+from dory.extensions.cascade.life_reader import BEGINNING, LifeReader
 from dory.extensions.cascade.schedule import Windows
 from dory.extensions.cascade.store import Summaries, Summary
 from dory.extensions.notes.archives import Archives
-from dory.extensions.people.conversations_extension import ConversationsFaculty
-from dory.extensions.recall.life_index import Mark, Stride
-from dory.extensions.recall.search import Recollection
+from dory.extensions.people.conversations_extension import ConversationsExtension
+from dory.extensions.recall.life_index import Cursor, LifeBatch
+from dory.extensions.recall.search import RecallSearch
 from dory.identity import context, life, state
 from dory.identity.create import boot
 from dory.identity.identity import Identity
 from dory.llm import usage_log
 from dory.search.index import Index
 from dory.search.passages import Document
-from dory.storage.store import NAME, Store
+from dory.storage.database import NAME, Store
 from dory.text import references
 from dory.types import Compacted
 
@@ -44,36 +47,51 @@ SUMMARIES = 20
 HEARD, SAID = 300, 500
 """Characters of what a person said, and of a response."""
 LINE = 70
-"""Characters of a line in the room, and of what a person says while it is measured: in the words of the index, so that a search has work."""
+"""Characters of a line in the room, and of what a person says while it is measured: in the words of
+the index, so that a search has work.
+"""
 PRICE, LIMIT = Price(prompt=0.66, cached=0.022, completion=1.98), 1_000_000.0
-"""What every call costs, and the dollars an hour and a day that are never reached: the purse counts as it would below any limit."""
+"""What every call costs, and the dollars an hour and a day that are never reached: the purse counts
+as it would below any limit.
+"""
 _BEGAN = datetime(2016, 1, 1, 9, tzinfo=UTC)
 _FRONT = '---\ndory: blob 1\nkind: result\nat: 2016-01-01T09:00:00.000000Z\ngist: "SAY dev"\nparent: null\n---\nsaid in dev, '
 
 
 class Home:
-    """A home in which blobs and room grow to a size; ``settle`` adds a resident that has lived as long."""
+    """A home in which blobs and room grow to a size; ``settle`` adds a resident that has lived as
+    long.
+    """
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self._size, self._noise = folder, 0, Noise(1)
+        self.folder = folder
+        self._size = 0
+        self._noise = Noise(1)
         self._said = [self._noise.text(LINE) for _ in range(1000)]
         self._past = folder / "past.sqlite"
         boot(folder, "first", ROOM, utc)  # the folders
 
     def grow(self, size: int) -> None:
-        """Go on until there are ``size`` blobs and entries in the index, and half as many lines in the room."""
+        """Go on until there are ``size`` blobs and entries in the index, and half as many lines in
+        the room.
+        """
         self._index(size)
         for shelf in range(256):
             (self.folder / "blobs" / f"{shelf:02x}").mkdir(exist_ok=True)
         for number in range(self._size, size):
             content = f"{_FRONT}{number}".encode()
             hash = hashlib.sha256(content).hexdigest()[:16]
-            fd = os.open(f"{self.folder}/blobs/{hash[:2]}/{hash}.md", os.O_WRONLY | os.O_CREAT, 0o666)
+            fd = os.open(
+                f"{self.folder}/blobs/{hash[:2]}/{hash}.md", os.O_WRONLY | os.O_CREAT, 0o666
+            )
             os.write(fd, content)
             os.close(fd)
         with open(self.folder / "chats" / f"{ROOM}.md", "a", encoding="utf-8") as room:
             lines = range(self._size // 2, size // 2)
-            room.writelines(f"[USER:{PERSON} {clock.second(_at(number))}] {self._said[number % 1000]}\n" for number in lines)
+            room.writelines(
+                f"[USER:{PERSON} {clock.second(_at(number))}] {self._said[number % 1000]}\n"
+                for number in lines
+            )
         self._size = size
 
     def settle(self, tokens: int) -> str:
@@ -97,57 +115,96 @@ class Home:
         for begun in range(self._size, size, AT_ONCE):
             with store.writing():
                 for number in range(begun, min(begun + AT_ONCE, size)):
-                    index.add(Document("heard", number + 1, _at(number), self._noise.text(CHARACTERS), PERSON, ROOM))
+                    index.add(
+                        Document(
+                            "heard",
+                            number + 1,
+                            _at(number),
+                            self._noise.text(CHARACTERS),
+                            PERSON,
+                            ROOM,
+                        )
+                    )
         store.tidy()
         store.close()
 
     def _remember(self, me: Identity, tokens: int) -> None:
-        past = Recollection(me.folder, me.blobs)
+        past = RecallSearch(me.folder, me.blobs)
         archives = Archives(past.store, past.notes)
-        past.chronicle.add(Stride([], Mark(self._size, ROOM, utc()), []))
+        past.chronicle.add(LifeBatch([], Cursor(self._size, ROOM, utc()), []))
         for _ in range(SUMMARIES):
-            heard = me.add("heard", ROOM, references.escape(f"[USER:{PERSON} {clock.second(utc())}] {self._noise.text(HEARD)}"))
+            heard = me.add(
+                "heard",
+                ROOM,
+                references.escape(
+                    f"[USER:{PERSON} {clock.second(utc())}] {self._noise.text(HEARD)}"
+                ),
+            )
             gist, summary = self._noise.text(60), self._noise.text(HEARD)
             stretch = me.blobs.stash(context.render([heard]), kind="context", gist=gist, at=utc())
-            me.context.replace([heard], [context.compacted(heard.first, heard.last, stretch, gist, summary)])
+            me.context.replace(
+                [heard], [context.compacted(heard.first, heard.last, stretch, gist, summary)]
+            )
             archives.keep(Compacted(heard.first, heard.last, stretch, gist, summary, 5), utc())
         while me.tokens(me.context.characters) < tokens:
-            me.add("heard", ROOM, f"[USER:{PERSON} {clock.second(utc())}] {self._noise.text(HEARD)}")
+            me.add(
+                "heard", ROOM, f"[USER:{PERSON} {clock.second(utc())}] {self._noise.text(HEARD)}"
+            )
             me.add("response", clock.minute(utc()), self._noise.text(SAID))
         archives.marked()
         past.chronicle.index_all(me.context.entries, me.blobs, me.name)
-        conversations = ConversationsFaculty(me, past.dialogues, tuple, cared=False)
+        conversations = ConversationsExtension(me, past.dialogues, tuple, cared=False)
         while work := conversations.background():
             work()()
         past.store.close()
 
     def _lengthen(self, me: Identity) -> None:
         """As many lines of LIFE as there are blobs, before those that are there."""
-        path, written = me.folder / "LIFE.md", (me.folder / "LIFE.md").read_text(encoding="utf-8").removeprefix(life.HEADING)
+        path, written = (
+            me.folder / "LIFE.md",
+            (me.folder / "LIFE.md").read_text(encoding="utf-8").removeprefix(life.HEADING),
+        )
         with open(path, "w", encoding="utf-8") as file:
             file.write(life.HEADING)
-            file.writelines(f"{clock.minute(_at(number))} heard {ROOM} {PERSON}: {self._said[number % 1000]}\n" for number in range(self._size))
+            file.writelines(
+                f"{clock.minute(_at(number))} heard {ROOM} {PERSON}: {self._said[number % 1000]}\n"
+                for number in range(self._size)
+            )
             file.write(written)
         content = path.read_bytes()
-        me.state.life_bytes, me.state.life_lines, me.state.life_check = len(content), "", zlib.crc32(content)
+        me.state.life_bytes, me.state.life_lines, me.state.life_check = (
+            len(content),
+            "",
+            zlib.crc32(content),
+        )
         me.state.life_tail = life.Life(path, 64).check()
         state.save(me.folder / "state.json", me.state)
 
 
 def _sum_up(me: Identity) -> None:
     """As the cascade leaves a life that was long when it was switched on."""
-    moments, window = Moments(me.life.path), Windows()
+    moments, window = LifeReader(me.life.path), Windows()
     count = moments.count(BEGINNING.end, me.state.life_bytes)
     if window.reached(0, count):
         place = moments.find(window.reached(0, count) - window.immediate)
-        Summaries(me.folder).save(None, Summary(1, place, utc().replace(microsecond=0), "metronome", "So it went."))
+        Summaries(me.folder).save(
+            None, Summary(1, place, utc().replace(microsecond=0), "metronome", "So it went.")
+        )
 
 
 def _calls(count: int) -> Iterator[str]:
     """One a minute up to now."""
     now = utc()
     for left in range(count, 0, -1):
-        call = {"purpose": "turn", "model": "m", "prompt": 9000, "cached": 8000, "completion": 90, "seconds": 1.0, "dollars": 0.001}
+        call = {
+            "purpose": "turn",
+            "model": "m",
+            "prompt": 9000,
+            "cached": 8000,
+            "completion": 90,
+            "seconds": 1.0,
+            "dollars": 0.001,
+        }
         yield json.dumps({"v": 2, "at": clock.second(now - timedelta(minutes=left)), **call}) + "\n"
 
 

@@ -1,7 +1,9 @@
-"""A process seen from outside, to the nanosecond: the processor time that it has used, its largest memory. Linux only.
+"""A process seen from outside, to the nanosecond: the processor time that it has used, its largest
+memory. Linux only.
 
-Also what every process that is measured is given: this one's environment, without keys and settings that would lead to another model, with
-compiled modules kept in a folder of the bench's own. Each command runs once before it counts, as an installed program would.
+Also what every process that is measured is given: this one's environment, without keys and settings
+that would lead to another model, with compiled modules kept in a folder of the bench's own. Each
+command runs once before it counts, as an installed program would.
 """
 
 import json
@@ -14,12 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.common.household import environment
-from dory.text.prompt_files import HOUSE
+from dory.text.prompt_files import ROOT
 
 
 def surroundings(compiled: Path) -> dict[str, str]:
     """The environment of a process that is measured."""
-    kept = {name: value for name, value in environment().items() if name != "PYTHONDONTWRITEBYTECODE"}
+    kept = {
+        name: value for name, value in environment().items() if name != "PYTHONDONTWRITEBYTECODE"
+    }
     return kept | {"PYTHONPYCACHEPREFIX": str(compiled)}
 
 
@@ -31,7 +35,9 @@ def processor_seconds(pid: int) -> float:
 def peak_bytes(pid: int) -> int:
     """The most memory that it has held."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
-    return 1024 * next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
+    return 1024 * next(
+        int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")
+    )
 
 
 _STARTER = """
@@ -47,15 +53,21 @@ print([os.waitstatus_to_exitcode(status), (used.ru_utime + used.ru_stime) * 1e3,
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What a command took: milliseconds of processor time and on the wall, megabytes at most. Medians of some runs."""
+    """What a command took: milliseconds of processor time and on the wall, megabytes at most.
+    Medians of some runs.
+    """
 
     processor: float
     wall: float
     memory: float
 
 
-def side_by_side(commands: Mapping[str, Sequence[str]], runs: int, compiled: Path) -> dict[str, Spent]:
-    """Each command, in turns, so that what else the machine does meets all alike. Raises ``CalledProcessError``."""
+def side_by_side(
+    commands: Mapping[str, Sequence[str]], runs: int, compiled: Path
+) -> dict[str, Spent]:
+    """Each command, in turns, so that what else the machine does meets all alike. Raises
+    ``CalledProcessError``.
+    """
     found: dict[str, list[Spent]] = {name: [] for name in commands}
     for _ in range(runs + 1):
         for name, command in commands.items():
@@ -65,13 +77,19 @@ def side_by_side(commands: Mapping[str, Sequence[str]], runs: int, compiled: Pat
 
 def median(each: Sequence[Spent]) -> Spent:
     """Of each figure by itself."""
-    return Spent(*(statistics.median(getattr(one, name) for one in each) for name in Spent.__slots__))
+    return Spent(
+        *(statistics.median(getattr(one, name) for one in each) for name in Spent.__slots__)
+    )
 
 
 def _spent(command: Sequence[str], compiled: Path) -> Spent:
-    """By way of a small process, for a process begins with the largest memory of the one that started it."""
+    """By way of a small process, for a process begins with the largest memory of the one that
+    started it.
+    """
     starter = [sys.executable, "-S", "-c", _STARTER, *command]
-    ended = subprocess.run(starter, cwd=HOUSE, env=surroundings(compiled), capture_output=True, check=True)
+    ended = subprocess.run(
+        starter, cwd=ROOT, env=surroundings(compiled), capture_output=True, check=True
+    )
     code, *figures = json.loads(ended.stdout.splitlines()[-1])
     if code:
         raise subprocess.CalledProcessError(code, list(command))

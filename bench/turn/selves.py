@@ -1,6 +1,8 @@
-"""A turn of an agent with a self, and of the same one whose soul, memories, diary, conversations, relationships and links are switched off.
+"""A turn of an agent with a self, and of the same one whose soul, memories, diary, conversations,
+relationships and links are switched off.
 
-Both have lived the same, and take turns by turns, so that what else the machine does meets both alike.
+Both have lived the same, and take turns by turns, so that what else the machine does meets both
+alike.
 """
 
 import statistics
@@ -11,8 +13,8 @@ from bench.turn import turns
 from bench.turn.homes import LINE, PERSON, Home
 from dory.clock import utc
 from dory.extensions import NAMES
-from dory.extensions.diary.pages import Entry
-from dory.extensions.recall.search import Recollection
+from dory.extensions.diary.store import Entry
+from dory.extensions.recall.search import RecallSearch
 from dory.extensions.soul.store import Beliefs
 from dory.identity.identity import Identity
 
@@ -22,7 +24,9 @@ ROUNDS = 3
 
 
 def measure(grown: Home, tokens: int, count: int) -> dict[str, float]:
-    """Milliseconds of a turn ``with`` and ``without``, medians of so many turns; ``tokens`` stand in the context."""
+    """Milliseconds of a turn ``with`` and ``without``, medians of so many turns; ``tokens`` stand
+    in the context.
+    """
     kinds = {"with": NAMES, "without": tuple(name for name in NAMES if name not in SELF)}
     hashes = {kind: grown.settle(tokens) for kind in kinds}
     found: dict[str, list[float]] = {kind: [] for kind in kinds}
@@ -30,19 +34,26 @@ def measure(grown: Home, tokens: int, count: int) -> dict[str, float]:
         live(Identity(grown.folder, hash, utc))
     for _ in range(ROUNDS):
         for kind, names in kinds.items():
-            found[kind] += [turns.take(grown.folder, hashes[kind], count, ", ".join(names))["turn_ms"]]
+            found[kind] += [
+                turns.take(grown.folder, hashes[kind], count, ", ".join(names))["turn_ms"]
+            ]
     return {kind: statistics.median(each) for kind, each in found.items()}
 
 
 def live(me: Identity) -> None:
     """Let an agent have what some months leave it."""
-    noise, past, beliefs = Noise(4), Recollection(me.folder, me.blobs), Beliefs(me.folder)
+    noise, past, beliefs = Noise(4), RecallSearch(me.folder, me.blobs), Beliefs(me.folder)
     for number in range(BELIEFS):
         beliefs.add(f"{noise.text(LINE)} {number}", utc())
     with past.store.writing():
         for number in range(MEMORIES):
             past.bank.add(f"{noise.text(LINE)} {number}", utc())
-        past.relationships.assign(PERSON, {"relationship_type": "ally", "rationale": noise.text(LINE)}, utc())
+        past.relationships.assign(
+            PERSON, {"relationship_type": "ally", "rationale": noise.text(LINE)}, utc()
+        )
     for number in range(DAYS):
-        past.diary.write(Entry(noise.text(LINE), "21:00", "calm", "home"), (utc() - timedelta(days=number)).date())
+        past.diary.write(
+            Entry(noise.text(LINE), "21:00", "calm", "home"),
+            (utc() - timedelta(days=number)).date(),
+        )
     past.store.close()

@@ -1,4 +1,5 @@
-"""Talking to a room, which is all that ``chat.py`` does: one person, one room, and the agents that listen in it.
+"""Talking to a room, which is all that ``chat.py`` does: one person, one room, and the agents that
+listen in it.
 
     visit    the person's place in the room: what is new in it, what they say, who listens
     plain    room text made harmless, and a message as plain text
@@ -10,5 +11,6 @@
     editor   the line that a person types: keys, history, completion
     screen   the visit of a person: messages above the line, colours, a sign that somebody is thinking
 
-A chat knows the agents only through their files, as any other transport would: it may be killed and started again at any time.
+A chat knows the agents only through their files, as any other transport would: it may be killed and
+started again at any time.
 """

@@ -34,7 +34,9 @@ def editor(history: Path, sign: Callable[[], str]) -> PromptSession[str]:
 
 
 class _History(FileHistory):
-    """Lines typed in former visits. They are a comfort: where the disk does not take or give them, there are none."""
+    """Lines typed in former visits. They are a comfort: where the disk does not take or give them,
+    there are none.
+    """
 
     def load_history_strings(self) -> Iterable[str]:
         try:
@@ -48,7 +50,9 @@ class _History(FileHistory):
 
 
 def _keys() -> KeyBindings:
-    """Enter sends, Alt-Enter or a backslash before Enter begins a new line, Ctrl-C clears the line or leaves."""
+    """Enter sends, Alt-Enter or a backslash before Enter begins a new line, Ctrl-C clears the line
+    or leaves.
+    """
     keys = KeyBindings()
     writing = has_focus(DEFAULT_BUFFER)
 

@@ -1,8 +1,9 @@
 """Room text made harmless. Pure.
 
-Anybody may have written it, so nothing in it may steer the terminal, reorder what is read, or say to a model what a person does not see:
-escape sequences (ESC and the C1 controls), carriage returns that overwrite a line, right-to-left overrides that show a name as another, the
-tag characters, an invisible alphabet. Each such character is shown as ``�``; only a flag may be spelt with tags.
+Anybody may have written it, so nothing in it may steer the terminal, reorder what is read, or say
+to a model what a person does not see: escape sequences (ESC and the C1 controls), carriage returns
+that overwrite a line, right-to-left overrides that show a name as another, the tag characters, an
+invisible alphabet. Each such character is shown as ``�``; only a flag may be spelt with tags.
 """
 
 import re
@@ -22,5 +23,7 @@ def visible(text: str) -> str:
 
 
 def plain(line: Line) -> str:
-    """A message as ``name: text``; further lines are indented, so that none can pass for another message."""
+    """A message as ``name: text``; further lines are indented, so that none can pass for another
+    message.
+    """
     return visible(f"{line.name}: {laid_out(line.text)}")

@@ -1,8 +1,12 @@
-"""The visit of a person: the room's messages scroll by above a prompt, and the bar below it tells who listens and who is thinking.
+"""The visit of a person: the room's messages scroll by above a prompt, and the bar below it tells
+who listens and who is thinking.
 
-What is typed vanishes when it is sent and comes back as the room has it, so everything on the screen is in the room, once and in its order.
-The prompt, the look-out and the wait for a signal are tasks of one loop; whichever ends first ends the visit. The room is read and written
-beside that loop.
+What is typed vanishes when it is sent and comes back as the room has it, so everything on the
+screen is in the room, once and in its order. The prompt, the look-out and the wait for a signal are
+tasks of one loop; whichever ends first ends the visit. The room is read and written beside that
+loop.
+
+What a notice looks like: dim, and a diff in it as people know it. Its text stays as it is.
 """
 
 import asyncio
@@ -24,13 +28,30 @@ from rich.padding import Padding
 from rich.segment import Segment, Segments
 from rich.text import Text
 
-from dory.chat.colours import coloured
+_BEGIN, _END = "```diff", "```"
+_STYLES = {"+": "green", "-": "red", "@": "cyan"}
+
+
+def coloured(text: str) -> Text:
+    """``text`` with the lines of its diffs, each between a line ```` ```diff ```` and a line ````
+    ``` ````, in their colours.
+    """
+    shown, inside = Text(style="dim"), False
+    for line in text.splitlines(keepends=True):
+        bare = line.rstrip()
+        inside = bare != _END and (inside or bare == _BEGIN)
+        shown.append(
+            line, style=f"not dim {_STYLES[line[0]]}" if inside and line[0] in _STYLES else ""
+        )
+    return shown
+
+
 from dory.chat.editor import editor
 from dory.chat.sanitize import visible
-from dory.chat.session import Visit
+from dory.chat.session import Session
 from dory.chat.signals import Signals
 from dory.errors import DoryError
-from dory.identity.listing import Resident
+from dory.identity.listing import AgentInfo
 from dory.process.jobs import Job
 from dory.types import Line
 
@@ -38,14 +59,27 @@ _BACKLOG = 20
 _PAUSE = 0.1
 _GRACE = 3.0
 """Seconds in which prompt and look-out put away what they use, before they are broken off."""
-_COLOURS = ("cyan", "green", "yellow", "magenta", "blue", "bright_cyan", "bright_green", "bright_yellow", "bright_magenta", "bright_blue")
+_COLOURS = (
+    "cyan",
+    "green",
+    "yellow",
+    "magenta",
+    "blue",
+    "bright_cyan",
+    "bright_green",
+    "bright_yellow",
+    "bright_magenta",
+    "bright_blue",
+)
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 T = TypeVar("T")
 
 
-def run(visit: Visit, signals: Signals) -> None:
-    """Show the room and let the person write, until Ctrl-D, Ctrl-C on an empty line, or a signal. A closed terminal is noted as one."""
+def run(visit: Session, signals: Signals) -> None:
+    """Show the room and let the person write, until Ctrl-D, Ctrl-C on an empty line, or a signal. A
+    closed terminal is noted as one.
+    """
     with signals.obeyed_at_once():
         backlog, listeners = visit.last(_BACKLOG), visit.listeners()
     try:
@@ -60,8 +94,10 @@ def run(visit: Visit, signals: Signals) -> None:
 class Screen:
     """One visit as it is seen."""
 
-    def __init__(self, visit: Visit, signals: Signals, listeners: Sequence[Resident]) -> None:
-        self._visit, self._signals, self._listeners = visit, signals, listeners
+    def __init__(self, visit: Session, signals: Signals, listeners: Sequence[AgentInfo]) -> None:
+        self._visit = visit
+        self._signals = signals
+        self._listeners = listeners
         self._console = Console(force_terminal=True, highlight=False)
         self._editor = editor(visit.home / "chats" / ".history", self._sign)
 
@@ -72,11 +108,16 @@ class Screen:
         if not self._listeners:
             self._tell(self._visit.absence())
         with patch_stdout(raw=True):
-            tasks = [asyncio.create_task(part) for part in (self._prompt(), self._look_out(), self._await_signal())]
+            tasks = [
+                asyncio.create_task(part)
+                for part in (self._prompt(), self._look_out(), self._await_signal())
+            ]
             done, pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in pending:
                 task.cancel()
-            with suppress(TimeoutError):  # the prompt waits for what is being printed, which a closed terminal never takes
+            with suppress(
+                TimeoutError
+            ):  # the prompt waits for what is being printed, which a closed terminal never takes
                 await asyncio.wait_for(asyncio.gather(*pending, return_exceptions=True), _GRACE)
         for task in done:
             task.result()
@@ -85,19 +126,25 @@ class Screen:
         unsaid = ""
         while True:
             try:
-                text = await self._editor.prompt_async(default=unsaid, handle_sigint=False, set_exception_handler=False)
+                text = await self._editor.prompt_async(
+                    default=unsaid, handle_sigint=False, set_exception_handler=False
+                )
             except EOFError:
                 return
             unsaid = ""
             if text.strip():
                 try:
-                    await _beside(partial(self._visit.say, text.encode("utf-8", "replace").decode()))
+                    await _beside(
+                        partial(self._visit.say, text.encode("utf-8", "replace").decode())
+                    )
                 except DoryError as error:
                     self._tell(str(error))
                     unsaid = text
 
     async def _await_signal(self) -> None:
-        """Until a signal comes or the terminal is closed. Ctrl-C is a signal while a message is being printed, and a key like others."""
+        """Until a signal comes or the terminal is closed. Ctrl-C is a signal while a message is
+        being printed, and a key like others.
+        """
         typed = self._editor.default_buffer
         while sys.stdin.isatty():
             if self._signals.number == signal.SIGINT and typed.text:
@@ -119,7 +166,7 @@ class Screen:
                 self._editor.app.invalidate()
             await asyncio.sleep(_PAUSE)
 
-    def _notice_who_left(self, listeners: Sequence[Resident]) -> None:
+    def _notice_who_left(self, listeners: Sequence[AgentInfo]) -> None:
         names = {one.name for one in listeners}
         for one in self._listeners:
             if one.name not in names:
@@ -138,24 +185,39 @@ class Screen:
         """A message: who and when on one line, the text below it."""
         text = visible(line.text)
         quiet = line.kind == "NOTICE"
-        name = Text(visible(line.name), style="dim" if quiet else f"bold {_COLOURS[crc32(line.name.encode()) % len(_COLOURS)]}")
+        name = Text(
+            visible(line.name),
+            style="dim" if quiet else f"bold {_COLOURS[crc32(line.name.encode()) % len(_COLOURS)]}",
+        )
         head = name.append(f" {_when(line.at)}", style="not bold dim default")
         body = _markdown(text) if line.kind == "AGENT" else coloured(text) if quiet else Text(text)
-        self._print(Group(head, Padding(body, (0, 0, 0, 2), expand=False)))  # in one piece, or the prompt may come in between
+        self._print(
+            Group(head, Padding(body, (0, 0, 0, 2), expand=False))
+        )  # in one piece, or the prompt may come in between
 
     def _tell(self, text: str) -> None:
         self._print(Text(visible(text), style="dim italic"))
 
     def _print(self, content: RenderableType) -> None:
-        """Only here text reaches the terminal. It is cleaned after the layout, for markdown can spell any character as an entity."""
+        """Only here text reaches the terminal. It is cleaned after the layout, for markdown can
+        spell any character as an entity.
+        """
         laid_out = self._console.render(content)
-        self._console.print(Segments([Segment(visible(part.text), part.style) for part in laid_out]), end="")
+        self._console.print(
+            Segments([Segment(visible(part.text), part.style) for part in laid_out]), end=""
+        )
 
 
 def _markdown(text: str) -> Markdown:
-    """An agent's text as it meant it: line breaks and ``<tags>`` stay, links are written out, for one may show an address and open another."""
+    """An agent's text as it meant it: line breaks and ``<tags>`` stay, links are written out, for
+    one may show an address and open another.
+    """
     body = Markdown("", hyperlinks=False)
-    body.parsed = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"]).parse(text.replace("\n", "  \n"))
+    body.parsed = (
+        MarkdownIt("commonmark", {"html": False})
+        .enable(["strikethrough", "table"])
+        .parse(text.replace("\n", "  \n"))
+    )
     return body
 
 
@@ -170,7 +232,9 @@ def _when(at: str) -> str:
 
 
 async def _beside(function: Callable[[], T]) -> T:
-    """What ``function`` returns. It runs in a daemon thread, so neither typing nor leaving ever waits for a disk."""
+    """What ``function`` returns. It runs in a daemon thread, so neither typing nor leaving ever
+    waits for a disk.
+    """
     job = Job(function, "room")
     while not job.done:
         await asyncio.sleep(_PAUSE / 10)

@@ -1,9 +1,11 @@
-"""``clean.py --check``: derive again what the files claim, and say in plain lines what does not hold. Reads only, also beside running agents.
+"""``clean.py --check``: derive again what the files claim, and say in plain lines what does not
+hold. Reads only, also beside running agents.
 
-For every blob: its name, its front matter, its parent, its live references. For every identity: state, context, LIFE, MEMORY, rooms, every
-reference; and the promise itself: from the live context every entry there ever was is reached through references, none missing, none twice. Its
-notes and its index are looked at by ``audit``, its summaries by ``coverage``, its history and its versions by ``provenance``, its soul and its
-diary by their own rooms.
+For every blob: its name, its front matter, its parent, its live references. For every identity:
+state, context, LIFE, MEMORY, rooms, every reference; and the promise itself: from the live context
+every entry there ever was is reached through references, none missing, none twice. Its notes and
+its index are looked at by ``audit``, its summaries by ``coverage``, its history and its versions by
+``provenance``, its soul and its diary by their own rooms.
 """
 
 import hashlib
@@ -15,7 +17,7 @@ from dory.check import search_index
 from dory.constants import MEMORY_LIMIT
 from dory.errors import BlobError, DoryError, FormatError
 from dory.extensions.cascade import check
-from dory.extensions.diary import pages
+from dory.extensions.diary import store as diary_store
 from dory.extensions.dream import check as dream_check
 from dory.extensions.link import requests
 from dory.extensions.soul import store
@@ -24,7 +26,7 @@ from dory.identity.context import Entry
 from dory.storage import files, locks
 from dory.storage.blobs import KINDS, Blobs
 from dory.storage.rooms import Rooms, is_id
-from dory.text import references
+from dory.text import formatting, references
 from dory.text.prompt_files import DURABLE, SEGMENT, SUMMARISE
 from dory.types import Blob
 
@@ -34,7 +36,9 @@ def problems(home: Path) -> Iterator[str]:
     blobs = Blobs(home / "blobs")
     yield from _blobs(blobs)
     yield from _rooms(home)
-    yield from requests.problems(home / requests.FOLDER, {folder.name for folder in listing.folders(home)})
+    yield from requests.problems(
+        home / requests.FOLDER, {folder.name for folder in listing.folders(home)}
+    )
     for folder in listing.folders(home):
         for problem in _identity(home, folder, blobs):
             yield f"agents/{folder.name}: {problem}"
@@ -44,7 +48,10 @@ def _blobs(blobs: Blobs) -> Iterator[str]:
     for path in blobs.walk():
         name = f"blobs/{path.parent.name}/{path.name}"
         try:
-            if not hashlib.sha256(files.read_from(path, 0)).hexdigest().startswith(path.stem) or path.parent.name != path.stem[:2]:
+            if (
+                not hashlib.sha256(files.read_from(path, 0)).hexdigest().startswith(path.stem)
+                or path.parent.name != path.stem[:2]
+            ):
                 yield f"{name}: its content does not match its name"
                 continue
             blob = blobs.get(path.stem)
@@ -86,14 +93,14 @@ def _identity(home: Path, folder: Path, blobs: Blobs) -> Iterator[str]:
             yield f"it has read {at.read} bytes of chats/{room}.md, which is shorter"
     for link in (folder / "subs").iterdir():
         if link.suffix != ".md" or not is_id(link.stem):
-            yield f"subs/{references.one_line(link.name)} is no subscription: it must be named after a room, such as dev.md"
+            yield f"subs/{formatting.one_line(link.name)} is no subscription: it must be named after a room, such as dev.md"
     yield from _references(folder, record, entries, blobs)
     yield from _coverage(entries, record.next_id - 1, blobs)
     yield from search_index.problems(folder, record, entries, blobs)
     yield from check.problems(folder)
     yield from dream_check.problems(folder, blobs)
     yield from store.problems(folder)
-    yield from pages.problems(folder)
+    yield from diary_store.problems(folder)
 
 
 def _texts(folder: Path) -> Iterator[str]:
@@ -108,8 +115,9 @@ def _texts(folder: Path) -> Iterator[str]:
 
 
 def as_committed(folder: Path) -> tuple[state.State, list[Entry]]:
-    """State and context that belong together; a running agent may replace one between two looks, so look again. Raises ``FormatError`` for
-    damage, and when no context there is the one that the state describes.
+    """State and context that belong together; a running agent may replace one between two looks, so
+    look again. Raises ``FormatError`` for damage, and when no context there is the one that the
+    state describes.
     """
     for attempt in range(5):
         record = state.load(folder / "state.json")
@@ -125,11 +133,17 @@ def as_committed(folder: Path) -> tuple[state.State, list[Entry]]:
     raise FormatError("context.md is not the one that state.json describes")
 
 
-def _references(folder: Path, record: state.State, entries: list[Entry], blobs: Blobs) -> Iterator[str]:
+def _references(
+    folder: Path, record: state.State, entries: list[Entry], blobs: Blobs
+) -> Iterator[str]:
     named = [hash for hash, _ in references.live(context.render(entries))]
     named += record.texts.values()
     named += [one.hash for one in record.opened.values()]
-    named += [hash for hash in (record.parent, record.running.response if record.running else None) if hash]
+    named += [
+        hash
+        for hash in (record.parent, record.running.response if record.running else None)
+        if hash
+    ]
     for hash in named:
         yield from _missing(blobs, hash, "state or context")
     with open(folder / life.NAME, encoding="utf-8", errors="replace", newline="\n") as log:
@@ -139,8 +153,9 @@ def _references(folder: Path, record: state.State, entries: list[Entry], blobs: 
 
 
 def _coverage(live: list[Entry], newest: int, blobs: Blobs) -> Iterator[str]:
-    """Whether the ``live`` entries stand for the ids 1 to ``newest``, each once, down to the originals. Many ways lead to an old original: one
-    is walked, or the time would double with every level.
+    """Whether the ``live`` entries stand for the ids 1 to ``newest``, each once, down to the
+    originals. Many ways lead to an old original: one is walked, or the time would double with every
+    level.
     """
     waiting, walked = [(live, 1, newest)], set[tuple[str, str]]()
     while waiting:
@@ -162,10 +177,16 @@ def _coverage(live: list[Entry], newest: int, blobs: Blobs) -> Iterator[str]:
 
 
 def _original(entry: Entry, blob: Blob) -> Iterator[tuple[list[Entry], int, int]]:
-    """What stands behind a compacted entry, and the ids for which it must stand; nothing for an opened response or result that was folded."""
+    """What stands behind a compacted entry, and the ids for which it must stand; nothing for an
+    opened response or result that was folded.
+    """
     if blob.kind == "context":
         inside = context.parse(blob.body)
-        folded = bool(inside) and entry.first == entry.last and not inside[0].first <= entry.first <= inside[-1].last
+        folded = (
+            bool(inside)
+            and entry.first == entry.last
+            and not inside[0].first <= entry.first <= inside[-1].last
+        )
         yield inside, *((inside[0].first, inside[-1].last) if folded else (entry.first, entry.last))
 
 

@@ -1,4 +1,6 @@
-"""What the command line of ``agent.py`` leads to: the settings that it names, and what is printed, which other programs print the same way."""
+"""What the command line of ``agent.py`` leads to: the settings that it names, and what is printed,
+which other programs print the same way.
+"""
 
 import argparse
 import os
@@ -19,24 +21,30 @@ from dory.identity import process
 from dory.identity.create import boot
 from dory.identity.identity import Identity
 from dory.llm import usage_log
-from dory.llm.usage_report import Accounts
-from dory.text import prompt_files, references
-from dory.text.format import table
-from dory.text.prompt_files import HOUSE
+from dory.llm.usage_report import UsageReport
+from dory.text import formatting, prompt_files
+from dory.text.formatting import table
+from dory.text.prompt_files import ROOT
 
 
 def settings(options: argparse.Namespace, folder: Path) -> Config:
     """The settings in force. Raises ``ConfigError``."""
     if options.identity is not None and (options.room or options.name):
-        raise ConfigError("--room and --name are for a new agent: an identity keeps its name, and enters rooms by JOIN or a link in its subs/")
-    given = {one.name: getattr(options, one.name) for one in fields(Config) if getattr(options, one.name, None) is not None}
+        raise ConfigError(
+            "--room and --name are for a new agent: an identity keeps its name, and enters rooms by JOIN or a link in its subs/"
+        )
+    given = {
+        one.name: getattr(options, one.name)
+        for one in fields(Config)
+        if getattr(options, one.name, None) is not None
+    }
     return config_settings.load(folder / "dory.yaml", os.environ, given)
 
 
 def tell(name: str, text: str) -> None:
     """One line for the person at this terminal, if it is still there: an agent outlives it."""
-    kept = references.redact(text, secrets.secrets(Config(), os.environ))
-    _print(f"{name}: {references.one_line(kept, 1000)}", sys.stderr)
+    kept = formatting.redact(text, secrets.secrets(Config(), os.environ))
+    _print(f"{name}: {formatting.one_line(kept, 1000)}", sys.stderr)
 
 
 def show(text: str) -> None:
@@ -48,12 +56,16 @@ def _print(text: str, stream: TextIO) -> None:
     with suppress(OSError):
         try:
             print(text, file=stream, flush=True)
-        except BrokenPipeError:  # nobody reads on, and the interpreter must not complain at its last flush
+        except (
+            BrokenPipeError
+        ):  # nobody reads on, and the interpreter must not complain at its last flush
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def answered(options: argparse.Namespace, folder: Path) -> bool:
-    """Do what needs no agent in this process; False when there is nothing of the kind to do. Raises ``DoryError``."""
+    """Do what needs no agent in this process; False when there is nothing of the kind to do. Raises
+    ``DoryError``.
+    """
     if options.list:
         show(listing(folder))
     elif options.settings:
@@ -61,7 +73,11 @@ def answered(options: argparse.Namespace, folder: Path) -> bool:
     elif options.stop:
         show(stop(options, folder))
     elif options.usage:
-        show(Accounts(folder / "agents" / named(options, folder, "--usage") / usage_log.NAME).report())
+        show(
+            UsageReport(
+                folder / "agents" / named(options, folder, "--usage") / usage_log.NAME
+            ).report()
+        )
     elif options.detach:
         show(detach(options, folder))
     else:
@@ -77,9 +93,13 @@ def stop(options: argparse.Namespace, folder: Path) -> str:
 
 
 def named(options: argparse.Namespace, folder: Path, flag: str) -> str:
-    """The identity that ``flag`` is about. Raises ``ConfigError`` when none is named, ``IdentityError`` when none is meant."""
+    """The identity that ``flag`` is about. Raises ``ConfigError`` when none is named,
+    ``IdentityError`` when none is meant.
+    """
     if options.identity is None:
-        raise ConfigError(f"{flag} needs the agent's hash: '{command(folder, 'agent.py', '--list')}' shows who lives here")
+        raise ConfigError(
+            f"{flag} needs the agent's hash: '{command(folder, 'agent.py', '--list')}' shows who lives here"
+        )
     return identity_listing.find(folder, options.identity)
 
 
@@ -91,28 +111,45 @@ def resident(options: argparse.Namespace, folder: Path, current: Config) -> str:
 
 
 def detach(options: argparse.Namespace, folder: Path) -> str:
-    """Start an agent behind the terminal; what to tell the person. Raises ``DoryError`` when it does not wake."""
+    """Start an agent behind the terminal; what to tell the person. Raises ``DoryError`` when it
+    does not wake.
+    """
     hash = resident(options, folder, settings(options, folder))
     for name in ("api_key", "profiles"):
         if getattr(options, name):
-            os.environ[f"DORY_{name.upper()}"] = getattr(options, name)  # everybody on the machine can read a command line
-    pid = process.start(HOUSE / "agent.py", folder / "agents" / hash, ["--home", str(folder), *_kept(options)])
+            os.environ[f"DORY_{name.upper()}"] = getattr(
+                options, name
+            )  # everybody on the machine can read a command line
+    pid = process.start(
+        ROOT / "agent.py", folder / "agents" / hash, ["--home", str(folder), *_kept(options)]
+    )
     log = folder / "agents" / hash / process.LOG
-    room = next((room for one in identity_listing.residents(folder) if one.hash == hash for room in one.rooms), "dev")
+    room = next(
+        (room for one in identity_listing.agents(folder) if one.hash == hash for room in one.rooms),
+        "dev",
+    )
     talk, end = command(folder, "chat.py", room), command(folder, "agent.py", "--stop", hash[:8])
     return f"{hash} lives in the background as process {pid} and writes to {log}\ntalk to it: {talk}\nend it: {end}"
 
 
 def again(options: argparse.Namespace, hash: str, current: Config) -> str:
     """The command that wakes the agent as it is now, as it may be shown."""
-    shown = argparse.Namespace(**vars(options) | {"base_url": options.base_url and current.shown_url})
+    shown = argparse.Namespace(
+        **vars(options) | {"base_url": options.base_url and current.shown_url}
+    )
     return command(options.home, "agent.py", hash[:8], *_kept(shown))
 
 
 def _kept(options: argparse.Namespace) -> list[str]:
     """The flags that hold for an agent that is resumed, without those that hold keys."""
-    given = {one.name: getattr(options, one.name) for one in fields(Config) if one.name not in ("room", "name", "api_key", "profiles")}
-    flags = [f"--{name.replace('_', '-')}={value}" for name, value in given.items() if value is not None]
+    given = {
+        one.name: getattr(options, one.name)
+        for one in fields(Config)
+        if one.name not in ("room", "name", "api_key", "profiles")
+    }
+    flags = [
+        f"--{name.replace('_', '-')}={value}" for name, value in given.items() if value is not None
+    ]
     return [*flags, *["--verbose"] * options.verbose]
 
 
@@ -124,8 +161,17 @@ def greeting(me: Identity, current: Config, again: str) -> str:
         f"talk to it: {command(me.home, 'chat.py', rooms[0] if rooms else 'dev')}   end it: Ctrl-C   wake it again: {again}",
     ]
     if me.soul != me.redact(prompt_files.template(me.home, "SOUL.md")):
-        lines.append("SOUL.md has changed since this identity was booted; it goes on with the one it was booted with")
-    return "\n".join([*lines, prompt_files.prompt("stand-in") if current.offline else f"model: {current.model} at {current.shown_url}"])
+        lines.append(
+            "SOUL.md has changed since this identity was booted; it goes on with the one it was booted with"
+        )
+    return "\n".join(
+        [
+            *lines,
+            prompt_files.prompt("offline")
+            if current.offline
+            else f"model: {current.model} at {current.shown_url}",
+        ]
+    )
 
 
 def settings_listing(current: Config) -> str:
@@ -136,17 +182,30 @@ def settings_listing(current: Config) -> str:
         shown["api_key"] = "(given)"
     shown["base_url"] = current.shown_url
     width = max(map(len, shown))
-    return "\n".join(f"{one.name:{width}} = {shown[one.name]!s:24} {one.metadata['meaning']}" for one in fields(Config))
+    return "\n".join(
+        f"{one.name:{width}} = {shown[one.name]!s:24} {one.metadata['meaning']}"
+        for one in fields(Config)
+    )
 
 
 def listing(folder: Path) -> str:
     """Every identity, the one active last first."""
     rows = [("identity", "last active (UTC)", "turns", "context", "life", "runs", "SOUL")]
-    for one in identity_listing.residents(folder):
+    for one in identity_listing.agents(folder):
         when = minute(one.last_active) if one.last_active else "never"
         runs = f"pid {one.pid}" if one.pid is not None else "no"
         soul = one.trouble or one.soul_line[:50]
-        rows.append((one.hash, when, str(one.turns), f"{one.context_tokens} tokens", f"{one.life_bytes} bytes", runs, soul))
+        rows.append(
+            (
+                one.hash,
+                when,
+                str(one.turns),
+                f"{one.context_tokens} tokens",
+                f"{one.life_bytes} bytes",
+                runs,
+                soul,
+            )
+        )
     if len(rows) == 1:
         return f"nobody lives in {folder} yet: '{command(folder, 'agent.py')}' boots an agent"
     return table(rows)

@@ -1,4 +1,5 @@
-"""What model calls cost, in US dollars per million tokens: the rates that providers publish, and those that a person gives. Pure.
+"""What model calls cost, in US dollars per million tokens: the rates that providers publish, and
+those that a person gives. Pure.
 
     prices:
       qwen3: {prompt: 0.5, cached: 0.05, completion: 1.5}
@@ -15,16 +16,22 @@ from dory.config import loader
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Dollars per million tokens: of a prompt, of what of it came from the provider's cache, and of an answer with its reasoning."""
+    """Dollars per million tokens: of a prompt, of what of it came from the provider's cache, and of
+    an answer with its reasoning.
+    """
 
     prompt: float
     cached: float
     completion: float
 
     def cost(self, prompt: int, cached: int | None, completion: int) -> float:
-        """The dollars of one call. What a provider does not tell of its cache counts as not cached: told too high rather than too low."""
+        """The dollars of one call. What a provider does not tell of its cache counts as not cached:
+        told too high rather than too low.
+        """
         hit = min(cached or 0, prompt)
-        return ((prompt - hit) * self.prompt + hit * self.cached + completion * self.completion) / 1_000_000
+        return (
+            (prompt - hit) * self.prompt + hit * self.cached + completion * self.completion
+        ) / 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,52 +46,67 @@ class Prices:
 
     def __str__(self) -> str:
         """As it may stand in dory.yaml, on one line."""
-        rows = {model: {one.name: loader.written(getattr(price, one.name)) for one in fields(Price)} for model, price in self.rows}
+        rows = {
+            model: {one.name: loader.written(getattr(price, one.name)) for one in fields(Price)}
+            for model, price in self.rows
+        }
         return loader.flow({loader.written(model): loader.flow(row) for model, row in rows.items()})
 
 
 FREE = Price(0.0, 0.0, 0.0)
-"""Of the stand-in in this process."""
+"""Of the offline model in this process."""
 _PUBLISHED = {
     # https://api-docs.deepseek.com/quick_start/pricing, as it stood in October 2026: off-peak
-    ("https://api.deepseek.com", "deepseek-v4-pro"): Price(prompt=0.66, cached=0.022, completion=1.98),
-    # https://developers.openai.com/api/docs/pricing, standard tier, as in GitHub's list (github/docs, models-and-pricing.yml) of 2026
+    ("https://api.deepseek.com", "deepseek-v4-pro"): Price(
+        prompt=0.66, cached=0.022, completion=1.98
+    ),
+    # https://developers.openai.com/api/docs/pricing, standard tier, as in GitHub's list
+    # (github/docs, models-and-pricing.yml) of 2026
     ("https://api.openai.com/v1", "gpt-5-mini"): Price(prompt=0.25, cached=0.025, completion=2.0),
 }
-"""The default models at their own endpoints; another endpoint may ask anything. OpenRouter's price depends on the provider that it chooses."""
+"""The default models at their own endpoints; another endpoint may ask anything. OpenRouter's price
+depends on the provider that it chooses.
+"""
 _PEAK = {"https://api.deepseek.com": frozenset({1, 2, 3, 6, 7, 8, 9})}
-"""The hours in UTC, from Monday to Friday, in which everything costs twice as much (same source). It does not on China's public holidays, which
-are not known here: calls on those days are told too high."""
+"""The hours in UTC, from Monday to Friday, in which everything costs twice as much (same source).
+It does not on China's public holidays, which are not known here: calls on those days are told too
+high.
+"""
 
 
 def published(endpoint: str, model: str, at: datetime) -> Price | None:
-    """What the provider asks for a call at that time, by its public list; None when it is not known here."""
+    """What the provider asks for a call at that time, by its public list; None when it is not known
+    here.
+    """
     endpoint = endpoint.rstrip("/")
     price = _PUBLISHED.get((endpoint, model))
     peak = at.weekday() < 5 and at.hour in _PEAK.get(endpoint, ())
-    return Price(2 * price.prompt, 2 * price.cached, 2 * price.completion) if price and peak else price
-
-
-def money(dollars: float) -> str:
-    """An amount for a person, with cents, or with more places when it is small."""
-    return f"${dollars:,.2f}" if dollars >= 0.1 else f"${dollars:.4f}" if dollars >= 0.0001 or not dollars else "under $0.0001"
+    return (
+        Price(2 * price.prompt, 2 * price.cached, 2 * price.completion) if price and peak else price
+    )
 
 
 _WORDS = "each with prompt, cached and completion in dollars per million tokens, such as {qwen3: {prompt: 0.5, cached: 0.05, completion: 1.5}}"
 
 
 def read(given: object) -> Prices:
-    """Prices from nested mappings of texts. ``cached`` may be left out where it costs as much as the rest. Raises ``ValueError`` with one line
-    that says what is wrong.
+    """Prices from nested mappings of texts. ``cached`` may be left out where it costs as much as
+    the rest. Raises ``ValueError`` with one line that says what is wrong.
     """
-    if not isinstance(given, Mapping) or not all(isinstance(row, Mapping) for row in given.values()):
+    if not isinstance(given, Mapping) or not all(
+        isinstance(row, Mapping) for row in given.values()
+    ):
         raise ValueError(f"prices must name models, {_WORDS}")
     return Prices(tuple((str(model), _price(str(model), row)) for model, row in given.items()))
 
 
 def _price(model: str, row: Mapping[object, object]) -> Price:
     try:
-        rates = {name: rate for name, rate in loader.filled(row, fields(Price)).items() if rate is not MISSING}
+        rates = {
+            name: rate
+            for name, rate in loader.filled(row, fields(Price)).items()
+            if rate is not MISSING
+        }
         for name, rate in rates.items():
             loader.bounded(name, rate)
         for name in ("prompt", "completion"):

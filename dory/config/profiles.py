@@ -6,7 +6,8 @@
     cascade: {immediate_window: 64, recent_window: 64, profile: summarizer}
     embeddings: vectors
 
-A profile without an endpoint has the agent's own, and its model unless it names another; its limits are always its own.
+A profile without an endpoint has the agent's own, and its model unless it names another; its limits
+are always its own.
 """
 
 import re
@@ -15,20 +16,24 @@ from dataclasses import dataclass, fields, replace
 
 from dory.config import loader
 
-STAND_IN = "stand-in"
-"""The model name that asks for the offline stand-in even when a key is there."""
+OFFLINE = "offline"
+"""The model name that asks for the offline model even when a key is there."""
 
 PROVIDERS = {
     "DEEPSEEK_API_KEY": ("https://api.deepseek.com", "deepseek-v4-pro"),
     "OPENAI_API_KEY": ("https://api.openai.com/v1", "gpt-5-mini"),
     "OPENROUTER_API_KEY": ("https://openrouter.ai/api/v1", "deepseek/deepseek-v4-pro"),
 }
-"""Where a key in the environment leads when no endpoint and no model is named: (base URL, model). The first key found wins."""
+"""Where a key in the environment leads when no endpoint and no model is named: (base URL, model).
+The first key found wins.
+"""
 
 MEMORY = 121
 """Characters of a line of LIFE at the most, its end included."""
 _USUAL = 40_000
-"""Tokens that the windows of a cascade may come to in any case: a small context limit alone makes no nonsense of them."""
+"""Tokens that the windows of a cascade may come to in any case: a small context limit alone makes
+no nonsense of them.
+"""
 
 APIS = ("chat", "completions")
 """What an endpoint may speak: messages with roles, or a plain text that is gone on with."""
@@ -36,8 +41,8 @@ APIS = ("chat", "completions")
 
 @dataclass(frozen=True)
 class Profile:
-    """One model and how it is asked. ``stop`` are texts at which an answer ends, and which are not part of it; of ``max_tokens`` and
-    ``temperature`` 0 and None are the endpoint's own.
+    """One model and how it is asked. ``stop`` are texts at which an answer ends, and which are not
+    part of it; of ``max_tokens`` and ``temperature`` 0 and None are the endpoint's own.
     """
 
     model: str = ""
@@ -50,22 +55,26 @@ class Profile:
 
     @property
     def offline(self) -> bool:
-        """Whether the stand-in in this process does the thinking."""
-        return self.model == STAND_IN and not self.base_url
+        """Whether the offline model in this process does the thinking."""
+        return self.model == OFFLINE and not self.base_url
 
     @property
     def shown_url(self) -> str:
-        """The endpoint as it may be shown: without user, password and query, any of which may be a key."""
+        """The endpoint as it may be shown: without user, password and query, any of which may be a
+        key.
+        """
         return re.sub(r"^(.*?//)?[^/?#]*@", r"\1", self.base_url).partition("?")[0]
 
     def check_address(self) -> None:
         """Raise ``ValueError`` when the endpoint is given and is no address."""
         if self.base_url and not self.base_url.startswith(("http://", "https://")):
-            raise ValueError(f"base_url must begin with http:// or https://, not {self.shown_url!r}")
+            raise ValueError(
+                f"base_url must begin with http:// or https://, not {self.shown_url!r}"
+            )
 
     def completed(self, own: "Profile", keys: Mapping[str, str]) -> "Profile":
-        """With the agent's ``own`` endpoint and model where it names none, and with the key that there is for its endpoint. Raises
-        ``ValueError`` when it cannot be asked.
+        """With the agent's ``own`` endpoint and model where it names none, and with the key that
+        there is for its endpoint. Raises ``ValueError`` when it cannot be asked.
         """
         if self.offline:
             return replace(self, api_key="")
@@ -76,13 +85,24 @@ class Profile:
             return replace(self, api_key=self.api_key or keys.get(self.base_url.rstrip("/"), ""))
         if self.model and own.offline:
             raise ValueError(f"model {self.model[:70]!r} needs a base_url")
-        return replace(self, model=self.model or own.model, base_url=own.base_url, api_key=self.api_key or own.api_key)
+        return replace(
+            self,
+            model=self.model or own.model,
+            base_url=own.base_url,
+            api_key=self.api_key or own.api_key,
+        )
 
     def __str__(self) -> str:
         """As it may stand in dory.yaml, on one line, the key hidden."""
-        given = {one.name: value for one in fields(self) if (value := getattr(self, one.name)) != one.default}
+        given = {
+            one.name: value
+            for one in fields(self)
+            if (value := getattr(self, one.name)) != one.default
+        }
         shown = {"base_url": self.shown_url, "api_key": "(given)"}
-        return loader.flow({name: loader.written(shown.get(name, value)) for name, value in given.items()})
+        return loader.flow(
+            {name: loader.written(shown.get(name, value)) for name, value in given.items()}
+        )
 
 
 @dataclass(frozen=True)
@@ -106,16 +126,23 @@ class Profiles:
         return Profiles(tuple(rows))
 
     def check_names(self, embeddings: str, cascade: str, dream: str) -> None:
-        """Raise ``ValueError`` unless these settings name what there is, but for the usual name of the cascade's and a Dream's, which may be
-        that of a model, and all that there is.
+        """Raise ``ValueError`` unless these settings name what there is, but for the usual name of
+        the cascade's and a Dream's, which may be that of a model, and all that there is.
         """
         known, named = [name for name, _ in self.rows], {embeddings, cascade, dream} - {""}
-        for setting, name, usual in (("embeddings", embeddings, ""), ("cascade", cascade, Cascade.profile)):
+        for setting, name, usual in (
+            ("embeddings", embeddings, ""),
+            ("cascade", cascade, CascadeSettings.profile),
+        ):
             if name not in ("", usual, *known):
-                raise ValueError(f"{setting} names the profile {loader.quoted(name)}, which profiles does not have{_near(name, known)}")
+                raise ValueError(
+                    f"{setting} names the profile {loader.quoted(name)}, which profiles does not have{_near(name, known)}"
+                )
         for name in known:
             if name not in named:
-                raise ValueError(f"profiles: {loader.quoted(name)} is named by no setting{_near(name, named)}")
+                raise ValueError(
+                    f"profiles: {loader.quoted(name)} is named by no setting{_near(name, named)}"
+                )
 
     def __str__(self) -> str:
         """As they may stand in dory.yaml, on one line, without their keys."""
@@ -123,18 +150,24 @@ class Profiles:
 
 
 @dataclass(frozen=True)
-class Cascade:
-    """How a whole life is summed up: how many events stand verbatim, how many more go into each short-term summary, and whose model writes."""
+class CascadeSettings:
+    """How a whole life is summed up: how many events stand verbatim, how many more go into each
+    short-term summary, and whose model writes.
+    """
 
     immediate_window: int = 64
     recent_window: int = 64
     profile: str = "summarizer"
 
     def check_size(self, context_limit: int) -> None:
-        """Raise ``ValueError`` when what stands verbatim is more than a context of so many tokens, or of the usual size, could hold."""
+        """Raise ``ValueError`` when what stands verbatim is more than a context of so many tokens,
+        or of the usual size, could hold.
+        """
         most = max(context_limit, _USUAL) * 4 // MEMORY
         if self.immediate_window > most:
-            raise ValueError(f"cascade: immediate_window is {self.immediate_window} memories, which stand in every prompt: at most {most} fit")
+            raise ValueError(
+                f"cascade: immediate_window is {self.immediate_window} memories, which stand in every prompt: at most {most} fit"
+            )
 
     def __str__(self) -> str:
         """As it may stand in dory.yaml, on one line."""
@@ -143,20 +176,30 @@ class Cascade:
 
 def keys(environment: Mapping[str, str]) -> dict[str, str]:
     """The providers' keys that there are, by base URL."""
-    return {url: key for variable, (url, _) in PROVIDERS.items() if (key := environment.get(variable, ""))}
+    return {
+        url: key
+        for variable, (url, _) in PROVIDERS.items()
+        if (key := environment.get(variable, ""))
+    }
 
 
 def read(given: object) -> Profiles:
-    """Profiles from nested mappings of texts. Raises ``ValueError`` with one line that says what is wrong."""
+    """Profiles from nested mappings of texts. Raises ``ValueError`` with one line that says what is
+    wrong.
+    """
     if not isinstance(given, Mapping):
-        raise ValueError("profiles must name models, such as {summarizer: {model: qwen3, base_url: http://localhost:11434/v1}}")
+        raise ValueError(
+            "profiles must name models, such as {summarizer: {model: qwen3, base_url: http://localhost:11434/v1}}"
+        )
     return Profiles(tuple((str(name), _profile(str(name), row)) for name, row in given.items()))
 
 
-def read_cascade(given: object) -> Cascade:
-    """The settings of the cascade from a mapping of texts. Raises ``ValueError`` with one line that says what is wrong."""
+def read_cascade(given: object) -> CascadeSettings:
+    """The settings of the cascade from a mapping of texts. Raises ``ValueError`` with one line that
+    says what is wrong.
+    """
     try:
-        made = Cascade(**loader.filled(given, fields(Cascade)))
+        made = CascadeSettings(**loader.filled(given, fields(CascadeSettings)))
         for name in ("immediate_window", "recent_window"):
             loader.bounded(name, getattr(made, name), least=1)
     except ValueError as error:

@@ -1,8 +1,8 @@
-"""Settings: the defaults below, then ``dory.yaml``, then ``DORY_*`` in the environment, then flags; the later wins,
-of what is nested in a setting each name for itself.
+"""Settings: the defaults below, then ``dory.yaml``, then ``DORY_*`` in the environment, then flags;
+the later wins, of what is nested in a setting each name for itself.
 
-This table is the one place where settings are documented; ``python agent.py --settings`` prints it. An unknown key is an error that names
-the nearest known one.
+This table is the one place where settings are documented; ``python agent.py --settings`` prints it.
+An unknown key is an error that names the nearest known one.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from dory.config import dream_schedule, loader, notation, prices, profiles, sources
-from dory.config.dream_schedule import Dream
+from dory.config import dream_schedule, loader, prices, profiles
+from dory.config.dream_schedule import DreamSettings
 from dory.config.prices import Price, Prices
-from dory.config.profiles import PROVIDERS, STAND_IN, Cascade, Profile, Profiles
+from dory.config.profiles import OFFLINE, PROVIDERS, CascadeSettings, Profile, Profiles
 from dory.constants import RESULT_LIMIT
 from dory.errors import ConfigError
 
@@ -25,39 +25,89 @@ def _setting(default: Any, meaning: str) -> Any:
 
 @dataclass(frozen=True)
 class Config:
-    """Every setting. In the environment ``DORY_`` and the name in capitals, as a flag ``--`` and dashes for underscores."""
+    """Every setting. In the environment ``DORY_`` and the name in capitals, as a flag ``--`` and
+    dashes for underscores.
+    """
 
-    model: str = _setting("", "the model's name at its endpoint; empty: chosen by the key that is found, see README")
-    base_url: str = _setting("", "an OpenAI-compatible endpoint, such as http://localhost:11434/v1; empty: the one of the key that is found")
-    api_key: str = _setting("", "the endpoint's key; better given in the environment than in dory.yaml; local servers need none")
-    name: str = _setting("dory", "what the agent calls itself in rooms; the first digits of its identity are added")
+    model: str = _setting(
+        "", "the model's name at its endpoint; empty: chosen by the key that is found, see README"
+    )
+    base_url: str = _setting(
+        "",
+        "an OpenAI-compatible endpoint, such as http://localhost:11434/v1; empty: the one of the key that is found",
+    )
+    api_key: str = _setting(
+        "",
+        "the endpoint's key; better given in the environment than in dory.yaml; local servers need none",
+    )
+    name: str = _setting(
+        "dory", "what the agent calls itself in rooms; the first digits of its identity are added"
+    )
     room: str = _setting("dev", "the room that a freshly booted agent enters")
     context_limit: int = _setting(40_000, "tokens of live context beyond which a compaction starts")
-    window: int = _setting(0, "tokens that the model can take at all, prompt and answer; 0: not known")
+    window: int = _setting(
+        0, "tokens that the model can take at all, prompt and answer; 0: not known"
+    )
     max_tokens: int = _setting(0, "tokens that one answer may have; 0: the endpoint's own limit")
     temperature: float | None = _setting(None, "sampling temperature; empty: the endpoint's own")
-    timeout: float = _setting(120.0, "seconds without a byte after which a call counts as failed; a whole answer may take ten times as long")
-    retries: int = _setting(4, "how often a call that failed for a passing reason is repeated within the timeout, with growing pauses")
-    heartbeat: float = _setting(0.0, "seconds of sleep after which the agent takes a turn by itself; 0: never")
+    timeout: float = _setting(
+        120.0,
+        "seconds without a byte after which a call counts as failed; a whole answer may take ten times as long",
+    )
+    retries: int = _setting(
+        4,
+        "how often a call that failed for a passing reason is repeated within the timeout, with growing pauses",
+    )
+    heartbeat: float = _setting(
+        0.0, "seconds of sleep after which the agent takes a turn by itself; 0: never"
+    )
     workers: int = _setting(8, "model calls that a compaction may have under way at once")
-    prices: Prices = _setting(Prices(), "dollars per million tokens by model, see README; wins over what is known")  # noqa: RUF009 it is frozen
-    spend_per_hour: float = _setting(0.0, "dollars that model calls may cost within an hour before the agent pauses; 0: no limit")
-    spend_per_day: float = _setting(0.0, "dollars that model calls may cost within 24 hours before the agent pauses; 0: no limit")
+    prices: Prices = _setting(
+        Prices(), "dollars per million tokens by model, see README; wins over what is known"
+    )  # noqa: RUF009 it is frozen
+    spend_per_hour: float = _setting(
+        0.0, "dollars that model calls may cost within an hour before the agent pauses; 0: no limit"
+    )
+    spend_per_day: float = _setting(
+        0.0,
+        "dollars that model calls may cost within 24 hours before the agent pauses; 0: no limit",
+    )
     profiles: Profiles = _setting(Profiles(), "models beside the agent's own, by name, see README")  # noqa: RUF009 it is frozen
-    embeddings: str = _setting("", "the profile whose model makes vectors of summaries, so that alike ones are found; empty: by their words")
-    layout: str = _setting("tail", "tail: each prompt ends with MEMORY and LIFE; ledger: it only grows between compactions, and costs less")
-    faculties: str = _setting(
+    embeddings: str = _setting(
+        "",
+        "the profile whose model makes vectors of summaries, so that alike ones are found; empty: by their words",
+    )
+    layout: str = _setting(
+        "tail",
+        "tail: each prompt ends with MEMORY and LIFE; ledger: it only grows between compactions, and costs less",
+    )
+    extensions: str = _setting(
         "notes, recall, cascade, dream, soul, memories, diary, conversations, relationships, link",
         "the parts of the mind beside the core tools, in the order of their tools; empty: none",
     )
-    cascade: Cascade = _setting(Cascade(), "how a whole life is summed up: events that stand verbatim, events of a summary, and the profile")  # noqa: RUF009
-    dream: Dream = _setting(Dream(), "when and how durable knowledge is distilled from what faded, and whose model does it")  # noqa: RUF009
-    cues: bool = _setting(True, "on or off: beside a person's message one line that names what of the past it clearly belongs to")
+    cascade: CascadeSettings = _setting(
+        CascadeSettings(),
+        "how a whole life is summed up: events that stand verbatim, events of a summary, and the profile",
+    )
+    dream: DreamSettings = _setting(
+        DreamSettings(),
+        "when and how durable knowledge is distilled from what faded, and whose model does it",
+    )  # noqa: RUF009
+    cues: bool = _setting(
+        True,
+        "on or off: beside a person's message one line that names what of the past it clearly belongs to",
+    )
 
     @property
     def own(self) -> Profile:
         """The agent's own model, as a profile."""
-        return Profile(self.model, self.base_url, self.api_key, max_tokens=self.max_tokens, temperature=self.temperature)
+        return Profile(
+            self.model,
+            self.base_url,
+            self.api_key,
+            max_tokens=self.max_tokens,
+            temperature=self.temperature,
+        )
 
     def profile(self, name: str) -> Profile:
         """The profile of that name; the agent's own model when there is none."""
@@ -65,7 +115,9 @@ class Config:
 
     @property
     def dreamer(self) -> Profile:
-        """The model that dreams: a profile, or another model at the agent's own endpoint; the agent's own when none is named."""
+        """The model that dreams: a profile, or another model at the agent's own endpoint; the
+        agent's own when none is named.
+        """
         name = self.dream.model_override
         return self.profiles.of(name) or (replace(self.own, model=name) if name else self.own)
 
@@ -73,22 +125,24 @@ class Config:
         """The agent's own model, and those that the settings name for something."""
         yield self.own
         if self.has("cascade"):
-            yield from filter(None, (self.profiles.of(name) for name in (self.cascade.profile, self.embeddings)))
+            yield from filter(
+                None, (self.profiles.of(name) for name in (self.cascade.profile, self.embeddings))
+            )
         if self.has("dream"):
             yield self.dreamer
 
-    def has(self, faculty: str) -> bool:
+    def has(self, extension: str) -> bool:
         """Whether that part of the mind is in use."""
-        return faculty in self.wanted
+        return extension in self.wanted
 
     @property
     def wanted(self) -> tuple[str, ...]:
-        """The names of the faculties, in their order."""
-        return tuple(name for part in self.faculties.split(",") if (name := part.strip()))
+        """The names of the extensions, in their order."""
+        return tuple(name for part in self.extensions.split(",") if (name := part.strip()))
 
     @property
     def offline(self) -> bool:
-        """Whether the stand-in in this process does the thinking."""
+        """Whether the offline model in this process does the thinking."""
         return self.own.offline
 
     @property
@@ -97,32 +151,51 @@ class Config:
         return self.own.shown_url
 
     def price(self, at: datetime, profile: Profile | None = None) -> Price | None:
-        """What a model costs at that time, as a person or its provider says, the agent's own or that of a profile; None if not known."""
+        """What a model costs at that time, as a person or its provider says, the agent's own or
+        that of a profile; None if not known.
+        """
         one = profile or self.own
-        return prices.FREE if one.offline else self.prices.of(one.model) or prices.published(one.base_url, one.model, at)
+        return (
+            prices.FREE
+            if one.offline
+            else self.prices.of(one.model) or prices.published(one.base_url, one.model, at)
+        )
 
     @property
     def hard_limit(self) -> int:
-        """Tokens of context at which a turn waits for the compaction: twice the limit, or the model's window if that is smaller."""
+        """Tokens of context at which a turn waits for the compaction: twice the limit, or the
+        model's window if that is smaller.
+        """
         return min(2 * self.context_limit, self.window or 2 * self.context_limit)
 
     @property
     def result_limit(self) -> int:
-        """Characters that one tool result may have: in a small context at most about a quarter of that."""
+        """Characters that one tool result may have: in a small context at most about a quarter of
+        that.
+        """
         return min(RESULT_LIMIT, self.context_limit)
 
 
 LAYOUTS = ("tail", "ledger")  # of a prompt, see prompt.py
 _LEAST = {"context_limit": 1000, "timeout": 0.001, "workers": 1}  # of all other numbers: 0
-_NESTED = {"prices": prices.read, "profiles": profiles.read, "cascade": profiles.read_cascade, "dream": dream_schedule.read}
+_NESTED = {
+    "prices": prices.read,
+    "profiles": profiles.read,
+    "cascade": profiles.read_cascade,
+    "dream": dream_schedule.read,
+}
 """What reads the settings that are more than one text."""
 
 
 def load(file: Path, environment: Mapping[str, str], flags: Mapping[str, Any]) -> Config:
-    """Put the four sources together. ``flags`` holds only those that were given. Raises ``ConfigError``."""
+    """Put the four sources together. ``flags`` holds only those that were given. Raises
+    ``ConfigError``.
+    """
     given: dict[str, Any] = {}
     nested: dict[str, object] = {}
-    for name, value, where in sources.layers([one.name for one in fields(Config)], file, environment, flags):
+    for name, value, where in loader.layers(
+        [one.name for one in fields(Config)], file, environment, flags
+    ):
         try:
             if name in _NESTED:
                 nested[name] = loader.merged(nested.get(name), _nested(name, value))
@@ -132,33 +205,47 @@ def load(file: Path, environment: Mapping[str, str], flags: Mapping[str, Any]) -
         except ValueError as error:
             raise ConfigError(f"{where}: {error}") from None
     try:
-        return _checked(_with_profiles(_with_endpoint(replace(Config(), **given), environment), environment))
+        return _checked(
+            _with_profiles(_with_endpoint(replace(Config(), **given), environment), environment)
+        )
     except ValueError as error:
         raise ConfigError(str(error)) from None
 
 
 def _nested(name: str, value: object) -> object:
-    """What a text of YAML holds, if it is one, its names as they are merged; None: nothing, which takes away what other layers hold."""
+    """What a text of YAML holds, if it is one, its names as they are merged; None: nothing, which
+    takes away what other layers hold.
+    """
     try:
-        found = notation.read(value) if isinstance(value, str) else value
+        found = loader.read_yaml(value) if isinstance(value, str) else value
     except ValueError as error:
         raise ValueError(f"{name} is not YAML ({error})") from None
     return dream_schedule.respelled(found) if name == "dream" else found
 
 
 def _with_endpoint(config: Config, environment: Mapping[str, str]) -> Config:
-    """Fill in endpoint, model and key from the first key found, unless endpoint or model was chosen."""
+    """Fill in endpoint, model and key from the first key found, unless endpoint or model was
+    chosen.
+    """
     if config.offline:
         return config
     if config.base_url:
-        return replace(config, api_key=config.api_key or profiles.keys(environment).get(config.base_url.rstrip("/"), ""))
+        return replace(
+            config,
+            api_key=config.api_key
+            or profiles.keys(environment).get(config.base_url.rstrip("/"), ""),
+        )
     for variable, (url, model) in PROVIDERS.items():
         key = environment.get(variable, "")
         if key or (config.api_key and variable == "DEEPSEEK_API_KEY"):
-            return replace(config, base_url=url, model=config.model or model, api_key=config.api_key or key)
+            return replace(
+                config, base_url=url, model=config.model or model, api_key=config.api_key or key
+            )
     if config.model:
-        raise ConfigError(f"model {config.model!r} needs an endpoint: give --base-url, or a key such as DEEPSEEK_API_KEY in the environment")
-    return replace(config, model=STAND_IN)
+        raise ConfigError(
+            f"model {config.model!r} needs an endpoint: give --base-url, or a key such as DEEPSEEK_API_KEY in the environment"
+        )
+    return replace(config, model=OFFLINE)
 
 
 def _with_profiles(config: Config, environment: Mapping[str, str]) -> Config:
@@ -176,17 +263,29 @@ def _checked(config: Config) -> Config:
         loader.bounded(name, getattr(config, name), _LEAST.get(name, 0))
     if config.window and config.context_limit > config.window * 3 // 4:
         most = config.window * 3 // 4
-        way = f"set it to at most {most}" if most >= _LEAST["context_limit"] else "that is too small a window"
-        raise ConfigError(f"a context_limit of {config.context_limit} does not fit a window of {config.window}: {way}")
+        way = (
+            f"set it to at most {most}"
+            if most >= _LEAST["context_limit"]
+            else "that is too small a window"
+        )
+        raise ConfigError(
+            f"a context_limit of {config.context_limit} does not fit a window of {config.window}: {way}"
+        )
     if config.has("cascade"):
         config.cascade.check_size(config.context_limit)
     config.own.check_address()
     if config.offline and not config.dreamer.offline and not config.dreamer.base_url:
-        raise ConfigError(f"dream: model_override {config.dream.model_override[:70]!r} needs an endpoint: name a profile, or give --base-url")
+        raise ConfigError(
+            f"dream: model_override {config.dream.model_override[:70]!r} needs an endpoint: name a profile, or give --base-url"
+        )
     if config.base_url and not config.model:
-        raise ConfigError(f"base_url {config.shown_url!r} needs a model: give --model, or model in dory.yaml")
+        raise ConfigError(
+            f"base_url {config.shown_url!r} needs a model: give --model, or model in dory.yaml"
+        )
     unknown = [one.model for one in config.used() if not config.price(datetime.now(UTC), one)]
     if (config.spend_per_hour or config.spend_per_day) and unknown:
         example = f"prices: {{{unknown[0]}: {{prompt: …, cached: …, completion: …}}}}"
-        raise ConfigError(f"a limit of spending needs the price of {unknown[0]!r}, which is not known: give it in dory.yaml as {example}")
+        raise ConfigError(
+            f"a limit of spending needs the price of {unknown[0]!r}, which is not known: give it in dory.yaml as {example}"
+        )
     return config

@@ -1,5 +1,6 @@
-"""The faculties that there are. Each is a file, its line in the table at the end of this one, its tools in the list at the top, and its name in
-the setting ``faculties``; taking it out is deleting these.
+"""The extensions that there are. Each is a file, its line in the table at the end of this one, its
+tools in the list at the top, and its name in the setting ``extensions``; taking it out is deleting
+these.
 """
 
 import difflib
@@ -8,30 +9,30 @@ from dataclasses import dataclass
 
 from dory.config.settings import Config
 from dory.errors import ConfigError
-from dory.extensions.cascade.extension import CascadeFaculty
+from dory.extensions.cascade.extension import CascadeExtension
 from dory.extensions.cascade.related import Related
-from dory.extensions.cascade.related_extension import RelatedFaculty
+from dory.extensions.cascade.related_extension import RelatedExtension
 from dory.extensions.cascade.schedule import Windows
-from dory.extensions.diary.extension import DiaryFaculty
-from dory.extensions.dream.extension import DreamFaculty
+from dory.extensions.diary.extension import DiaryExtension
+from dory.extensions.dream.extension import DreamExtension
 from dory.extensions.dream.history import History
 from dory.extensions.dream.versions import Versions
-from dory.extensions.dream.versions_extension import VersionFaculty
-from dory.extensions.durable_texts import TextFaculty
-from dory.extensions.link.extension import LinkFaculty
-from dory.extensions.memories.extension import MemoryFaculty
-from dory.extensions.memories.self_care import Care
-from dory.extensions.memories.self_care_extension import SelfCareFaculty
-from dory.extensions.notes.extension import NoteFaculty
-from dory.extensions.people.conversations_extension import ConversationsFaculty
-from dory.extensions.people.relationships_extension import RelationshipFaculty
-from dory.extensions.recall.extension import RecallFaculty
-from dory.extensions.recall.search import Recollection
-from dory.extensions.soul.extension import SoulFaculty
+from dory.extensions.dream.versions_extension import VersionExtension
+from dory.extensions.durable_texts import TextExtension
+from dory.extensions.link.extension import LinkExtension
+from dory.extensions.memories.extension import MemoryExtension
+from dory.extensions.memories.self_care import SelfCare
+from dory.extensions.memories.self_care_extension import SelfCareExtension
+from dory.extensions.notes.extension import NoteExtension
+from dory.extensions.people.conversations_extension import ConversationsExtension
+from dory.extensions.people.relationships_extension import RelationshipExtension
+from dory.extensions.recall.extension import RecallExtension
+from dory.extensions.recall.search import RecallSearch
+from dory.extensions.soul.extension import SoulExtension
 from dory.identity.identity import Identity
 from dory.text.prompt_files import USER, VOICE
 from dory.turn.core_tools import CoreTools
-from dory.turn.extension import Faculty
+from dory.turn.extension import Extension
 from dory.turn.models import Models
 
 _TAUGHT = """NOTE_ADD NOTE_WRITE NOTE_RENAME NOTE_ALIAS NOTE_REMOVE NOTE_READ RECALL ADD_TO_SOUL REMOVE_FROM_SOUL
@@ -41,27 +42,37 @@ ASSIGN_RELATIONSHIP NEURAL_LINK_REQUEST_MEMORY NEURAL_LINK_SHARE_MEMORY"""
 TOOLS = frozenset(_TAUGHT.split())
 """The names of all their tools: SOUL.md teaches them, in use or not."""
 HISTORY_SHARE = 2
-"""Characters of history before a Dream for each token of the context's limit: about half of a usual window."""
+"""Characters of history before a Dream for each token of the context's limit: about half of a usual
+window.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class _Shared:
-    """What the faculties of one agent are made of; ``log`` gets a line about what they do."""
+    """What the extensions of one agent are made of; ``log`` gets a line about what they do."""
 
     me: Identity
     settings: Config
     models: Models
-    past: Recollection
-    conversations: ConversationsFaculty
+    past: RecallSearch
+    conversations: ConversationsExtension
     log: Callable[[str], None]
 
 
-def ordered(me: Identity, settings: Config, models: Models, log: Callable[[str], None]) -> list[Faculty]:
-    """Those that the ``checked`` settings name, in the order in which the prompt lists their tools. ``log`` gets a line about what they do."""
-    past = Recollection(me.folder, me.blobs, shown=settings.has)  # all share the agent's one SQLite file
-    members: list[Faculty] = [CoreTools(me, settings)]
-    cared = settings.has(MemoryFaculty.name)
-    conversations = ConversationsFaculty(me, past.dialogues, lambda: [one for each in members for one in each.commands()], cared)
+def ordered(
+    me: Identity, settings: Config, models: Models, log: Callable[[str], None]
+) -> list[Extension]:
+    """Those that the ``checked`` settings name, in the order in which the prompt lists their tools.
+    ``log`` gets a line about what they do.
+    """
+    past = RecallSearch(
+        me.folder, me.blobs, shown=settings.has
+    )  # all share the agent's one SQLite file
+    members: list[Extension] = [CoreTools(me, settings)]
+    cared = settings.has(MemoryExtension.name)
+    conversations = ConversationsExtension(
+        me, past.dialogues, lambda: [one for each in members for one in each.commands()], cared
+    )
     shared = _Shared(me, settings, models, past, conversations, log)
     for name in settings.wanted:
         members += _MADE[name](shared)
@@ -69,57 +80,93 @@ def ordered(me: Identity, settings: Config, models: Models, log: Callable[[str],
 
 
 def checked(settings: Config) -> Config:
-    """The settings themselves. Raises ``ConfigError`` when they name a faculty that there is not."""
+    """The settings themselves. Raises ``ConfigError`` when they name an extension that there is
+    not.
+    """
     wanted = settings.wanted
     for name in wanted:
         if name not in NAMES:
             near = difflib.get_close_matches(name, NAMES, n=1, cutoff=0.0)
-            raise ConfigError(f"there is no faculty {name[:70]!r}; did you mean {near[0]!r}? (faculties: {', '.join(NAMES)})")
+            raise ConfigError(
+                f"there is no extension {name[:70]!r}; did you mean {near[0]!r}? (extensions: {', '.join(NAMES)})"
+            )
         if wanted.count(name) > 1:
-            raise ConfigError(f"faculties names {name!r} twice")
+            raise ConfigError(f"extensions names {name!r} twice")
     if "recall" in wanted and "notes" not in wanted:
-        raise ConfigError("faculties names recall without notes, which it finds as well: name both")
+        raise ConfigError(
+            "extensions names recall without notes, which it finds as well: name both"
+        )
     if "relationships" in wanted and "conversations" not in wanted:
-        raise ConfigError("faculties names relationships without conversations, of which it counts them: name both")
+        raise ConfigError(
+            "extensions names relationships without conversations, of which it counts them: name both"
+        )
     if "link" in wanted and "memories" not in wanted:
-        raise ConfigError("faculties names link without memories, which it shares: name both")
+        raise ConfigError("extensions names link without memories, which it shares: name both")
     return settings
 
 
-def _cascade(of: _Shared) -> Sequence[Faculty]:
+def _cascade(of: _Shared) -> Sequence[Extension]:
     """The summaries, and what of them is like the present."""
     chosen, related = of.settings.cascade, Related(of.past.store, of.models.embedder())
-    model, windows = of.models.of(of.settings.profile(chosen.profile)), Windows(chosen.immediate_window, chosen.recent_window)
-    cascade = CascadeFaculty(of.me, windows, model, related, of.log)
-    return [cascade, RelatedFaculty(of.me, of.past.store, related, cascade.newest)]
+    model, windows = (
+        of.models.of(of.settings.profile(chosen.profile)),
+        Windows(chosen.immediate_window, chosen.recent_window),
+    )
+    cascade = CascadeExtension(of.me, windows, model, related, of.log)
+    return [cascade, RelatedExtension(of.me, of.past.store, related, cascade.newest)]
 
 
-def _dream(of: _Shared) -> Sequence[Faculty]:
+def _dream(of: _Shared) -> Sequence[Extension]:
     """The Dreams, the versions of what they and others write, and those texts in the prompt."""
     me, settings, room = of.me, of.settings, of.settings.context_limit * HISTORY_SHARE
     versions, history = Versions(me.folder, me.now, me.redact), History(me.folder)
-    dreams = DreamFaculty(me, settings.dream, of.models.of(settings.dreamer), versions, history, room, of.log)
-    return [dreams, VersionFaculty(me, versions, of.log), TextFaculty(me, USER), TextFaculty(me, VOICE)]
+    dreams = DreamExtension(
+        me, settings.dream, of.models.of(settings.dreamer), versions, history, room, of.log
+    )
+    return [
+        dreams,
+        VersionExtension(me, versions, of.log),
+        TextExtension(me, USER),
+        TextExtension(me, VOICE),
+    ]
 
 
-def _memories(of: _Shared) -> Sequence[Faculty]:
+def _memories(of: _Shared) -> Sequence[Extension]:
     """The bank, and the care for it and for what was said."""
     me, bank, dialogues, has = of.me, of.past.bank, of.past.dialogues, of.settings.has
-    care, sources = Care(of.past.store, bank), [dialogues.batch] if has(ConversationsFaculty.name) else []
-    memories = MemoryFaculty(me, bank, care, of.settings.result_limit)
-    return [memories, SelfCareFaculty(me, bank, care, sources, of.models.own, of.log, places=has(DiaryFaculty.name))]
+    care, sources = (
+        SelfCare(of.past.store, bank),
+        [dialogues.batch] if has(ConversationsExtension.name) else [],
+    )
+    memories = MemoryExtension(me, bank, care, of.settings.result_limit)
+    return [
+        memories,
+        SelfCareExtension(
+            me, bank, care, sources, of.models.own, of.log, places=has(DiaryExtension.name)
+        ),
+    ]
 
 
-_MADE: dict[str, Callable[[_Shared], Sequence[Faculty]]] = {
-    NoteFaculty.name: lambda of: [NoteFaculty(of.me, of.past.store, of.past.notes, of.settings.result_limit)],
-    RecallFaculty.name: lambda of: [RecallFaculty(of.me, of.past, of.settings.cues)],
-    CascadeFaculty.name: _cascade,
-    DreamFaculty.name: _dream,
-    SoulFaculty.name: lambda of: [SoulFaculty(of.me)],
-    MemoryFaculty.name: _memories,
-    DiaryFaculty.name: lambda of: [DiaryFaculty(of.me, of.past.diary, of.settings.result_limit)],
-    ConversationsFaculty.name: lambda of: [of.conversations],
-    RelationshipFaculty.name: lambda of: [RelationshipFaculty(of.me, of.past.relationships, of.past.dialogues, of.conversations.record)],
-    LinkFaculty.name: lambda of: [LinkFaculty(of.me, of.past.store, of.past.bank, of.past.relationships, of.log)],
+_MADE: dict[str, Callable[[_Shared], Sequence[Extension]]] = {
+    NoteExtension.name: lambda of: [
+        NoteExtension(of.me, of.past.store, of.past.notes, of.settings.result_limit)
+    ],
+    RecallExtension.name: lambda of: [RecallExtension(of.me, of.past, of.settings.cues)],
+    CascadeExtension.name: _cascade,
+    DreamExtension.name: _dream,
+    SoulExtension.name: lambda of: [SoulExtension(of.me)],
+    MemoryExtension.name: _memories,
+    DiaryExtension.name: lambda of: [
+        DiaryExtension(of.me, of.past.diary, of.settings.result_limit)
+    ],
+    ConversationsExtension.name: lambda of: [of.conversations],
+    RelationshipExtension.name: lambda of: [
+        RelationshipExtension(
+            of.me, of.past.relationships, of.past.dialogues, of.conversations.record
+        )
+    ],
+    LinkExtension.name: lambda of: [
+        LinkExtension(of.me, of.past.store, of.past.bank, of.past.relationships, of.log)
+    ],
 }
 NAMES = tuple(_MADE)

@@ -1,4 +1,5 @@
-"""USER.md and VOICE.md in the prompt: who the people are and how the agent sounds stand there for an epoch, and a change is told once.
+"""USER.md and VOICE.md in the prompt: who the people are and how the agent sounds stand there for
+an epoch, and a change is told once.
 
 A person may have put anything there: no more than what may stand there is shown.
 """
@@ -6,14 +7,15 @@ A person may have put anything there: no more than what may stand there is shown
 from dory.identity.identity import Identity
 from dory.storage import files
 from dory.text import prompt_files, references
-from dory.turn.extension import Faculty
+from dory.turn.extension import Extension
 
 
-class TextFaculty(Faculty):
+class TextExtension(Extension):
     """One durable text as a settled section; an empty one has none."""
 
     def __init__(self, identity: Identity, file: str) -> None:
-        self._identity, self._file = identity, file
+        self._identity = identity
+        self._file = file
         self.name = file.partition(".")[0].lower()
 
     def heading(self) -> str:
@@ -22,7 +24,9 @@ class TextFaculty(Faculty):
 
     def section(self) -> str:
         """The text as it is now, as much of it as may stand here; it may have been edited by hand."""
-        return references.escape(prompt_files.shown(self._file, self._identity.redact(self._text())).rstrip("\n"))
+        return references.escape(
+            prompt_files.shown(self._file, self._identity.redact(self._text())).rstrip("\n")
+        )
 
     def _text(self) -> str:
         return files.read_from(self._identity.folder / self._file, 0).decode("utf-8", "replace")

@@ -21,13 +21,18 @@ _DRAFT_AGE = 3600.0
 
 
 def boot(home: Path, name: str, room: str, now: Clock, secrets: Sequence[str] = ()) -> str:
-    """Make a new identity that is subscribed to ``room`` and return its hash. Its SOUL is kept without ``secrets``."""
+    """Make a new identity that is subscribed to ``room`` and return its hash. Its SOUL is kept
+    without ``secrets``.
+    """
     check_id(room)
     soul = template(home, "SOUL.md")
     blobs, rooms, at = Blobs(home / "blobs", secrets), Rooms(home / "chats"), now()
     blobs.open()
     hash = blobs.stash(soul, kind="soul", gist=soul.partition("\n")[0], at=at)
-    while (home / "agents" / hash).exists():  # a clock that stands still or was put back: its time of birth is what makes it another one
+    while (
+        home / "agents" / hash
+        # a clock that stands still or was put back: its time of birth is what makes it another one
+    ).exists():
         at += timedelta(microseconds=1)
         hash = blobs.stash(soul, kind="soul", gist=soul.partition("\n")[0], at=at)
     rooms.open(room, at)

@@ -4,8 +4,9 @@
         I mean the one in Lisbon
     ↳ may belong to this: ◱hash=5d41402abc4b2a76 gist=Ada plans her trip to Lisbon◲ · note lisbon-hotel
 
-Tag and text as they stand in the room, escaped; then, in some, one line of the harness's own, the *cue*: what of the past the message may
-belong to. Its references are live. It stands at the first column, where no line of a message can stand, so nobody can forge one.
+Tag and text as they stand in the room, escaped; then, in some, one line of the harness's own, the
+*cue*: what of the past the message may belong to. Its references are live. It stands at the first
+column, where no line of a message can stand, so nobody can forge one.
 """
 
 import re
@@ -30,8 +31,12 @@ class Heard:
 
 
 def body(line: Line, text: str, cue: str) -> str:
-    """The body for a line of a room, of which ``text`` is shown. ``cue`` is one line without marks from outside, empty for none."""
-    return f"[{line.kind}:{line.name} {line.at}] {references.escape(laid_out(text))}" + (f"{_CUE}{cue}" if cue else "")
+    """The body for a line of a room, of which ``text`` is shown. ``cue`` is one line without marks
+    from outside, empty for none.
+    """
+    return f"[{line.kind}:{line.name} {line.at}] {references.escape(laid_out(text))}" + (
+        f"{_CUE}{cue}" if cue else ""
+    )
 
 
 def read(body: str) -> Heard:

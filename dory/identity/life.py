@@ -4,9 +4,10 @@
     2026-11-21 07:38 heard dev ada: hello, who are you?
     2026-11-21 07:38 response ◱hash=5d41402abc4b2a76 gist=SAY dev Hello Ada!◲
 
-Lines hold at most 120 characters: the newest stand in every prompt and are paid in full each turn. A line is an acknowledgement: what it
-tells has happened and is on disk. ``state.json`` names the byte up to which LIFE is known to be whole and the lines that follow there, so
-after a crash ``write`` is simply repeated: the same bytes at the same place.
+Lines hold at most 120 characters: the newest stand in every prompt and are paid in full each turn.
+A line is an acknowledgement: what it tells has happened and is on disk. ``state.json`` names the
+byte up to which LIFE is known to be whole and the lines that follow there, so after a crash
+``write`` is simply repeated: the same bytes at the same place.
 """
 
 import re
@@ -21,6 +22,7 @@ from dory import clock
 from dory.constants import LIFE_SHOWN
 from dory.errors import FormatError
 from dory.storage import files
+from dory.text import formatting
 from dory.text import references as text_references
 from dory.types import Event
 
@@ -31,16 +33,20 @@ _REFERRING = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d) (\S+(?: failed)?) (◱.*�
 
 
 def line(event: Event) -> str:
-    """The event as its line, newline included, at most 120 characters before it; the gist is cut, a reference never."""
+    """The event as its line, newline included, at most 120 characters before it; the gist is cut, a
+    reference never.
+    """
     head = f"{clock.minute(event.at)} {event.kind} "
     if event.ref is None:
-        return f"{head}{text_references.one_line(event.text, LINE_LIMIT - len(head))}".rstrip() + "\n"
+        return f"{head}{formatting.one_line(event.text, LINE_LIMIT - len(head))}".rstrip() + "\n"
     room = LINE_LIMIT - len(head) - len(text_references.reference(event.ref, ""))
-    return f"{head}{text_references.reference(event.ref, text_references.one_line(event.text, room))}\n"
+    return f"{head}{text_references.reference(event.ref, formatting.one_line(event.text, room))}\n"
 
 
 def references(lines: Iterable[bytes], kind: str) -> Iterator[tuple[datetime, str, str]]:
-    """When it was, the hash and the gist, of each event of this ``kind`` that ``lines`` of LIFE tell of with a reference, in order."""
+    """When it was, the hash and the gist, of each event of this ``kind`` that ``lines`` of LIFE
+    tell of with a reference, in order.
+    """
     for raw in lines:
         found = _REFERRING.fullmatch(raw.decode("utf-8", "replace"))
         if found and found[2] == kind:
@@ -50,16 +56,23 @@ def references(lines: Iterable[bytes], kind: str) -> Iterator[tuple[datetime, st
 
 
 class Life:
-    """The log of one identity. Only its loop writes; the newest lines are kept in memory, so no turn reads the file."""
+    """The log of one identity. Only its loop writes; the newest lines are kept in memory, so no
+    turn reads the file.
+    """
 
     def __init__(self, path: Path, keep: int) -> None:
-        """Read the newest ``keep`` lines, of which ``check`` is made. Raises ``FormatError`` for an unknown version."""
+        """Read the newest ``keep`` lines, of which ``check`` is made. Raises ``FormatError`` for an
+        unknown version.
+        """
         self.path = path
         with open(path, "rb") as file:
             heading = file.readline(200).decode("utf-8", "replace")
         if heading != HEADING:
-            raise FormatError(f"{path} begins with {heading.strip()[:60]!r}, this Dory reads {HEADING.strip()!r}: put the right file back")
-        self._newest, self._checked = self._read(keep), keep
+            raise FormatError(
+                f"{path} begins with {heading.strip()[:60]!r}, this Dory reads {HEADING.strip()!r}: put the right file back"
+            )
+        self._newest = self._read(keep)
+        self._checked = keep
         self.shown = LIFE_SHOWN
         """How many of the newest lines stand in a prompt."""
         self.remembered = 0
@@ -72,12 +85,15 @@ class Life:
             self._newest = self._read(max(lines, self._checked))
 
     def write(self, offset: int, lines: str) -> bytes:
-        """Make the log end with ``lines`` at byte ``offset``. Raises ``FormatError`` when it is shorter than that.
+        """Make the log end with ``lines`` at byte ``offset``. Raises ``FormatError`` when it is
+        shorter than that.
 
         Returns what somebody else had written there, which stands in ``LIFE.md.torn`` now.
         """
         if files.size(self.path) < offset:
-            raise FormatError(f"{self.path} is shorter than the {offset} bytes that state.json knows of: put it back from a backup")
+            raise FormatError(
+                f"{self.path} is shorter than the {offset} bytes that state.json knows of: put it back from a backup"
+            )
         return files.write_at(self.path, offset, lines.encode("utf-8"))
 
     def check(self, lines: str = "") -> int:
@@ -98,5 +114,9 @@ class Life:
 
     def _read(self, keep: int) -> deque[str]:
         """The newest ``keep`` lines of the file."""
-        whole = [raw.decode("utf-8", "replace") for raw in files.tail(self.path, keep + 1) if not raw.startswith(b"[dory-life")]
+        whole = [
+            raw.decode("utf-8", "replace")
+            for raw in files.tail(self.path, keep + 1)
+            if not raw.startswith(b"[dory-life")
+        ]
         return deque(whole[-keep:], maxlen=keep)

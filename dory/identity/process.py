@@ -1,4 +1,6 @@
-"""An agent that lives on behind the terminal: started in a session of its own, writing to ``agents/<self>/agent.log``, and asked to end."""
+"""An agent that lives on behind the terminal: started in a session of its own, writing to
+``agents/<self>/agent.log``, and asked to end.
+"""
 
 import os
 import signal
@@ -18,11 +20,15 @@ _PATIENCE = 30.0
 
 
 def start(program: Path, folder: Path, flags: Sequence[str]) -> int:
-    """Run ``program`` for the identity in ``folder``; returns its pid once it is awake. Raises ``DoryError`` with its last lines if it ends."""
+    """Run ``program`` for the identity in ``folder``; returns its pid once it is awake. Raises
+    ``DoryError`` with its last lines if it ends.
+    """
     begin = files.size(folder / LOG)
     command = [sys.executable, str(program), folder.name, *flags]
     with open(folder / LOG, "ab") as log:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+        )
 
     def awake() -> bool:
         if process.poll() is not None:
@@ -30,12 +36,16 @@ def start(program: Path, folder: Path, flags: Sequence[str]) -> int:
         return b"\n" in files.read_from(folder / LOG, begin) and locks.holder(folder) == process.pid
 
     if not _soon(awake):
-        raise DoryError(f"it is not awake after {_PATIENCE:g} seconds, as process {process.pid}: see {folder / LOG}")
+        raise DoryError(
+            f"it is not awake after {_PATIENCE:g} seconds, as process {process.pid}: see {folder / LOG}"
+        )
     return process.pid
 
 
 def stop(folder: Path) -> int | None:
-    """Ask the agent of ``folder`` to end after its step; returns the pid it had, or None when it did not run. ``DoryError``: it goes on."""
+    """Ask the agent of ``folder`` to end after its step; returns the pid it had, or None when it
+    did not run. ``DoryError``: it goes on.
+    """
     pid = locks.holder(folder)
     if pid is None:
         return None
@@ -43,7 +53,9 @@ def stop(folder: Path) -> int | None:
         raise DoryError(f"{folder.name} runs, but {folder / 'lock'} does not tell as which process")
     os.kill(pid, signal.SIGTERM)
     if not _soon(lambda: locks.holder(folder) != pid):
-        raise DoryError(f"process {pid} is still at its step after {_PATIENCE:g} seconds: ask again, which ends it at once and loses nothing")
+        raise DoryError(
+            f"process {pid} is still at its step after {_PATIENCE:g} seconds: ask again, which ends it at once and loses nothing"
+        )
     return pid
 
 
@@ -58,4 +70,6 @@ def _soon(condition: Callable[[], bool]) -> bool:
 
 def _words(folder: Path, begin: int) -> str:
     """The end of what it wrote, on one line."""
-    return " | ".join(files.read_from(folder / LOG, begin).decode("utf-8", "replace").splitlines()[-3:])
+    return " | ".join(
+        files.read_from(folder / LOG, begin).decode("utf-8", "replace").splitlines()[-3:]
+    )

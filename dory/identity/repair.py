@@ -1,7 +1,9 @@
-"""What other programs may do to the files of an identity while it lives or sleeps: found, mended where that is safe, and always told.
+"""What other programs may do to the files of an identity while it lives or sleeps: found, mended
+where that is safe, and always told.
 
-A file that only this house writes is not mended but refused when it is damaged (``state``, ``context``, ``blobs``): what stands there cannot
-be guessed. Texts that people edit are taken as they are.
+A file that only this house writes is not mended but refused when it is damaged (``state``,
+``context``, ``blobs``): what stands there cannot be guessed. Texts that people edit are taken as
+they are.
 """
 
 from collections.abc import Iterator
@@ -10,12 +12,14 @@ from dory.identity.identity import Identity
 from dory.storage import files
 from dory.storage.rooms import is_id
 from dory.storage.watched_files import Worktree
-from dory.text import references
+from dory.text import formatting
 from dory.text.prompt_files import DURABLE, MEMORY, SEGMENT, SUMMARISE
 
 
 def repair(identity: Identity) -> Iterator[str]:
-    """Called at the start and before each turn. One line for each thing that was found. ``VersionError``: somebody is just saving one."""
+    """Called at the start and before each turn. One line for each thing that was found.
+    ``VersionError``: somebody is just saving one.
+    """
     while identity.damage:
         yield identity.damage.pop(0)
     texts = Worktree(identity.folder)
@@ -38,5 +42,5 @@ def strange_links(identity: Identity) -> Iterator[str]:
     """What lies in ``subs/`` and is no subscription, one line each."""
     for link in sorted((identity.folder / "subs").iterdir()):
         if not link.is_symlink() or link.suffix != ".md" or not is_id(link.stem):
-            name = references.one_line(link.name)
+            name = formatting.one_line(link.name)
             yield f"subs/{name} is no subscription and is not followed: it must be a symlink named after a room, such as dev.md"

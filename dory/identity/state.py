@@ -1,7 +1,9 @@
-"""state.json: the commit record of one identity, replaced atomically. What it does not name has not happened.
+"""state.json: the commit record of one identity, replaced atomically. What it does not name has not
+happened.
 
-Everything an event changes is written first (blobs, the end of ``context.md``), then this record, which names how far ``context.md`` counts and
-which LIFE lines follow. A crash before the replacement leaves the state before the event, one after it is completed on resume from here.
+Everything an event changes is written first (blobs, the end of ``context.md``), then this record,
+which names how far ``context.md`` counts and which LIFE lines follow. A crash before the
+replacement leaves the state before the event, one after it is completed on resume from here.
 """
 
 import json
@@ -22,28 +24,42 @@ HOME = "home"  # the place at which a life begins
 
 @dataclass(slots=True)
 class RoomState:
-    """How far a room was taken in. Offsets are bytes in its file; commands run ahead of what the model was given, and old ones are not run."""
+    """How far a room was taken in. Offsets are bytes in its file; commands run ahead of what the
+    model was given, and old ones are not run.
+    """
 
     read: int = 0
     commands: int = 0
     exchanges: int = 0
     """Messages between agents since a person last spoke there."""
     unheard: list[list[int]] = field(default_factory=list)
-    """What was passed over, said before it came or while it was away: each the first byte, and the one behind the last."""
+    """What was passed over, said before it came or while it was away: each the first byte, and the
+    one behind the last.
+    """
     replaced: int = 0
     """How often the file was replaced by a shorter one."""
 
     def entered(self, at: int, end: int) -> "RoomState":
-        """As it is for one who comes in, and hears what stands from byte ``at`` on; the commands up to ``end`` are not run."""
+        """As it is for one who comes in, and hears what stands from byte ``at`` on; the commands up
+        to ``end`` are not run.
+        """
         passed_over = [[self.read, at]] if at > self.read else []
-        return replace(self, read=max(self.read, at), commands=end, unheard=[*self.unheard, *passed_over])
+        return replace(
+            self, read=max(self.read, at), commands=end, unheard=[*self.unheard, *passed_over]
+        )
 
     def of(self, size: int) -> "RoomState":
-        """Itself; for a file of fewer bytes than were taken in, which must be another one, a beginning."""
-        return self if size >= max(self.read, self.commands) else RoomState(replaced=self.replaced + 1)
+        """Itself; for a file of fewer bytes than were taken in, which must be another one, a
+        beginning.
+        """
+        return (
+            self if size >= max(self.read, self.commands) else RoomState(replaced=self.replaced + 1)
+        )
 
     def heard(self, start: int) -> Iterator[tuple[int, int]]:
-        """What was heard of the file from byte ``start`` on: the first byte of each part, and the one behind its last."""
+        """What was heard of the file from byte ``start`` on: the first byte of each part, and the
+        one behind its last.
+        """
         for first, last in [*self.unheard, [self.read, self.read]]:
             if start < min(first, self.read):
                 yield start, min(first, self.read)
@@ -52,7 +68,9 @@ class RoomState:
 
 @dataclass(slots=True)
 class Running:
-    """A response whose tool lines are being run: ``done`` of them have an outcome on disk, ``mark`` tells whether the next one acted."""
+    """A response whose tool lines are being run: ``done`` of them have an outcome on disk, ``mark``
+    tells whether the next one acted.
+    """
 
     response: str
     done: int = 0
@@ -60,12 +78,16 @@ class Running:
     hidden: list[str] = field(default_factory=list)
     """What its hidden tools were given, in order: it stands nowhere else until they have run."""
     tools: list[str] = field(default_factory=list)
-    """The tools that there were: by the same names its lines are read again. Empty: written by an older Dory."""
+    """The tools that there were: by the same names its lines are read again. Empty: written by an
+    older Dory.
+    """
 
 
 @dataclass(slots=True)
 class Owed:
-    """The answer to a person's command, on its way into a room: there already if the room has it behind byte ``mark``."""
+    """The answer to a person's command, on its way into a room: there already if the room has it
+    behind byte ``mark``.
+    """
 
     room: str
     text: str
@@ -74,7 +96,9 @@ class Owed:
 
 @dataclass(slots=True)
 class Opened:
-    """An original that UNCOMPACT put back: pinned up to and including turn ``until``, later folded into ``summary``."""
+    """An original that UNCOMPACT put back: pinned up to and including turn ``until``, later folded
+    into ``summary``.
+    """
 
     hash: str
     gist: str
@@ -120,7 +144,8 @@ class State:
     opened: dict[str, Opened] = field(default_factory=dict)
     """By entry id."""
     last_swap: list[int] = field(default_factory=list)
-    """First ids of the stretches that the last compaction replaced; empty once it was taken back."""
+    """First ids of the stretches that the last compaction replaced; empty once it was taken back.
+    """
     last_compaction: str = ""
     """One line for ``/status``."""
     failures: int = 0
@@ -134,8 +159,13 @@ class State:
     """How the agent feels, empty when it has not said, and where it is, in its own words."""
 
     def names(self, content: bytes) -> bool:
-        """Whether ``content`` is, byte for byte, the context that this record commits; its epoch stands in it."""
-        return len(content) == self.context_bytes and self.context_check in (None, zlib.crc32(content))
+        """Whether ``content`` is, byte for byte, the context that this record commits; its epoch
+        stands in it.
+        """
+        return len(content) == self.context_bytes and self.context_check in (
+            None,
+            zlib.crc32(content),
+        )
 
 
 def load(path: Path) -> State:
@@ -145,13 +175,19 @@ def load(path: Path) -> State:
         version, check = content.pop("version"), content.pop("check", None)
         sound = check in (None, _check(content))
     except FileNotFoundError:
-        raise FormatError(f"{path} is missing: put it back from a backup, or boot a new agent") from None
+        raise FormatError(
+            f"{path} is missing: put it back from a backup, or boot a new agent"
+        ) from None
     except (ValueError, AttributeError, KeyError, TypeError, RecursionError) as error:
         raise FormatError(f"{path} is damaged ({error}): put it back from a backup") from error
     if version != VERSION:
-        raise FormatError(f"{path} is of version {version!r}, this Dory reads {VERSION}: update Dory")
+        raise FormatError(
+            f"{path} is of version {version!r}, this Dory reads {VERSION}: update Dory"
+        )
     if not sound:
-        raise FormatError(f"{path} is damaged (its content does not match its checksum): put it back from a backup")
+        raise FormatError(
+            f"{path} is damaged (its content does not match its checksum): put it back from a backup"
+        )
     try:
         return _typed(content)
     except (TypeError, ValueError, AttributeError) as error:
@@ -173,8 +209,12 @@ def _typed(content: dict[str, Any]) -> State:
     unknown = content.keys() - {known.name for known in fields(State)}
     if unknown:
         raise ValueError(f"unknown fields {', '.join(sorted(unknown))}")
-    content["rooms"] = {room: RoomState(**value) for room, value in content.get("rooms", {}).items()}
-    content["opened"] = {entry: Opened(**value) for entry, value in content.get("opened", {}).items()}
+    content["rooms"] = {
+        room: RoomState(**value) for room, value in content.get("rooms", {}).items()
+    }
+    content["opened"] = {
+        entry: Opened(**value) for entry, value in content.get("opened", {}).items()
+    }
     content["running"] = Running(**content["running"]) if content.get("running") else None
     content["owed"] = Owed(**content["owed"]) if content.get("owed") else None
     state = State(**content)
@@ -187,14 +227,20 @@ def _typed(content: dict[str, Any]) -> State:
 
 
 def _fits(value: object, kind: Any) -> bool:
-    """Whether ``value`` is what the annotation ``kind`` says, all the way down. No number here is ever below 0."""
+    """Whether ``value`` is what the annotation ``kind`` says, all the way down. No number here is
+    ever below 0.
+    """
     inside = get_args(kind)
     if get_origin(kind) is UnionType:
         return any(_fits(value, one) for one in inside)
     if isinstance(value, dict):
-        return get_origin(kind) is dict and all(_fits(key, inside[0]) and _fits(each, inside[1]) for key, each in value.items())
+        return get_origin(kind) is dict and all(
+            _fits(key, inside[0]) and _fits(each, inside[1]) for key, each in value.items()
+        )
     if isinstance(value, list):
         return get_origin(kind) is list and all(_fits(each, inside[0]) for each in value)
     if is_dataclass(value):
-        return type(value) is kind and all(_fits(getattr(value, name), one) for name, one in get_type_hints(kind).items())
+        return type(value) is kind and all(
+            _fits(getattr(value, name), one) for name, one in get_type_hints(kind).items()
+        )
     return type(value) is kind and not (isinstance(value, int) and value < 0)

@@ -1,9 +1,11 @@
-"""The purse, from which all model calls of a life are paid: each at the price of its own model, and none when a limit of spending is reached.
+"""The purse, from which all model calls of a life are paid: each at the price of its own model, and
+none when a limit of spending is reached.
 
-The limits hold over the last hour and the last 24, whichever process made the calls: a new one reads the end of ``usage.jsonl``, where each
-call stands before its answer is used. One that is reached stays so until a tenth of it is free again. The loop asks ``open`` before a turn and
-before a compaction; a call that is made beside it is refused by an error. Calls that are under way when a limit is reached are paid: it can be
-exceeded by those, not by more.
+The limits hold over the last hour and the last 24, whichever process made the calls: a new one
+reads the end of ``usage.jsonl``, where each call stands before its answer is used. One that is
+reached stays so until a tenth of it is free again. The loop asks ``open`` before a turn and before
+a compaction; a call that is made beside it is refused by an error. Calls that are under way when a
+limit is reached are paid: it can be exceeded by those, not by more.
 """
 
 import threading
@@ -15,12 +17,13 @@ from itertools import accumulate
 from typing import TypeVar
 
 from dory.clock import minute
-from dory.config.prices import Price, money
+from dory.config.prices import Price
 from dory.config.profiles import Profile
 from dory.config.settings import Config
 from dory.errors import ModelError, SpendingLimit
 from dory.identity.identity import Identity
 from dory.llm import usage_log
+from dory.text.formatting import money
 from dory.types import Embedded, Reply, Usage
 
 T = TypeVar("T", Reply, Embedded)
@@ -28,31 +31,47 @@ T = TypeVar("T", Reply, Embedded)
 _SPANS = {"hour": timedelta(hours=1), "day": timedelta(days=1)}
 _MINUTE = timedelta(minutes=1)
 AHEAD = timedelta(minutes=5)
-"""What is dated further ahead was noted by a clock that ran wrong: when it was spent nobody knows, and it does not count."""
+"""What is dated further ahead was noted by a clock that ran wrong: when it was spent nobody knows,
+and it does not count.
+"""
 FREE = 0.1
 """Of a limit: so much of it must be free again before the next call."""
 
 
-class Purse:
-    """``announce`` gets a line when a limit is reached, ``tell`` one about each call. Any number of threads may pay from it."""
+class Budget:
+    """``announce`` gets a line when a limit is reached, ``tell`` one about each call. Any number of
+    threads may pay from it.
+    """
 
-    def __init__(self, identity: Identity, config: Config, announce: Callable[[str], None], tell: Callable[[str], None] | None) -> None:
-        self._identity, self._config, self._announce = identity, config, announce
+    def __init__(
+        self,
+        identity: Identity,
+        config: Config,
+        announce: Callable[[str], None],
+        tell: Callable[[str], None] | None,
+    ) -> None:
+        self._identity = identity
+        self._config = config
+        self._announce = announce
         self._path = identity.folder / usage_log.NAME
-        self._meter = usage_log.Meter(self._path, identity.now, tell)
+        self._meter = usage_log.UsageLog(self._path, identity.now, tell)
         limits = {"hour": config.spend_per_hour, "day": config.spend_per_day}
         self._limits = {name: most for name, most in limits.items() if most}
         self._lock = threading.Lock()
         self._minute = datetime.min.replace(tzinfo=UTC)
-        self._spent: Counter[datetime] = Counter()  # read with the first look, and each minute again
+        self._spent: Counter[datetime] = (
+            Counter()
+        )  # read with the first look, and each minute again
         self._sums = dict.fromkeys(self._limits, 0.0)
         self._closed: set[str] = set()
         self._reason: tuple[str, str] | None = ("", "")
-        self._told, self._stuck = "", False
+        self._told = ""
+        self._stuck = False
 
     def pay(self, profile: Profile, call: Callable[[], T]) -> T:
-        """Make one call of a profile's model. What it used is noted when this returns, with ``dollars``; so is a failure that was billed.
-        Raises what the call raises, and ``SpendingLimit``.
+        """Make one call of a profile's model. What it used is noted when this returns, with
+        ``dollars``; so is a failure that was billed. Raises what the call raises, and
+        ``SpendingLimit``.
         """
         self.check()
         try:
@@ -70,8 +89,8 @@ class Purse:
             raise SpendingLimit(reached)
 
     def open(self) -> bool:
-        """Whether the loop may begin something that costs; only its thread calls this. The people are told when that ends, and when it is
-        another limit that stands in the way.
+        """Whether the loop may begin something that costs; only its thread calls this. The people
+        are told when that ends, and when it is another limit that stands in the way.
         """
         name, reached = self._reached()
         if name != self._told:
@@ -89,25 +108,36 @@ class Purse:
         rates = {one.model: _rates(self._config.price(now, one)) for one in self._config.used()}
         self._reached()  # what is too old is forgotten
         with self._lock:
-            limits = [f"in the last {name}: {money(sum(self._within(name).values()))} of {money(most)}" for name, most in self._limits.items()]
-        return "\n".join([*(f"price of {model} now: {told}" for model, told in rates.items()), *limits])
+            limits = [
+                f"in the last {name}: {money(sum(self._within(name).values()))} of {money(most)}"
+                for name, most in self._limits.items()
+            ]
+        return "\n".join(
+            [*(f"price of {model} now: {told}" for model, told in rates.items()), *limits]
+        )
 
     def _note(self, used: Usage, profile: Profile) -> Usage:
         """Count and write down one call; returns it with its price."""
         now = self._identity.now()
         price = self._config.price(now, profile)
-        priced = replace(used, dollars=price.cost(used.prompt, used.cached, used.completion) if price else None)
+        priced = replace(
+            used, dollars=price.cost(used.prompt, used.cached, used.completion) if price else None
+        )
         with self._lock:  # no look at the file comes in between
             try:
                 self._meter.record(priced)
             finally:
                 self._spent[_ended(now)] += priced.dollars or 0.0  # type: ignore[assignment]
-                self._sums = {name: dollars + (priced.dollars or 0.0) for name, dollars in self._sums.items()}
+                self._sums = {
+                    name: dollars + (priced.dollars or 0.0) for name, dollars in self._sums.items()
+                }
                 self._reason = None
         return priced
 
     def _noted(self, now: datetime) -> Counter[datetime]:
-        """What was spent by the minute at whose end it was, so that a day is never more than some 1441 figures."""
+        """What was spent by the minute at whose end it was, so that a day is never more than some
+        1441 figures.
+        """
         spent: Counter[datetime] = Counter()
         for call in usage_log.since(self._path, now - _SPANS["day"]) if self._limits else ():
             if call.at <= now + AHEAD:
@@ -116,17 +146,21 @@ class Purse:
 
     def _within(self, name: str) -> dict[datetime, float]:
         """What was spent in the last hour or day, by the minute."""
-        return {at: dollars for at, dollars in self._spent.items() if at >= self._minute - _SPANS[name]}
+        return {
+            at: dollars for at, dollars in self._spent.items() if at >= self._minute - _SPANS[name]
+        }
 
     def _reached(self) -> tuple[str, str]:
-        """The limit that is reached, hour or day, and a line about it; two empty texts when none is. It changes with the minute, or when
-        something was spent.
+        """The limit that is reached, hour or day, and a line about it; two empty texts when none
+        is. It changes with the minute, or when something was spent.
         """
         now = self._identity.now()
         with self._lock:
             if self._minute != _ended(now):
                 self._minute, self._reason = _ended(now), None
-                self._spent = self._noted(now)  # others may have noted calls, such as those under way when a disk failed
+                self._spent = self._noted(
+                    now
+                )  # others may have noted calls, such as those under way when a disk failed
                 self._sums = {name: sum(self._within(name).values()) for name in self._limits}
             if self._reason is None:
                 until = {name: at for name in self._limits if (at := self._until(name))}
@@ -144,10 +178,16 @@ class Purse:
         spent = self._within(name)
         newest = sorted(spent, reverse=True)
         sums = (round(dollars, 9) for dollars in accumulate(spent[at] for at in newest))
-        return next((at + _SPANS[name] for at, sum in zip(newest, sums, strict=True) if sum > free), None)
+        return next(
+            (at + _SPANS[name] for at, sum in zip(newest, sums, strict=True) if sum > free), None
+        )
 
     def _line(self, name: str, until: datetime) -> str:
-        a, most, total = "an" if name == "hour" else "a", self._limits[name], sum(self._within(name).values())
+        a, most, total = (
+            "an" if name == "hour" else "a",
+            self._limits[name],
+            sum(self._within(name).values()),
+        )
         return (
             f"the limit of {money(most)} {a} {name} is reached ({money(total)}): next turn at {minute(until)} UTC; "
             f"/usage shows what it went for; raise spend_per_{name} to go on earlier"

@@ -1,7 +1,9 @@
-"""The way to one endpoint, the same for whatever is asked there: a client with its key and its bounds, and failures in the words of this house.
+"""The way to one endpoint, the same for whatever is asked there: a client with its key and its
+bounds, and failures in the words of this house.
 
-Bodies are read as plain JSON (``body.py``) and not by the client: endpoints add fields of their own, break the shape of others, or answer
-without a stream, which its types and its reader of streams would turn into stray errors.
+Bodies are read as plain JSON (``body.py``) and not by the client: endpoints add fields of their
+own, break the shape of others, or answer without a stream, which its types and its reader of
+streams would turn into stray errors.
 """
 
 import os
@@ -15,7 +17,7 @@ from dory.config.secrets import secrets
 from dory.config.settings import Config
 from dory.llm import openai_format
 from dory.llm.errors import Failures
-from dory.text import references
+from dory.text import formatting
 
 if TYPE_CHECKING:
     import httpx2
@@ -24,18 +26,22 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LONGEST_ANSWER = 10
-"""Times ``timeout``: so long an answer may take to its end, however steadily it drips in, or what keeps its connection alive does."""
+"""Times ``timeout``: so long an answer may take to its end, however steadily it drips in, or what
+keeps its connection alive does.
+"""
 
 _CONNECT_TIMEOUT = 10.0
 
 
 class Connection:
-    """One endpoint. ``options`` are parts of every request that it may not know: one that it complains about is not sent again. Any number of
-    threads may ask; they share one client.
+    """One endpoint. ``options`` are parts of every request that it may not know: one that it
+    complains about is not sent again. Any number of threads may ask; they share one client.
     """
 
     def __init__(self, config: Config, profile: Profile, options: Mapping[str, Any]) -> None:
-        self._profile, self._timeout, self._options = profile, config.timeout, dict(options)
+        self._profile = profile
+        self._timeout = config.timeout
+        self._options = dict(options)
         self._key = profile.api_key.strip()
         self._secrets = secrets(config, os.environ)
         key_name = "DORY_API_KEY" if profile == config.own else "api_key of its profile"
@@ -45,12 +51,16 @@ class Connection:
 
     def redact(self, text: str) -> str:
         """``text`` without keys and tokens."""
-        return references.redact(text, self._secrets)
+        return formatting.redact(text, self._secrets)
 
-    def ask(self, path: str, request: Mapping[str, Any], read: Callable[[Iterator[object]], T]) -> T:
-        """Post a request, and give what ``read`` makes of the decoded JSON in the answer: its chunks, or the whole as one.
+    def ask(
+        self, path: str, request: Mapping[str, Any], read: Callable[[Iterator[object]], T]
+    ) -> T:
+        """Post a request, and give what ``read`` makes of the decoded JSON in the answer: its
+        chunks, or the whole as one.
 
-        ``read`` may raise ``ModelError``, and ``ValueError`` for broken data. Raises ``ModelRefused``, ``WindowExceeded`` or ``Passing``.
+        ``read`` may raise ``ModelError``, and ``ValueError`` for broken data. Raises
+        ``ModelRefused``, ``WindowExceeded`` or ``Passing``.
         """
         import httpx2
         import openai
@@ -59,10 +69,23 @@ class Connection:
         body = {"model": self._profile.model, **request, **options}
         try:
             client = self._client()
-            with client.post(path, body=body, cast_to=object, stream=True, stream_cls=openai.Stream[object]) as stream:
+            with client.post(
+                path, body=body, cast_to=object, stream=True, stream_cls=openai.Stream[object]
+            ) as stream:
                 return read(self._chunks(stream.response))
-        except (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, ValueError, ImportError, OSError) as error:
-            simpler = openai_format.without_complaint(options, str(error.body)) if isinstance(error, openai.APIStatusError) else None
+        except (
+            openai.OpenAIError,
+            httpx2.HTTPError,
+            httpx2.InvalidURL,
+            ValueError,
+            ImportError,
+            OSError,
+        ) as error:
+            simpler = (
+                openai_format.without_complaint(options, str(error.body))
+                if isinstance(error, openai.APIStatusError)
+                else None
+            )
             if simpler is None:
                 raise self.failures.mapped(error) from error
             self._options = simpler  # for good: the endpoint will not learn the option
@@ -72,7 +95,9 @@ class Connection:
         from dory.llm.stream import chunks
 
         if "html" in response.headers.get("content-type", ""):
-            raise self.failures.refused("there is a web page at base_url, and no model; most end in /v1")
+            raise self.failures.refused(
+                "there is a web page at base_url, and no model; most end in /v1"
+            )
         return chunks(response.iter_bytes())
 
     def _client(self) -> "openai.OpenAI":
@@ -89,11 +114,21 @@ class Connection:
             if self._connected is None:
                 if not (self._key.isascii() and self._key.isprintable()):
                     raise self.failures.bad_key("has characters that no key has")
-                timeout = openai.Timeout(self._timeout, connect=min(self._timeout, _CONNECT_TIMEOUT))
-                key = self._key or "none"  # the client insists on one, local servers need none
-                transport = openai.DefaultHttpxClient(event_hooks={"response": [bound]}, timeout=timeout)
-                self._connected = openai.OpenAI(
-                    base_url=self._profile.base_url, api_key=key, timeout=timeout, max_retries=0, http_client=transport
+                timeout = openai.Timeout(
+                    self._timeout, connect=min(self._timeout, _CONNECT_TIMEOUT)
                 )
-                weakref.finalize(self._connected, transport.close)  # a client closes only the transport that it made itself
+                key = self._key or "none"  # the client insists on one, local servers need none
+                transport = openai.DefaultHttpxClient(
+                    event_hooks={"response": [bound]}, timeout=timeout
+                )
+                self._connected = openai.OpenAI(
+                    base_url=self._profile.base_url,
+                    api_key=key,
+                    timeout=timeout,
+                    max_retries=0,
+                    http_client=transport,
+                )
+                weakref.finalize(
+                    self._connected, transport.close
+                )  # a client closes only the transport that it made itself
             return self._connected

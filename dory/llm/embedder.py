@@ -1,7 +1,8 @@
 """Vectors from an embedder that may be slow, be away, or not take a text. No turn waits for one.
 
-``vectors`` tells a text that the model does not take from an endpoint that is away: it asks for the vector of a word that any model takes. Of a
-text that is too long for the model as much of its end is embedded as fits.
+``vectors`` tells a text that the model does not take from an endpoint that is away: it asks for the
+vector of a word that any model takes. Of a text that is too long for the model as much of its end
+is embedded as fits.
 """
 
 from collections.abc import Sequence
@@ -18,26 +19,35 @@ Row = tuple[list[float], str]
 
 
 def vectors(embedder: Embedder, texts: Sequence[str]) -> list[Row]:
-    """One for each text, all of one length. Raises ``ModelError`` when it is not because of the texts that there is none."""
+    """One for each text, all of one length. Raises ``ModelError`` when it is not because of the
+    texts that there is none.
+    """
     made = _rows(embedder, texts)
     if len({len(vector) for vector, _ in made}) > 1:
-        raise ModelRefused(f"{embedder.name} makes vectors of different lengths: check the profile of embeddings")
+        raise ModelRefused(
+            f"{embedder.name} makes vectors of different lengths: check the profile of embeddings"
+        )
     return made
 
 
 class Situation:
-    """The vector of what is said now. One request is under way at a time, beside the turns; only one thread may call."""
+    """The vector of what is said now. One request is under way at a time, beside the turns; only
+    one thread may call.
+    """
 
     def __init__(self, embedder: Embedder, patience: float) -> None:
         """A turn waits ``patience`` seconds for the answer to a request that it starts."""
-        self._embedder, self._patience = embedder, patience
-        self._text, self.failure = "", ""
+        self._embedder = embedder
+        self._patience = patience
+        self._text = ""
+        self.failure = ""
         self._vector: list[float] | None = None
         self._job: Job[list[float]] | None = None
 
     def vector(self, text: str) -> list[float] | None:
-        """That of ``text``, if it is there at once; else that of the text before. None, and why in ``failure``, when the last request failed or
-        is one for a text before that is not answered yet.
+        """That of ``text``, if it is there at once; else that of the text before. None, and why in
+        ``failure``, when the last request failed or is one for a text before that is not answered
+        yet.
         """
         self._collect()
         if self._job is None and (text != self._text or self.failure or self._vector is None):

@@ -7,6 +7,7 @@ from dory.config.profiles import Profile
 from dory.config.settings import Config
 from dory.llm import openai_format
 from dory.llm.connection import Connection
+from dory.text import formatting
 from dory.types import Embedded, Usage
 
 
@@ -18,12 +19,18 @@ class Embeddings:
         self._connection = Connection(config, profile, {})
 
     def embed(self, texts: Sequence[str]) -> Embedded:
-        """The vectors of some texts, in one request. Raises ``ModelRefused``, ``WindowExceeded`` or, when it may be repeated, ``Passing``."""
+        """The vectors of some texts, in one request. Raises ``ModelRefused``, ``WindowExceeded``
+        or, when it may be repeated, ``Passing``.
+        """
         started = time.monotonic()
-        sent = [openai_format.encodable(text) for text in texts]
-        answer = self._connection.ask("/embeddings", {"input": sent}, lambda chunks: self._read(chunks, len(sent)))
+        sent = [formatting.encodable(text) for text in texts]
+        answer = self._connection.ask(
+            "/embeddings", {"input": sent}, lambda chunks: self._read(chunks, len(sent))
+        )
         counted = openai_format.counts(answer.usage, "".join(sent), "")
-        return Embedded(answer.vectors, Usage("embedding", self.name, *counted, time.monotonic() - started))
+        return Embedded(
+            answer.vectors, Usage("embedding", self.name, *counted, time.monotonic() - started)
+        )
 
     def _read(self, chunks: Iterator[object], count: int) -> openai_format.Vectors:
         whole = next(chunks, None)

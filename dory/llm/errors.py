@@ -1,4 +1,6 @@
-"""What can go wrong at one endpoint, each in one line for a person that never holds the key. Every foreign exception is mapped here, once."""
+"""What can go wrong at one endpoint, each in one line for a person that never holds the key. Every
+foreign exception is mapped here, once.
+"""
 
 from collections.abc import Sequence
 
@@ -6,14 +8,19 @@ from dory import clock
 from dory.config.profiles import PROVIDERS, Profile
 from dory.errors import ModelAway, ModelError, ModelRefused, WindowExceeded
 from dory.llm import openai_format
-from dory.text import references
+from dory.text import formatting
 
-_LINE_LIMIT, _WORDS_LIMIT = 500, 250  # characters: of a message, and of what an endpoint's own words may take of it
+_LINE_LIMIT, _WORDS_LIMIT = (
+    500,
+    250,
+)  # characters: of a message, and of what an endpoint's own words may take of it
 _LOCAL = ("localhost", "127.", "[::1]", "0.0.0.0")
 
 
-class Passing(ModelAway):
-    """A try failed for a reason that may pass. ``pause`` is how many seconds the endpoint asks to wait."""
+class TransientError(ModelAway):
+    """A try failed for a reason that may pass. ``pause`` is how many seconds the endpoint asks to
+    wait.
+    """
 
     def __init__(self, reason: str, pause: float | None = None) -> None:
         super().__init__(reason)
@@ -21,18 +28,26 @@ class Passing(ModelAway):
 
 
 class Failures:
-    """The failures of the endpoint of ``profile``, whose key is given as ``key_name`` where no provider's variable holds it."""
+    """The failures of the endpoint of ``profile``, whose key is given as ``key_name`` where no
+    provider's variable holds it.
+    """
 
-    def __init__(self, profile: Profile, timeout: float, secrets: Sequence[str], key_name: str) -> None:
+    def __init__(
+        self, profile: Profile, timeout: float, secrets: Sequence[str], key_name: str
+    ) -> None:
         self._secrets = secrets
-        self._model, self._key, self._timeout = profile.model, profile.api_key.strip(), timeout
+        self._model = profile.model
+        self._key = profile.api_key.strip()
+        self._timeout = timeout
         self._url = profile.shown_url
         self._host = self._url.partition("//")[2].partition("/")[0]
-        self._key_name = next((key for key, (url, _) in PROVIDERS.items() if url == self._url.rstrip("/")), key_name)
+        self._key_name = next(
+            (key for key, (url, _) in PROVIDERS.items() if url == self._url.rstrip("/")), key_name
+        )
 
-    def passing(self, what: str, pause: float | None = None) -> Passing:
+    def passing(self, what: str, pause: float | None = None) -> TransientError:
         """One that may pass."""
-        return Passing(self._line(f"{self._host} {what}"), pause)
+        return TransientError(self._line(f"{self._host} {what}"), pause)
 
     def refused(self, what: str) -> ModelRefused:
         """One that repeating cannot help."""
@@ -51,15 +66,23 @@ class Failures:
 
         match error:
             case openai.APIStatusError():
-                return self.reported(error.status_code, error.body, openai_format.requested_pause(error.response.headers, clock.utc()))
+                return self.reported(
+                    error.status_code,
+                    error.body,
+                    openai_format.requested_pause(error.response.headers, clock.utc()),
+                )
             case openai.APIConnectionError():
                 return self._unreached(error.__cause__)
             case httpx2.InvalidURL():
                 return self.refused(f"this base_url is no address: {error}")
             case httpx2.HTTPError():  # while a body is read
                 return self._unreached(error)
-            case ImportError() | OSError():  # a proxy that needs a package, a certificate file that is not there
-                return self.refused(f"a setting of this machine keeps the client from connecting: {error}")
+            case (
+                ImportError() | OSError()
+            ):  # a proxy that needs a package, a certificate file that is not there
+                return self.refused(
+                    f"a setting of this machine keeps the client from connecting: {error}"
+                )
             case _:  # a ValueError: neither JSON nor UTF-8
                 return self.passing("sent broken data")
 
@@ -67,27 +90,37 @@ class Failures:
         """What an error that the endpoint itself reports comes to."""
         said = self._line(openai_format.words(body), _WORDS_LIMIT) or "no reason given"
         if status == 413 or (status != 429 and openai_format.too_long(body)):
-            return WindowExceeded(self._line(f"the prompt is longer than the window of {self._model}: {said}"))
+            return WindowExceeded(
+                self._line(f"the prompt is longer than the window of {self._model}: {said}")
+            )
         if status in (401, 403):
             return self.bad_key(f"was refused ({said})")
         if status == 402 or (status == 429 and "insufficient_quota" in str(body)):
             return self.refused(f"the account is empty, top it up ({said})")
         if status == 404:
-            return self.refused(f"there is no model {self._model!r} here, check --model and --base-url ({said})")
+            return self.refused(
+                f"there is no model {self._model!r} here, check --model and --base-url ({said})"
+            )
         if status in (408, 409, 429) or status >= 500:
             wish = "" if pause is None else f" (it asks to wait {pause:g} s)"
             return self.passing(f"answered with error {status}: {said}{wish}", pause)
         return self.refused(f"the request was refused ({status}): {said}")
 
-    def _unreached(self, cause: BaseException | None) -> Passing:
-        """What an error on the way there or back comes to. Only the causes of a failed connection are told: others may quote headers."""
+    def _unreached(self, cause: BaseException | None) -> TransientError:
+        """What an error on the way there or back comes to. Only the causes of a failed connection
+        are told: others may quote headers.
+        """
         import httpx2
 
         from dory.llm.stream import Unending
 
         if isinstance(cause, (httpx2.ConnectError, httpx2.ConnectTimeout)):
-            hint = "the server may not be running" if self._host.startswith(_LOCAL) else "check the network and base_url"
-            return Passing(self._line(f"{self._url} cannot be reached ({cause}): {hint}"))
+            hint = (
+                "the server may not be running"
+                if self._host.startswith(_LOCAL)
+                else "check the network and base_url"
+            )
+            return TransientError(self._line(f"{self._url} cannot be reached ({cause}): {hint}"))
         if isinstance(cause, httpx2.TimeoutException):
             return self.passing(f"sent nothing for {self._timeout:g} s")
         if isinstance(cause, Unending):
@@ -95,4 +128,4 @@ class Failures:
         return self.passing("broke off the connection")
 
     def _line(self, text: str, limit: int = _LINE_LIMIT) -> str:
-        return references.one_line(references.redact(text, self._secrets), limit)
+        return formatting.one_line(formatting.redact(text, self._secrets), limit)

@@ -1,7 +1,8 @@
 """The body of a response: where it ends at the latest, and what it holds.
 
-Whatever an endpoint sends, it takes neither all the memory nor for ever: the page behind an error is read as far as it may say something, one
-line has a greatest length, and a body that does not come to its end in time is broken off.
+Whatever an endpoint sends, it takes neither all the memory nor for ever: the page behind an error
+is read as far as it may say something, one line has a greatest length, and a body that does not
+come to its end in time is broken off.
 """
 
 import itertools
@@ -26,7 +27,8 @@ class Bounded(httpx2.SyncByteStream):
     """The bytes of ``response``, for so many ``seconds`` from now on."""
 
     def __init__(self, response: httpx2.Response, seconds: float) -> None:
-        self._stream, self._failed = cast(httpx2.SyncByteStream, response.stream), not response.is_success
+        self._stream = cast(httpx2.SyncByteStream, response.stream)
+        self._failed = not response.is_success
         self._deadline = time.monotonic() + seconds
 
     def __iter__(self) -> Iterator[bytes]:
@@ -45,10 +47,12 @@ class Bounded(httpx2.SyncByteStream):
 
 
 def chunks(body: Iterable[bytes]) -> Iterator[object]:
-    """What a body holds, decoded from JSON: the chunks of a stream or, where an endpoint does not stream, the one answer.
+    """What a body holds, decoded from JSON: the chunks of a stream or, where an endpoint does not
+    stream, the one answer.
 
-    Of a stream only the ``data:`` lines count; comments that keep the connection alive, names of events and garbage are passed over. Raises
-    ``ValueError`` for data that is no JSON in UTF-8, and for a line of more than ``LINE_LIMIT`` bytes.
+    Of a stream only the ``data:`` lines count; comments that keep the connection alive, names of
+    events and garbage are passed over. Raises ``ValueError`` for data that is no JSON in UTF-8, and
+    for a line of more than ``LINE_LIMIT`` bytes.
     """
     lines = _lines(body)
     first = next((line for line in lines if line), b"")

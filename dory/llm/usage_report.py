@@ -1,6 +1,8 @@
-"""What a life has cost so far, for ``/usage`` and ``agent.py HASH --usage``: its ``usage.jsonl`` added up by day and purpose.
+"""What a life has cost so far, for ``/usage`` and ``agent.py HASH --usage``: its ``usage.jsonl``
+added up by day and purpose.
 
-The file is read one line at a time and may grow beside it; only sums are kept, and of the days only the last ones.
+The file is read one line at a time and may grow beside it; only sums are kept, and of the days only
+the last ones.
 """
 
 from collections import Counter
@@ -11,11 +13,10 @@ from pathlib import Path
 from typing import get_args
 
 from dory import clock
-from dory.config.prices import money
 from dory.llm import usage_log
 from dory.storage import files
-from dory.text import references
-from dory.text.format import table
+from dory.text import formatting
+from dory.text.formatting import money, table
 from dory.types import Purpose, Usage
 
 DAYS = 7
@@ -26,8 +27,8 @@ _HEADING = ("day (UTC)", "purpose", "calls", "prompt tokens", "from cache", "ans
 
 @dataclass(slots=True)
 class Sum:
-    """Of some calls. ``asked`` are the prompt tokens of those whose provider says how many of them were ``cached``, ``unpriced`` those whose
-    price is not known.
+    """Of some calls. ``asked`` are the prompt tokens of those whose provider says how many of them
+    were ``cached``, ``unpriced`` those whose price is not known.
     """
 
     calls: int = 0
@@ -55,7 +56,11 @@ class Sum:
         if self.unpriced == self.calls:
             return "unknown"
         known = money(self.dollars) if self.dollars else "free"
-        return known + (f" and {self.unpriced} call{'s' * (self.unpriced > 1)} of unknown price" if self.unpriced else "")
+        return known + (
+            f" and {self.unpriced} call{'s' * (self.unpriced > 1)} of unknown price"
+            if self.unpriced
+            else ""
+        )
 
     def cells(self) -> tuple[str, ...]:
         """The columns behind day and purpose."""
@@ -63,8 +68,10 @@ class Sum:
         return f"{self.calls:,}", f"{self.prompt:,}", hits, f"{self.completion:,}", self.cost
 
 
-class Accounts:
-    """All the sums of one file. A second look reads only what was added since the first; only one thread may look."""
+class UsageReport:
+    """All the sums of one file. A second look reads only what was added since the first; only one
+    thread may look.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -74,12 +81,19 @@ class Accounts:
         """The sums as they are now, as a table for a person, and which lines could not be counted."""
         strange = self._read()
         rows = [row for day in sorted(self._days) for row in _rows(day, self._days[day])]
-        told = [table([_HEADING, *rows, *_rows("in all", self._total)]) if rows else "no model call has been made yet"]
+        told = [
+            table([_HEADING, *rows, *_rows("in all", self._total)])
+            if rows
+            else "no model call has been made yet"
+        ]
         if self._missed:
             told.append(
-                f"not served from the cache as it could be, {clock.minute(self._missed.at)} UTC: {references.one_line(self._missed.text)}"
+                f"not served from the cache as it could be, {clock.minute(self._missed.at)} UTC: {formatting.one_line(self._missed.text)}"
             )
-        told += [f"not counted: {count} line{'s' * (count > 1)} of {self._path.name} {what}" for what, count in sorted(strange.items())]
+        told += [
+            f"not counted: {count} line{'s' * (count > 1)} of {self._path.name} {what}"
+            for what, count in sorted(strange.items())
+        ]
         return "\n".join(told)
 
     def _begin(self) -> None:
@@ -90,7 +104,9 @@ class Accounts:
         self._strange: Counter[str] = Counter()
 
     def _read(self) -> Counter[str]:
-        """Go on where the last look ended; returns how many lines could not be counted, by what they are."""
+        """Go on where the last look ended; returns how many lines could not be counted, by what
+        they are.
+        """
         end = files.whole_end(self._path)
         if end < self._offset:  # a person put another file there
             self._begin()
@@ -107,7 +123,10 @@ class Accounts:
 
     def _add(self, call: usage_log.Call) -> None:
         """One call more; calls come in the order of their days, but for a clock that was put back."""
-        purpose, day = call.usage.purpose if call.usage.purpose in _PURPOSES else "other", call.at.astimezone(UTC).date().isoformat()
+        purpose, day = (
+            call.usage.purpose if call.usage.purpose in _PURPOSES else "other",
+            call.at.astimezone(UTC).date().isoformat(),
+        )
         for sums in (self._total, self._days.setdefault(day, {})):
             sums.setdefault(purpose, Sum()).add(call.usage)
             sums.setdefault("all", Sum()).add(call.usage)

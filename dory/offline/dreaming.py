@@ -1,13 +1,17 @@
-"""A Dream by rule: the changes of USER and MEMORY that the blocks of its prompt call for, in this order.
+"""A Dream by rule: the changes of USER and MEMORY that the blocks of its prompt call for, in this
+order.
 
-1. What a person takes back in the history ("forget …", "… is no longer true") after the line was last changed: the line goes.
-2. A fact that a person tells there, newer than every line on its subject, standing or removed: it replaces that line, or goes to the others of
-   its kind, what somebody is or has into USER, all else into MEMORY.
-3. A line of MEMORY that tells what somebody is or has: it goes into USER, where the newer of two on the same subject stays; unless it was
-   removed from there since MEMORY has it.
+1. What a person takes back in the history ("forget …", "… is no longer true") after the line was
+   last changed: the line goes.
+2. A fact that a person tells there, newer than every line on its subject, standing or removed: it
+   replaces that line, or goes to the others of its kind, what somebody is or has into USER, all
+   else into MEMORY.
+3. A line of MEMORY that tells what somebody is or has: it goes into USER, where the newer of two on
+   the same subject stays; unless it was removed from there since MEMORY has it.
 
-The history tells when a stretch began and not when each sentence in it was said. A line that was changed or removed since then is left to the
-agent, who heard the same. The first phase lists the changes with their reasons; the second finds the same ones, and makes each by a tool line.
+The history tells when a stretch began and not when each sentence in it was said. A line that was
+changed or removed since then is left to the agent, who heard the same. The first phase lists the
+changes with their reasons; the second finds the same ones, and makes each by a tool line.
 """
 
 import re
@@ -29,7 +33,9 @@ _PERSONAL = re.compile(r"[^\W\d_]+['’]s (?!.* \(\S+\)$).+|I(?:['’]m)? .+ \(\
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What is to be done to the file ``name``, whose lines are ``before`` and shall be ``after``, and why."""
+    """What is to be done to the file ``name``, whose lines are ``before`` and shall be ``after``,
+    and why.
+    """
 
     name: str
     before: list[str]
@@ -44,20 +50,35 @@ def dream(reading: Reading) -> str:
         return "DONE"
     changes = _Study(reading).changes
     if "revise" not in reading.sections:
-        listed = [f"{at}. {change.name}: {change.what}. Reason: {change.reason}." for at, change in enumerate(changes, 1)]
+        listed = [
+            f"{at}. {change.name}: {change.what}. Reason: {change.reason}."
+            for at, change in enumerate(changes, 1)
+        ]
         return "\n".join(listed) or "NOTHING"
-    edits = [(change.reason, memory.edit(change.name, change.before, change.after)) for change in changes]
-    return "\n\n".join(f"{reason[:1].upper()}{reason[1:]}.\n{tool_calls.render([edit])}" for reason, edit in edits if edit)
+    edits = [
+        (change.reason, memory.edit(change.name, change.before, change.after)) for change in changes
+    ]
+    return "\n\n".join(
+        f"{reason[:1].upper()}{reason[1:]}.\n{tool_calls.render([edit])}"
+        for reason, edit in edits
+        if edit
+    )
 
 
 class _Study:
-    """The rules, over one prompt. A line that they write themselves has no date: whatever is told next is newer."""
+    """The rules, over one prompt. A line that they write themselves has no date: whatever is told
+    next is newer.
+    """
 
     def __init__(self, reading: Reading) -> None:
-        known = {name: list(_dated(reading, section)) for name, section in ((USER, "user"), (MEMORY, "memory"))}
+        known = {
+            name: list(_dated(reading, section))
+            for name, section in ((USER, "user"), (MEMORY, "memory"))
+        }
         self._files = {name: [line for line, _ in lines] for name, lines in known.items()}
         self._dates = {line: date for lines in known.values() for line, date in lines}
-        self._removed, self._moved = dict[str, str](), dict[str, str]()
+        self._removed = dict[str, str]()
+        self._moved = dict[str, str]()
         for named, date in _dated(reading, "removed"):  # the newest first
             name, _, line = named.partition(": ")
             if line not in self._dates:
@@ -84,13 +105,25 @@ class _Study:
         standing = [line for lines in self._files.values() for line in lines]
         line = memory.matching([*standing, *self._removed], subject, speaker)
         if line in standing and since > self._dates[line]:
-            self._drop(memory.place(self._files, line), line, f"{speaker} took it back in the stretch from {since} on")
+            self._drop(
+                memory.place(self._files, line),
+                line,
+                f"{speaker} took it back in the stretch from {since} on",
+            )
 
     def _note(self, since: str, speaker: str, line: str) -> None:
-        rivals = [memory.alike(lines, line) for lines in (*self._files.values(), list(self._removed))]
+        rivals = [
+            memory.alike(lines, line) for lines in (*self._files.values(), list(self._removed))
+        ]
         dates = [self._dates.get(rival, self._removed.get(rival, "")) for rival in rivals if rival]
         if line not in rivals[:2] and all(since > date for date in dates):
-            name = memory.place(self._files, line) if any(rivals[:2]) else USER if _PERSONAL.fullmatch(line) else MEMORY
+            name = (
+                memory.place(self._files, line)
+                if any(rivals[:2])
+                else USER
+                if _PERSONAL.fullmatch(line)
+                else MEMORY
+            )
             self._put(name, line, f"{speaker} told it in the stretch from {since} on")
 
     def _move(self, line: str) -> None:
@@ -102,15 +135,21 @@ class _Study:
         self._drop(MEMORY, line, "it is about a person, and USER.md tells it")
 
     def _put(self, name: str, line: str, reason: str) -> None:
-        """Among the lines of a file, or in the place of the one on its subject; the oldest go when there is no room."""
+        """Among the lines of a file, or in the place of the one on its subject; the oldest go when
+        there is no room.
+        """
         after, old = memory.noted(self._files[name], line, self._limit)
         fallen = len(self._files[name]) + (not old) - len(after)
         room = f", and remove the {fallen} oldest lines, for it is full" if fallen else ""
-        self._change(name, after, (f"replace “{old}” by “{line}”" if old else f"add “{line}”") + room, reason)
+        self._change(
+            name, after, (f"replace “{old}” by “{line}”" if old else f"add “{line}”") + room, reason
+        )
         self._dates.setdefault(line, "")
 
     def _drop(self, name: str, line: str, reason: str) -> None:
-        self._change(name, [kept for kept in self._files[name] if kept != line], f"remove “{line}”", reason)
+        self._change(
+            name, [kept for kept in self._files[name] if kept != line], f"remove “{line}”", reason
+        )
 
     def _change(self, name: str, after: list[str], what: str, reason: str) -> None:
         self.changes.append(Change(name, self._files[name], after, what, reason))

@@ -1,6 +1,8 @@
-"""Vectors of texts without a model: each stem has a place and a sign by its hash, and counts the less the more often it came already.
+"""Vectors of texts without a model: each stem has a place and a sign by its hash, and counts the
+less the more often it came already.
 
-Texts that share words have vectors near each other, and other texts do not, but for chance. Every vector has the length 1.
+Texts that share words have vectors near each other, and other texts do not, but for chance. Every
+vector has the length 1.
 """
 
 import math

@@ -1,4 +1,5 @@
-"""What a message wants. An ordered table of patterns: the first that fits names the intent, and what it captured is its subject.
+"""What a message wants. An ordered table of patterns: the first that fits names the intent, and
+what it captured is its subject.
 
 introduce   who are you? help
 do          please do: WRITE_DIARY We met Bob today
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dory.offline.words import sentences
-from dory.text.references import one_line
+from dory.text.formatting import one_line
 
 Name = Literal["introduce", "do", "remember", "note", "forget", "read", "ask", "greet", "state"]
 
@@ -26,8 +27,8 @@ FACT_LIMIT = 200
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """``subject`` holds the tool lines to run, the facts to remember, what to note or to forget, the path to read or the question; empty for
-    the others.
+    """``subject`` holds the tool lines to run, the facts to remember, what to note or to forget,
+    the path to read or the question; empty for the others.
     """
 
     name: Name
@@ -41,18 +42,24 @@ def _pattern(text: str) -> re.Pattern[str]:
 _OPENING = _pattern(
     r"(?:(?:hi|hello|hey|okay|ok|and|so|also|well|please|dory[\w-]*|[\w-]+-[0-9a-f]{8}|(?:could|can|will|would) you)\b[\s,:!.]*)*"
 )
-_INTRODUCE = _pattern(r"(?:/?help|(?:who|what) are you|what can you do|what do you do|introduce yourself)\W*")
+_INTRODUCE = _pattern(
+    r"(?:/?help|(?:who|what) are you|what can you do|what do you do|introduce yourself)\W*"
+)
 _DO = _pattern(r"do:\s*(\S.*)")
 _REMEMBER = _pattern(
     r"(?:remember|keep in mind|(?:do not|don['’]?t) forget|(?:take )?note(?: down)?(?= that|:))"
     r"(?P<that>:|,? that\b)?\s*(?!(?:what|when|where|which|who|whose|why|how|if)\b)(?P<fact>\w.*)"
 )
-_NOTE = _pattern(r"(?:(?:make|take|write|add) a note|note down)(?: of| about)?(?: that\b|:)?\s+(\w.*)")
+_NOTE = _pattern(
+    r"(?:(?:make|take|write|add) a note|note down)(?: of| about)?(?: that\b|:)?\s+(\w.*)"
+)
 _FORGET = _pattern(
     r"forget(?: about| that)?\b:?\s*(.+)|(?:it is|it['’]s) no longer (?:true|so) that (.+)"
     r"|(?:that )?(.+) (?:is|are) no longer (?:true|so|the case)\W*"
 )
-_READ = _pattern(r"(?:read|open|show|print)(?: me| us)?(?: the)?(?: (?P<file>file))? [`\"'“]?(?P<path>[\w./-]*\w)\b.{0,20}")
+_READ = _pattern(
+    r"(?:read|open|show|print)(?: me| us)?(?: the)?(?: (?P<file>file))? [`\"'“]?(?P<path>[\w./-]*\w)\b.{0,20}"
+)
 _FACT = _pattern(
     r"my [\w'’-]+(?: (?!that\b|says?\b|said\b)[\w'’-]+){0,3}? (?:is|are) \S.*"
     r"|(?:i am|i['’]?m) called \S.*|call me (?-i:[A-Z]).*|we (?:always |never )?use \S.*"
@@ -62,7 +69,9 @@ _ASKING = _pattern(
     r"|(?:do|does|did|is|are|was|were|can|could|will|would|should|have|has|had)"
     r" (?:i|you|we|he|she|it|they|there|my|your|our|the|this|that|any)\b.*|do you .*"
 )
-_GREETING = _pattern(r"(?:hi|hello|hey|hiya|howdy|greetings|good (?:morning|afternoon|evening|day))\b.{0,30}")
+_GREETING = _pattern(
+    r"(?:hi|hello|hey|hiya|howdy|greetings|good (?:morning|afternoon|evening|day))\b.{0,30}"
+)
 
 
 def intent(text: str) -> Intent:
@@ -83,7 +92,11 @@ def intent(text: str) -> Intent:
         return Intent("read", (wish["path"],))
     if asked:
         return Intent("ask", (" ".join(asked),))
-    facts = [as_fact(part) for sentence in sentences(text) if _FACT.fullmatch(part := _OPENING.sub("", sentence, count=1))]
+    facts = [
+        as_fact(part)
+        for sentence in sentences(text)
+        if _FACT.fullmatch(part := _OPENING.sub("", sentence, count=1))
+    ]
     if facts and max(map(len, facts)) <= FACT_LIMIT:
         return Intent("remember", tuple(facts))
     return Intent("greet" if _GREETING.fullmatch(text.strip()) else "state")

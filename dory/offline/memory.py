@@ -1,7 +1,9 @@
-"""MEMORY.md and USER.md as lists of lines, one fact each, the oldest first: what a fact becomes as a line, and an edit as a tool line.
+"""MEMORY.md and USER.md as lists of lines, one fact each, the oldest first: what a fact becomes as
+a line, and an edit as a tool line.
 
-A new fact replaces the line on the same subject (what stands before ``is`` or a colon); without one it goes into MEMORY. When a file nears its
-limit the oldest lines go, down to three quarters of it, so that not every new fact must drop something.
+A new fact replaces the line on the same subject (what stands before ``is`` or a colon); without one
+it goes into MEMORY. When a file nears its limit the oldest lines go, down to three quarters of it,
+so that not every new fact must drop something.
 """
 
 import re
@@ -25,7 +27,9 @@ def as_line(fact: str, speaker: str) -> str:
 
 
 def noted(lines: list[str], line: str, limit: int) -> tuple[list[str], str]:
-    """The lines with ``line`` among them, and the line that it replaced, if any. ``limit`` is in characters."""
+    """The lines with ``line`` among them, and the line that it replaced, if any. ``limit`` is in
+    characters.
+    """
     old = alike(lines, line)
     new = [line if kept == old else kept for kept in lines] if old else [*lines, line]
     if len("\n".join(new)) > limit - _MARGIN:
@@ -48,10 +52,13 @@ def place(files: Mapping[str, list[str]], line: str) -> str:
 
 
 def edit(name: str, old: list[str], new: list[str]) -> Call | None:
-    """The tool line that turns the lines ``old`` of a file into ``new``, with as little text to search for as is found exactly once; None when
-    nothing changes.
+    """The tool line that turns the lines ``old`` of a file into ``new``, with as little text to
+    search for as is found exactly once; None when nothing changes.
     """
-    first = next((at for at, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), min(len(old), len(new)))
+    first = next(
+        (at for at, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]),
+        min(len(old), len(new)),
+    )
     if first == len(old):
         return _call(name, "", new[first:])
     rest = min(len(old), len(new)) - first
@@ -62,16 +69,23 @@ def edit(name: str, old: list[str], new: list[str]) -> Call | None:
         if search and text.count(search) == 1 and len(new) - same > first:
             break
         first, same = (first, same - 1) if same else (first - 1, same)
-    if _MARKS & {line.rstrip() for line in old[first : len(old) - same]}:  # such a line cannot stand in a block: leave what is there
+    if _MARKS & {
+        line.rstrip() for line in old[first : len(old) - same]
+    }:  # such a line cannot stand in a block: leave what is there
         return _call(name, "", [line for line in new if line not in old])
     return _call(name, "\n".join(old[first : len(old) - same]), new[first : len(new) - same])
 
 
 def matching(lines: list[str], subject: str, speaker: str) -> str:
-    """The line that holds most of what ``subject`` names, at least half; empty when there is none. Among equals the newest."""
+    """The line that holds most of what ``subject`` names, at least half; empty when there is none.
+    Among equals the newest.
+    """
     wanted = dict.fromkeys(stems(speaker), 0.3) | dict.fromkeys(stems(subject), 1.0)
     shares = Weights(map(stems, lines)).shares(wanted)
-    worth, _, line = max(((coverage(shares, stems(line)), at, line) for at, line in enumerate(lines)), default=(0.0, 0, ""))
+    worth, _, line = max(
+        ((coverage(shares, stems(line)), at, line) for at, line in enumerate(lines)),
+        default=(0.0, 0, ""),
+    )
     return line if worth >= 0.5 else ""
 
 

@@ -1,8 +1,9 @@
 """What the agent still has to see to, told from its own responses in the context.
 
-Everything heard since the last response is open. A response that looked something up (``OPENING``) settled only the rooms in which it also
-spoke: whatever it had to answer in other rooms is still open, now with the result in view. After a crash a notice names the tool lines that
-did not run: as many of a room's last messages are open again as there were SAY lines for it among them.
+Everything heard since the last response is open. A response that looked something up (``OPENING``)
+settled only the rooms in which it also spoke: whatever it had to answer in other rooms is still
+open, now with the result in view. After a crash a notice names the tool lines that did not run: as
+many of a room's last messages are open again as there were SAY lines for it among them.
 """
 
 import re
@@ -10,8 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from dory.identity.context import Entry, about, titles
-from dory.offline.entries import OPENING, Heard, calls, heard, plain
-from dory.offline.prompt_reader import Reading
+from dory.offline.prompt_reader import OPENING, Heard, Reading, calls, heard, plain
 from dory.text import tool_calls
 from dory.types import Call
 
@@ -49,7 +49,9 @@ def tried(reading: Reading, message: Heard) -> list[Call]:
 
 
 def written(reading: Reading, message: Heard) -> list[Call]:
-    """All tool lines since ``message`` was heard, but for those of which a later notice says that a crash kept them from running."""
+    """All tool lines since ``message`` was heard, but for those of which a later notice says that a
+    crash kept them from running.
+    """
     made: list[Call] = []
     for entry in reading.entries[message.place :]:
         if entry.kind == "response":
@@ -61,21 +63,26 @@ def written(reading: Reading, message: Heard) -> list[Call]:
 
 
 def outcomes(reading: Reading, message: Heard, made: Iterable[Call]) -> list[Entry]:
-    """The results and errors of these tool lines since ``message`` was heard. Their headers name the tool and the first word behind it; of
-    several lines that begin so, they come in the order of the lines.
+    """The results and errors of these tool lines since ``message`` was heard. Their headers name
+    the tool and the first word behind it; of several lines that begin so, they come in the order of
+    the lines.
     """
     wanted, waiting, found = list(made), list[Call](), list[Entry]()
     for entry in reading.entries[message.place :]:
         if entry.kind == "response":
             waiting = tool_calls.parse(plain(entry.body), reading.tools)
-        elif entry.kind in ("result", "error") and (call := next((one for one in waiting if about(one) == entry.about), None)):
+        elif entry.kind in ("result", "error") and (
+            call := next((one for one in waiting if about(one) == entry.about), None)
+        ):
             waiting.remove(call)
             found += [entry] * (call in wanted)
     return found
 
 
 def failures(reading: Reading) -> Iterator[tuple[str, str]]:
-    """(room, error) for what failed in the last response and no answer will mention; the room is where it spoke last."""
+    """(room, error) for what failed in the last response and no answer will mention; the room is
+    where it spoke last.
+    """
     responses = [place for place, entry in enumerate(reading.entries) if entry.kind == "response"]
     if not responses:
         return

@@ -1,7 +1,9 @@
-"""English words as the stand-in compares them: stems without stop words, sentences, and how much each stem tells.
+"""English words as the offline model compares them: stems without stop words, sentences, and how
+much each stem tells.
 
-A word is a run of letters and digits. Its stem is what is left when case, plural, -ing, -ed and a last -e are taken off, so ``booked``,
-``booking`` and ``books`` meet. Other languages pass through unstemmed.
+A word is a run of letters and digits. Its stem is what is left when case, plural, -ing, -ed and a
+last -e are taken off, so ``booked``, ``booking`` and ``books`` meet. Other languages pass through
+unstemmed.
 """
 
 import math
@@ -23,7 +25,11 @@ def stem(word: str) -> str:
     """The stem of one lower-case word; empty for a stop word."""
     if word in STOP or (len(word) == 1 and not word.isdigit()):
         return ""
-    bare = word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
+    bare = (
+        word[:-1]
+        if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is"))
+        else word
+    )
     bare = bare[:-2] + "y" if bare.endswith("ie") and len(bare) > 4 else bare
     bare = _DOUBLED.sub(r"\1", _SUFFIX.sub("", bare))
     bare = bare[:-1] if len(bare) > 3 and bare.endswith("e") else bare
@@ -57,7 +63,9 @@ class Weights:
         return math.log(1 + (self._total + 1) / (self._holders[stem] or 1))
 
     def shares(self, wanted: Mapping[str, float]) -> dict[str, float]:
-        """What part of the ``wanted`` stems each one is, all together 1: its factor times how much it tells."""
+        """What part of the ``wanted`` stems each one is, all together 1: its factor times how much
+        it tells.
+        """
         worth = {stem: factor * self[stem] for stem, factor in wanted.items()}
         total = sum(worth.values())
         return {stem: value / total for stem, value in worth.items()}

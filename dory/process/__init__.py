@@ -1,1 +1,3 @@
-"""This process: signals, background jobs, and the supervisor that restarts the agent after disk trouble."""
+"""This process: signals, background jobs, and the supervisor that restarts the agent after disk
+trouble.
+"""

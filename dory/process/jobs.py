@@ -11,7 +11,9 @@ T = TypeVar("T")
 
 
 class Job(Generic[T]):
-    """Run ``function`` beside the loop from now on. Only the thread that made the job may ask for its result."""
+    """Run ``function`` beside the loop from now on. Only the thread that made the job may ask for
+    its result.
+    """
 
     def __init__(self, function: Callable[[], T], name: str) -> None:
         self._function = function
@@ -23,7 +25,9 @@ class Job(Generic[T]):
     def _run(self) -> None:
         try:
             self._value = self._function()
-        except BaseException as error:  # the thread's top: whatever it was, the loop raises it again in result()
+        except (
+            BaseException
+        ) as error:  # the thread's top: whatever it was, the loop raises it again in result()
             self._error = error
 
     def wait(self, seconds: float | None = None) -> bool:
@@ -50,7 +54,9 @@ class Job(Generic[T]):
 
 
 def in_parallel(functions: list[Callable[[], T]], name: str) -> list[T]:
-    """Run all at once and return their results in order; the first error is raised after all have ended."""
+    """Run all at once and return their results in order; the first error is raised after all have
+    ended.
+    """
     jobs = [Job(function, f"{name}-{number}") for number, function in enumerate(functions)]
     for job in jobs:
         job.wait()

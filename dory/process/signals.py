@@ -1,7 +1,8 @@
 """How a process is asked to end: Ctrl-C, SIGTERM, or a terminal that was closed.
 
-The first request is only noted, and the loop ends after the step that it is at; a second one ends the process at once, which loses nothing
-either. A signal that whoever started the process wants ignored (``nohup``) stays so.
+The first request is only noted, and the loop ends after the step that it is at; a second one ends
+the process at once, which loses nothing either. A signal that whoever started the process wants
+ignored (``nohup``) stays so.
 """
 
 import os
@@ -13,15 +14,18 @@ from types import FrameType
 from typing import Self
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-POLL, CALM = 0.05, 0.5
-"""Seconds between two looks at what may have stirred, and after which an agent that sleeps looks at everything else."""
+POLL, IDLE = 0.05, 0.5
+"""Seconds between two looks at what may have stirred, and after which an agent that sleeps looks at
+everything else.
+"""
 
 
-class Stop:
+class ShutdownSignal:
     """The request, from the moment it is ``listening``."""
 
     def __init__(self) -> None:
-        self.asked = False  # no lock or event: a handler runs in the middle of whatever the same thread is doing
+        # no lock or event: a handler runs in the middle of whatever the same thread is doing
+        self.asked = False
 
     def listening(self) -> Self:
         """Itself, with the signals taken over. Main thread only."""
@@ -31,7 +35,9 @@ class Stop:
         return self
 
     def wait(self, seconds: float, stirred: Callable[[], bool] = lambda: False) -> None:
-        """Sleep, but not beyond a request, nor when something has ``stirred``, which is asked twenty times a second."""
+        """Sleep, but not beyond a request, nor when something has ``stirred``, which is asked
+        twenty times a second.
+        """
         until = time.monotonic() + seconds
         while not self.asked and time.monotonic() < until:
             time.sleep(min(seconds, POLL))
@@ -43,4 +49,6 @@ class Stop:
             os._exit(128 + number)
         self.asked = True
         with suppress(OSError):  # a terminal that was closed
-            os.write(2, b"stopping after this step; once more stops at once\n")  # not print: the loop may be in the middle of one
+            os.write(
+                2, b"stopping after this step; once more stops at once\n"
+            )  # not print: the loop may be in the middle of one

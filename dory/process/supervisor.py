@@ -1,7 +1,8 @@
-"""Trouble below: the disk is full, read-only, or gone. The agent then takes no turns, says so once, and goes on when the cause is gone.
+"""Trouble below: the disk is full, read-only, or gone. The agent then takes no turns, says so once,
+and goes on when the cause is gone.
 
-It comes back as after a kill: what was not committed is undone, everything else is read anew. So there is one way of recovery, and the kills
-of ``stress.chaos`` prove it for both.
+It comes back as after a kill: what was not committed is undone, everything else is read anew. So
+there is one way of recovery, and the kills of ``stress.chaos`` prove it for both.
 """
 
 import time
@@ -10,10 +11,10 @@ from contextlib import suppress
 from typing import Protocol, TypeVar
 
 from dory.errors import DoryError
-from dory.process.signals import Stop
+from dory.process.signals import ShutdownSignal
 
 
-class Living(Protocol):
+class Supervised(Protocol):
     """What is to survive: an agent in this process."""
 
     def run(self) -> None:
@@ -23,16 +24,19 @@ class Living(Protocol):
         """Tell people one line."""
 
 
-L = TypeVar("L", bound=Living)
+L = TypeVar("L", bound=Supervised)
 
 FIRST_PAUSE, LAST_PAUSE, LASTING = 2.0, 300.0, 3600.0
-"""Seconds between two attempts: the first and the longest, doubled from one to the next; and after how many without trouble the count begins
-anew. An attempt may cost a model call, so the time that one takes must not pass for recovery.
+"""Seconds between two attempts: the first and the longest, doubled from one to the next; and after
+how many without trouble the count begins anew. An attempt may cost a model call, so the time that
+one takes must not pass for recovery.
 """
 
 
-def survive(agent: L, wake: Callable[[str], L], stop: Stop) -> None:
-    """Let ``agent`` live until the process is asked to end; after trouble, the one that ``wake`` makes of its files, given the reason."""
+def supervise(agent: L, wake: Callable[[str], L], stop: ShutdownSignal) -> None:
+    """Let ``agent`` live until the process is asked to end; after trouble, the one that ``wake``
+    makes of its files, given the reason.
+    """
     pause, known = FIRST_PAUSE, ""
     while not stop.asked:
         woke = time.monotonic()
@@ -46,15 +50,21 @@ def survive(agent: L, wake: Callable[[str], L], stop: Stop) -> None:
             pause, known = min(2 * pause, LAST_PAUSE), why
 
 
-def _outlasted(why: str, agent: L, wake: Callable[[str], L], stop: Stop, pause: float, told: bool) -> L:
+def _outlasted(
+    why: str, agent: L, wake: Callable[[str], L], stop: ShutdownSignal, pause: float, told: bool
+) -> L:
     if not told:
-        agent.announce(f"{why}: I take no turns until that is mended; what was saved is safe, and I look again by myself")
+        agent.announce(
+            f"{why}: I take no turns until that is mended; what was saved is safe, and I look again by myself"
+        )
     while True:
         stop.wait(pause)
         if stop.asked:
             return agent
         with suppress(DoryError, OSError):
-            woken = wake(f"Your files could not be read or written ({why}); what had not been saved by then is undone.")
+            woken = wake(
+                f"Your files could not be read or written ({why}); what had not been saved by then is undone."
+            )
             if not told:
                 woken.announce("I go on")
             return woken

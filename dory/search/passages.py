@@ -1,7 +1,9 @@
-"""What the search is over: everything that ever entered the context, notes, archives. Derived: deleting it loses nothing.
+"""What the search is over: everything that ever entered the context, notes, archives. Derived:
+deleting it loses nothing.
 
-A document is cut into pieces of at most ``PIECE`` characters, and each has an id of its own, ``stretch * PLACES + place``: pieces of one room
-stand in one stretch as long as no more than ``PAUSE`` passes between two and there is a place left; what belongs to no room stands alone. So
+A document is cut into pieces of at most ``PIECE`` characters, and each has an id of its own,
+``stretch * PLACES + place``: pieces of one room stand in one stretch as long as no more than
+``PAUSE`` passes between two and there is a place left; what belongs to no room stands alone. So
 neighbours have neighbouring ids, and a stretch is a range of them. Ids are never used twice.
 
     piece    a text, when, where and by whom it was said, and where it comes from: kind and origin, the blob
@@ -18,7 +20,7 @@ from typing import Any
 
 from dory.errors import FormatError
 from dory.search.ranking import PLACES, Formula, is_question
-from dory.storage.store import NAME, Store, marks
+from dory.storage.database import NAME, Store, marks
 from dory.text.tokenizer import folded
 
 PIECE = 1000
@@ -38,7 +40,8 @@ _WORDS = "CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(text, content='', 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Something to be found. ``origin`` is its id where it comes from: the context entry, the note; ``hash`` the blob that UNCOMPACT gets.
+    """Something to be found. ``origin`` is its id where it comes from: the context entry, the note;
+    ``hash`` the blob that UNCOMPACT gets.
 
     Kinds are single words, told apart without regard to case.
     """
@@ -52,12 +55,15 @@ class Document:
     hash: str | None = None
 
 
-class Pieces:
-    """The tables of one store. Errors are the store's, and a ``FormatError`` for a piece that cannot be one."""
+class Passages:
+    """The tables of one store. Errors are the store's, and a ``FormatError`` for a piece that
+    cannot be one.
+    """
 
     def __init__(self, store: Store, formula: Formula) -> None:
         """``formula`` says what is indexed, which must stay the same for a store."""
-        self._store, self._about = store, formula.about
+        self._store = store
+        self._about = formula.about
         store.tables(*_SCHEMA, _WORDS.format("porter ascii" if formula.stems else "ascii"))
 
     def add(self, document: Document) -> None:
@@ -66,19 +72,38 @@ class Pieces:
         with self._store.writing() as connection:
             for number, text in enumerate(cut(document.text)):
                 id = _place(connection, document.room, at, joined=bool(document.room or number))
-                row = (id, document.kind, document.origin, document.room, document.speaker, at, is_question(text), document.hash, text)
+                row = (
+                    id,
+                    document.kind,
+                    document.origin,
+                    document.room,
+                    document.speaker,
+                    at,
+                    is_question(text),
+                    document.hash,
+                    text,
+                )
                 connection.execute("INSERT INTO piece VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
-                connection.execute("INSERT INTO words(rowid, text) VALUES (?, ?)", (id, self._terms(document, text)))
+                connection.execute(
+                    "INSERT INTO words(rowid, text) VALUES (?, ?)",
+                    (id, self._terms(document, text)),
+                )
 
     def remove(self, kind: str, origin: int) -> None:
         """Take a document out, if it is there."""
         with self._store.writing() as connection:
-            found = connection.execute("SELECT * FROM piece WHERE kind = ? AND origin = ?", (kind, origin)).fetchall()
+            found = connection.execute(
+                "SELECT * FROM piece WHERE kind = ? AND origin = ?", (kind, origin)
+            ).fetchall()
             for row in found:
                 terms = self._terms(_document(row), row[-1])
-                connection.execute("INSERT INTO words(words, rowid, text) VALUES ('delete', ?, ?)", (row[0], terms))
+                connection.execute(
+                    "INSERT INTO words(words, rowid, text) VALUES ('delete', ?, ?)", (row[0], terms)
+                )
                 connection.execute("DELETE FROM piece WHERE id = ?", row[:1])
-                connection.execute("UPDATE stretch SET pieces = pieces - 1 WHERE room = ?", (row[3],))
+                connection.execute(
+                    "UPDATE stretch SET pieces = pieces - 1 WHERE room = ?", (row[3],)
+                )
 
     def clear(self) -> None:
         """Take all documents out."""
@@ -89,9 +114,13 @@ class Pieces:
 
     def walk(self, kind: str) -> Iterator[Document]:
         """All documents of a kind, by origin, with their whole texts."""
-        origins = self._store.rows("SELECT DISTINCT origin FROM piece WHERE kind = ? ORDER BY origin", (kind,))
+        origins = self._store.rows(
+            "SELECT DISTINCT origin FROM piece WHERE kind = ? ORDER BY origin", (kind,)
+        )
         for (origin,) in origins:
-            rows = self._store.rows("SELECT * FROM piece WHERE kind = ? AND origin = ? ORDER BY id", (kind, origin))
+            rows = self._store.rows(
+                "SELECT * FROM piece WHERE kind = ? AND origin = ? ORDER BY id", (kind, origin)
+            )
             yield _document((*rows[0][:-1], "".join(_document(row).text for row in rows)))
 
     def pieces(self, ids: Sequence[int]) -> dict[int, tuple[Document, bool]]:
@@ -101,11 +130,17 @@ class Pieces:
 
     def extent(self) -> tuple[int, int]:
         """How many pieces there are, and the newest id; (0, -1) when there is none."""
-        ((total, last),) = self._store.rows("SELECT total(pieces), ifnull(max(last), -1) FROM stretch")
+        ((total, last),) = self._store.rows(
+            "SELECT total(pieces), ifnull(max(last), -1) FROM stretch"
+        )
         return int(total), last
 
     def _terms(self, document: Document, text: str) -> str:
-        about = f"{document.speaker} {document.room} {document.at:%A} {document.at.day} {document.at:%B %Y}" if self._about else ""
+        about = (
+            f"{document.speaker} {document.room} {document.at:%A} {document.at.day} {document.at:%B %Y}"
+            if self._about
+            else ""
+        )
         speaker = " ".join(by(name) for name in folded(document.speaker).split())
         return f"{label(document.kind)} {speaker} {folded(about)} {folded(text)}"
 
@@ -121,9 +156,13 @@ def by(name: str) -> str:
 
 
 def cut(text: str) -> Iterator[str]:
-    """``text`` in parts of at most ``PIECE`` characters, cut behind a paragraph, a line, a sentence or a word if there is one."""
+    """``text`` in parts of at most ``PIECE`` characters, cut behind a paragraph, a line, a sentence
+    or a word if there is one.
+    """
     while len(text) > PIECE:
-        ends = (text.rfind(mark, PIECE // 2, PIECE) + len(mark) for mark in ("\n\n", "\n", ". ", " "))
+        ends = (
+            text.rfind(mark, PIECE // 2, PIECE) + len(mark) for mark in ("\n\n", "\n", ". ", " ")
+        )
         end = next((end for end in ends if PIECE // 2 < end <= PIECE), PIECE)
         yield text[:end]
         text = text[end:]
@@ -147,7 +186,19 @@ def _place(connection: sqlite3.Connection, room: str, at: int, joined: bool) -> 
 def _document(row: Sequence[Any]) -> Document:
     """Raises ``FormatError`` for a row that nobody wrote so: a damaged file may hold anything."""
     id, kind, origin, room, speaker, at, _, hash, text = row
-    if [type(value) for value in (kind, origin, room, speaker, at, hash or "", text)] == [str, int, str, str, int, str, str]:
+    if [type(value) for value in (kind, origin, room, speaker, at, hash or "", text)] == [
+        str,
+        int,
+        str,
+        str,
+        int,
+        str,
+        str,
+    ]:
         with suppress(ValueError, OverflowError, OSError):  # a time that there is not
-            return Document(kind, origin, datetime.fromtimestamp(at, UTC), text, speaker, room, hash)
-    raise FormatError(f"{NAME} is damaged (piece {id} of the index): 'python -m dory.recall HASH --rebuild' makes the index anew")
+            return Document(
+                kind, origin, datetime.fromtimestamp(at, UTC), text, speaker, room, hash
+            )
+    raise FormatError(
+        f"{NAME} is damaged (piece {id} of the index): 'python -m dory.recall HASH --rebuild' makes the index anew"
+    )

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from dory.text.references import one_line
+from dory.text.formatting import one_line
 from dory.text.tokenizer import Stemmer, Word, words
 
 WIDTH = 240
@@ -12,33 +12,57 @@ _BEFORE = 60
 
 
 def snippet(text: str, weights: Mapping[str, float], stemmer: Stemmer | None) -> str:
-    """The stretch of ``text`` in which the heaviest of the wanted terms stand; its beginning when none does. No control characters."""
+    """The stretch of ``text`` in which the heaviest of the wanted terms stand; its beginning when
+    none does. No control characters.
+    """
     line = " ".join(text.split())
     if not line.isprintable() or "◱" in line or "◲" in line:
         line = one_line(text, len(text))
     found = list(words(line))
-    stems = stemmer.stems([word.folded for word in found]) if stemmer else [word.folded for word in found]
-    wanted = [(word, key) for word, stem in zip(found, stems, strict=True) if (key := _wanted(word, stem, weights))]
+    stems = (
+        stemmer.stems([word.folded for word in found])
+        if stemmer
+        else [word.folded for word in found]
+    )
+    wanted = [
+        (word, key)
+        for word, stem in zip(found, stems, strict=True)
+        if (key := _wanted(word, stem, weights))
+    ]
     start = _start(line, wanted, weights)
     end = start + WIDTH
     if end < len(line):
         end = max(line.rfind(" ", start, end), start + WIDTH - _BEFORE)
-    shown = _marked(line[:end], start, [word for word, _ in wanted if start <= word.start and word.end <= end])
+    shown = _marked(
+        line[:end], start, [word for word, _ in wanted if start <= word.start and word.end <= end]
+    )
     return f"{'… ' * (start > 0)}{shown}{' …' * (end < len(line))}"
 
 
 def _wanted(word: Word, stem: str, weights: Mapping[str, float]) -> str | None:
-    """The term that a word stands for; one character of a script without spaces is wanted wherever a pair begins with it."""
+    """The term that a word stands for; one character of a script without spaces is wanted wherever
+    a pair begins with it.
+    """
     if stem in weights:
         return stem
-    return word.folded[0] if len(word.folded) == 2 and not word.folded.isascii() and word.folded[0] in weights else None
+    return (
+        word.folded[0]
+        if len(word.folded) == 2 and not word.folded.isascii() and word.folded[0] in weights
+        else None
+    )
 
 
 def _start(line: str, wanted: Sequence[tuple[Word, str]], weights: Mapping[str, float]) -> int:
-    """Where to begin: at the match behind which most is told within the width, with some words before it."""
+    """Where to begin: at the match behind which most is told within the width, with some words
+    before it.
+    """
     best, start = 0.0, 0
     for first, _ in wanted:
-        within = {key for word, key in wanted if first.start <= word.start and word.end <= first.start + WIDTH - _BEFORE}
+        within = {
+            key
+            for word, key in wanted
+            if first.start <= word.start and word.end <= first.start + WIDTH - _BEFORE
+        }
         told = sum(weights[key] for key in within)
         if told > best:
             best, start = told, first.start

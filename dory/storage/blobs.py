@@ -11,12 +11,14 @@
     ---
     …
 
-``hash`` is the first 16 hex digits of the SHA-256 of the whole file, so ``sha256sum`` verifies a blob; should two contents ever share them,
-the newer gets a longer name, nothing is overwritten. ``<xx>`` are its first two digits: a look-up by prefix lists one small folder.
+``hash`` is the first 16 hex digits of the SHA-256 of the whole file, so ``sha256sum`` verifies a
+blob; should two contents ever share them, the newer gets a longer name, nothing is overwritten.
+``<xx>`` are its first two digits: a look-up by prefix lists one small folder.
 
-Kinds say how the body is to be read: ``soul`` and ``text`` are files, ``response`` and ``result`` what a model or a tool gave, ``dream`` is the
-record of a Dream, all raw; ``context`` is a stretch of context as it stood there, and only its references are live; ``bank`` are memories on
-their way to another agent.
+Kinds say how the body is to be read: ``soul`` and ``text`` are files, ``response`` and ``result``
+what a model or a tool gave, ``dream`` is the record of a Dream, all raw; ``context`` is a stretch
+of context as it stood there, and only its references are live; ``bank`` are memories on their way
+to another agent.
 """
 
 import hashlib
@@ -29,7 +31,7 @@ from pathlib import Path
 from dory import clock
 from dory.errors import BlobError, FormatError
 from dory.storage import files
-from dory.text import references
+from dory.text import formatting
 from dory.types import Blob
 
 KINDS = ("soul", "text", "response", "result", "context", "dream", "bank")
@@ -43,19 +45,27 @@ class Blobs:
 
     def __init__(self, folder: Path, secrets: Sequence[str] = ()) -> None:
         """No blob that is made here holds any of ``secrets``."""
-        self.folder, self._secrets = folder, secrets
+        self.folder = folder
+        self._secrets = secrets
 
     def open(self) -> None:
-        """Make the folder, for the first blob. Later one that is gone is an error, and not a reason to begin an empty one."""
+        """Make the folder, for the first blob. Later one that is gone is an error, and not a reason
+        to begin an empty one.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
 
-    def stash(self, body: str, *, kind: str, gist: str, at: datetime, parent: str | None = None) -> str:
-        """Store ``body`` and return its hash; durable when this returns. The same content stored again is the same blob. Raises ``BlobError``
-        when another content has its hash at every length.
+    def stash(
+        self, body: str, *, kind: str, gist: str, at: datetime, parent: str | None = None
+    ) -> str:
+        """Store ``body`` and return its hash; durable when this returns. The same content stored
+        again is the same blob. Raises ``BlobError`` when another content has its hash at every
+        length.
         """
-        body, gist = references.redact(body, self._secrets), references.redact(gist, self._secrets)
-        fields = f"{_VERSION}\nkind: {kind}\nat: {clock.exact(at)}\ngist: {json.dumps(references.one_line(gist), ensure_ascii=False)}\n"
-        content = f"---\n{fields}parent: {json.dumps(parent)}\n---\n{body}".encode("utf-8", "replace")
+        body, gist = formatting.redact(body, self._secrets), formatting.redact(gist, self._secrets)
+        fields = f"{_VERSION}\nkind: {kind}\nat: {clock.exact(at)}\ngist: {json.dumps(formatting.one_line(gist), ensure_ascii=False)}\n"
+        content = f"---\n{fields}parent: {json.dumps(parent)}\n---\n{body}".encode(
+            "utf-8", "replace"
+        )
         digest = hashlib.sha256(content).hexdigest()
         for length in range(16, 65, 4):
             path = self.path(digest[:length])
@@ -64,27 +74,41 @@ class Blobs:
                 return digest[:length]
             if files.read_from(path, 0) == content:
                 return digest[:length]
-        raise BlobError(f"two contents share the hash {digest}: that is not chance; check {self.folder}")
+        raise BlobError(
+            f"two contents share the hash {digest}: that is not chance; check {self.folder}"
+        )
 
     def get(self, prefix: str) -> Blob:
-        """The blob that ``prefix`` (6 or more digits) names. Raises ``BlobError`` when it is missing, ambiguous or damaged."""
+        """The blob that ``prefix`` (6 or more digits) names. Raises ``BlobError`` when it is
+        missing, ambiguous or damaged.
+        """
         hash = self.resolve(prefix)
         content = files.read_from(self.path(hash), 0)
         if not hashlib.sha256(content).hexdigest().startswith(hash):
-            raise BlobError(f"blob {hash} is damaged: its content does not match its name ({self.path(hash)})")
+            raise BlobError(
+                f"blob {hash} is damaged: its content does not match its name ({self.path(hash)})"
+            )
         return _read(hash, content)
 
     def resolve(self, prefix: str) -> str:
-        """The whole hash for a unique prefix of 6 or more digits. Raises ``BlobError`` when it is none, or fits no blob, or several."""
+        """The whole hash for a unique prefix of 6 or more digits. Raises ``BlobError`` when it is
+        none, or fits no blob, or several.
+        """
         if not _HEX.fullmatch(prefix):
-            raise BlobError(f"{prefix[:70]!r} is no hash: give at least its first 6 hexadecimal digits")
+            raise BlobError(
+                f"{prefix[:70]!r} is no hash: give at least its first 6 hexadecimal digits"
+            )
         if self.path(prefix).exists():
             return prefix
         found = sorted(path.stem for path in self._folder(prefix).glob(f"{prefix}*.md"))
         if not found:
-            raise BlobError(f"no blob begins with {prefix}: take a hash from a reference or from LIFE.md")
+            raise BlobError(
+                f"no blob begins with {prefix}: take a hash from a reference or from LIFE.md"
+            )
         if len(found) > 1:
-            raise BlobError(f"{prefix} fits {len(found)} blobs: give more digits ({', '.join(found[:5])})")
+            raise BlobError(
+                f"{prefix} fits {len(found)} blobs: give more digits ({', '.join(found[:5])})"
+            )
         return found[0]
 
     def path(self, hash: str) -> Path:
@@ -112,7 +136,9 @@ def _read(hash: str, content: bytes) -> Blob:
     head = front[1].decode("utf-8", "replace")
     fields = dict(line.partition(": ")[::2] for line in head.splitlines())
     if not head.startswith(f"{_VERSION}\n"):
-        raise FormatError(f"blob {hash} is of version {fields.get('dory', 'unknown')!r}, this Dory reads {_VERSION!r}: update Dory")
+        raise FormatError(
+            f"blob {hash} is of version {fields.get('dory', 'unknown')!r}, this Dory reads {_VERSION!r}: update Dory"
+        )
     try:
         body = content[front.end() :].decode("utf-8")
         gist, parent = json.loads(fields["gist"]), json.loads(fields["parent"])

@@ -1,6 +1,8 @@
-"""A small JSON file with a version, ``{"version": 1, …}``: read whole and found to be sound, or refused by name.
+"""A small JSON file with a version, ``{"version": 1, …}``: read whole and found to be sound, or
+refused by name.
 
-What the other fields mean the room knows whose file it is. Such files are replaced as a whole and never grow, so none is read under a lock.
+What the other fields mean the room knows whose file it is. Such files are replaced as a whole and
+never grow, so none is read under a lock.
 """
 
 import json
@@ -9,22 +11,28 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dory.errors import FormatError
-from dory.storage.descriptors import regular
-from dory.text import references
+from dory.storage.files import open_regular
+from dory.text import formatting
 
 Content = TypeVar("Content")
 
 
 def read(
-    path: Path, version: int, made: Callable[[dict[str, Any]], Content], mend: str, name: str = "", limit: int | None = 2**20
+    path: Path,
+    version: int,
+    made: Callable[[dict[str, Any]], Content],
+    mend: str,
+    name: str = "",
+    limit: int | None = 2**20,
 ) -> Content | None:
-    """What ``made`` makes of the object in the file; None when there is no file. Raises ``FormatError`` for another version, for more than
-    ``limit`` bytes, and for what ``made`` raises of an object that is another than it wants; that calls the file by its ``name``, else by its
+    """What ``made`` makes of the object in the file; None when there is no file. Raises
+    ``FormatError`` for another version, for more than ``limit`` bytes, and for what ``made`` raises
+    of an object that is another than it wants; that calls the file by its ``name``, else by its
     path, and says how to ``mend`` it. An ``OSError`` passes through.
     """
     name = name or str(path)
     try:
-        with open(regular(path), "rb") as file:
+        with open(open_regular(path), "rb") as file:
             content = file.read(-1 if limit is None else limit + 1)
     except FileNotFoundError:
         return None
@@ -33,7 +41,11 @@ def read(
             raise ValueError(f"it has more than {limit} bytes")
         record = json.loads(content)
         if type(found := record["version"]) is not int or found != version:
-            raise FormatError(f"{name} is of version {str(found)[:20]!r}, this Dory reads {version}: update Dory")
+            raise FormatError(
+                f"{name} is of version {str(found)[:20]!r}, this Dory reads {version}: update Dory"
+            )
         return made(record)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise FormatError(f"{name} is damaged ({references.one_line(str(error))}): {mend}") from error
+        raise FormatError(
+            f"{name} is damaged ({formatting.one_line(str(error))}): {mend}"
+        ) from error

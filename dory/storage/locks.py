@@ -1,6 +1,8 @@
-"""One process per identity: a lock on its folder, which the kernel frees however its holder dies, and beside it who holds it.
+"""One process per identity: a lock on its folder, which the kernel frees however its holder dies,
+and beside it who holds it.
 
-What stands in the file ``lock`` is only told to people: a stale or foreign pid in it holds nothing, and removing it frees nothing.
+What stands in the file ``lock`` is only told to people: a stale or foreign pid in it holds nothing,
+and removing it frees nothing.
 """
 
 import fcntl
@@ -17,11 +19,15 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Hold ``folder`` for this process. Raises ``Busy`` with the pid of the other process that holds it."""
+    """Hold ``folder`` for this process. Raises ``Busy`` with the pid of the other process that
+    holds it.
+    """
     fd = os.open(folder, _FOLDER)
     try:
         if not _taken(fd):
-            way = f"talk to it with chat.py, or stop it first, with agent.py --stop {folder.name[:8]}"
+            way = (
+                f"talk to it with chat.py, or stop it first, with agent.py --stop {folder.name[:8]}"
+            )
             raise Busy(f"{folder.name} runs already, as process {holder(folder)}: {way}")
         (folder / "lock").write_text(f"{os.getpid()}\n")
         yield

@@ -1,4 +1,5 @@
-"""Rooms: one append-only markdown file each, shared by people, agents and bridges, who need nothing but this format.
+"""Rooms: one append-only markdown file each, shared by people, agents and bridges, who need nothing
+but this format.
 
     [dory-room 1]
     [USER:ada 2026-11-21T07:38:02Z] hello
@@ -6,10 +7,12 @@
         Further lines of a message are indented by four spaces, so none can pass for a tag.
     [NOTICE:dory-1a2b3c4d 2026-11-21T07:38:09Z] what the harness itself says: answers to commands, trouble with the model
 
-A message is one locked append. A line that another one of the same message follows ends with a space and a tab, which stand at no line's end
-otherwise: so a message that was cut off between two lines is known for what it is, and nobody hears half of it. The heading is written with a
-room's first message; a file without it is read as version 1, so that a shell script may begin a room. Agents read USER and AGENT lines; NOTICE
-lines are for people. Whoever writes a line without a tag is told so.
+A message is one locked append. A line that another one of the same message follows ends with a
+space and a tab, which stand at no line's end otherwise: so a message that was cut off between two
+lines is known for what it is, and nobody hears half of it. The heading is written with a room's
+first message; a file without it is read as version 1, so that a shell script may begin a room.
+Agents read USER and AGENT lines; NOTICE lines are for people. Whoever writes a line without a tag
+is told so.
 """
 
 import re
@@ -21,15 +24,19 @@ from pathlib import Path
 from dory import clock
 from dory.errors import FormatError, ToolError
 from dory.storage import files
-from dory.text import references
+from dory.text import formatting
 from dory.types import Line
 
 KINDS = ("USER", "AGENT", "NOTICE")
 HEADING = "[dory-room 1]"
 LINKED = Path("../../../chats")
-"""The folder of the rooms as seen from an identity's ``subs/``: relative, so that a home can be moved."""
+"""The folder of the rooms as seen from an identity's ``subs/``: relative, so that a home can be
+moved.
+"""
 _ID = re.compile(r"[a-z0-9_-]{1,64}")
-_TAG = re.compile(r"\[(USER|AGENT|NOTICE):([^\s\[\]◱◲]{1,64}) ([0-9A-Za-z:.+-]{1,40})\] ?(.*)", re.DOTALL)
+_TAG = re.compile(
+    r"\[(USER|AGENT|NOTICE):([^\s\[\]◱◲]{1,64}) ([0-9A-Za-z:.+-]{1,40})\] ?(.*)", re.DOTALL
+)
 _BEGINNING = re.compile(rb"\n\[(?:USER|AGENT|NOTICE):")
 _INDENT = "    "
 _GOES_ON = b" \t"
@@ -49,7 +56,9 @@ def check_id(room: str) -> str:
 
 
 def clean_name(name: str) -> str:
-    """A speaker's name as it may stand in a tag: no white space, brackets or control characters, 1 to 64 characters."""
+    """A speaker's name as it may stand in a tag: no white space, brackets or control characters, 1
+    to 64 characters.
+    """
     kept = "".join(c for c in "_".join(name.split()) if c.isprintable() and c not in "[]◱◲")
     return kept[:64] or "someone"
 
@@ -59,24 +68,29 @@ class Rooms:
 
     def __init__(self, folder: Path, secrets: Sequence[str] = ()) -> None:
         """Nothing that is said here holds any of ``secrets``."""
-        self.folder, self._secrets = folder, secrets
+        self.folder = folder
+        self._secrets = secrets
 
     def path(self, room: str) -> Path:
         """The room's file, whether it exists or not."""
         return self.folder / f"{check_id(room)}.md"
 
     def open(self, room: str, at: datetime) -> None:
-        """Make sure that the room's file is there and ends with a whole line: what is said next begins at its ``size``."""
+        """Make sure that the room's file is there and ends with a whole line: what is said next
+        begins at its ``size``.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
         self._append(room, b"", at)
 
     def say(self, room: str, kind: str, name: str, text: str, at: datetime) -> None:
         """Append one message; it is durable when this returns. Empty lines at its ends are dropped."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._append(room, _line(kind, name, references.redact(text, self._secrets), at), at)
+        self._append(room, _line(kind, name, formatting.redact(text, self._secrets), at), at)
 
     def end(self, room: str) -> int:
-        """The byte behind the last whole line: whatever is said from now on stands behind it, also if a torn end is cut off first."""
+        """The byte behind the last whole line: whatever is said from now on stands behind it, also
+        if a torn end is cut off first.
+        """
         return files.whole_end(self.path(room), _GOES_ON)
 
     def size(self, room: str) -> int:
@@ -86,14 +100,18 @@ class Rooms:
     def read(self, room: str, offset: int) -> list[Line]:
         """The whole messages from byte ``offset`` on. An unknown version raises ``FormatError``.
 
-        A line that has no tag and belongs to no message comes as a ``Line`` of the kind ``STRAY``, without a name.
+        A line that has no tag and belongs to no message comes as a ``Line`` of the kind ``STRAY``,
+        without a name.
         """
         content = files.read_from(self.path(room), offset)
         return _parse(room, content[: files.whole(content, _GOES_ON)], offset)
 
-    def stretch(self, room: str, start: int, end: int, size: int = _RECENT) -> tuple[list[Line], int]:
-        """The messages from byte ``start`` on, about ``size`` bytes of them but at least one, and the byte behind them. Nothing that was said
-        behind ``end`` is among them; at both a message begins, or ends.
+    def stretch(
+        self, room: str, start: int, end: int, size: int = _RECENT
+    ) -> tuple[list[Line], int]:
+        """The messages from byte ``start`` on, about ``size`` bytes of them but at least one, and
+        the byte behind them. Nothing that was said behind ``end`` is among them; at both a message
+        begins, or ends.
         """
         content = files.read_from(self.path(room), start, min(size, end - start))
         if size < end - start and len(content) == size:
@@ -104,11 +122,15 @@ class Rooms:
         return _parse(room, content, start), start + len(content)
 
     def recent(self, room: str, count: int) -> list[Line]:
-        """The newest messages, at most ``count``, looked for in the last 64 KiB: a room of years is not read to show some lines."""
+        """The newest messages, at most ``count``, looked for in the last 64 KiB: a room of years is
+        not read to show some lines.
+        """
         return self.read(room, self._recent(room))[-count:]
 
     def unanswered(self, room: str) -> int:
-        """Where a newcomer begins to read: behind the last line of an agent, but at most 20 messages and 64 KiB before the end."""
+        """Where a newcomer begins to read: behind the last line of an agent, but at most 20
+        messages and 64 KiB before the end.
+        """
         start = self._recent(room)
         lines = self.read(room, start)
         ends = [start, *(line.end for line in lines)]
@@ -117,31 +139,47 @@ class Rooms:
 
     def _append(self, room: str, content: bytes, at: datetime) -> None:
         torn = f"a message was cut off in the middle when its writer died; what there was of it is in chats/{room}.md.torn"
-        files.append(self.path(room), content, f"{HEADING}\n".encode(), _GOES_ON, _line("NOTICE", "harness", torn, at))
+        files.append(
+            self.path(room),
+            content,
+            f"{HEADING}\n".encode(),
+            _GOES_ON,
+            _line("NOTICE", "harness", torn, at),
+        )
 
     def _recent(self, room: str) -> int:
         start = max(0, self.size(room) - _RECENT)
-        if start:  # on to the next message: from the middle of one, quoted text could pass for a tag
+        if (
+            start
+        ):  # on to the next message: from the middle of one, quoted text could pass for a tag
             found = _BEGINNING.search(files.read_from(self.path(room), start))
             start = start + found.start() + 1 if found else self.end(room)
         return start
 
 
 def laid_out(text: str) -> str:
-    """A message as it stands behind its tag: every line but the first indented, whatever kind of line break it had."""
+    """A message as it stands behind its tag: every line but the first indented, whatever kind of
+    line break it had.
+    """
     return f"\n{_INDENT}".join(line.rstrip() for line in text.strip().splitlines())
 
 
 def spoken(line: Line, called: Collection[str]) -> bool:
-    """Whether it is said to somebody: no notice, no stray line, no command of a person's. Those in ``called`` may begin with an @."""
+    """Whether it is said to somebody: no notice, no stray line, no command of a person's. Those in
+    ``called`` may begin with an @.
+    """
     first = line.text.split(maxsplit=1)[:1]
     if not first or line.kind not in ("USER", "AGENT"):
         return False
-    return line.kind == "AGENT" or not (first[0][0] == "/" or (first[0][0] == "@" and first[0][1:] in called))
+    return line.kind == "AGENT" or not (
+        first[0][0] == "/" or (first[0][0] == "@" and first[0][1:] in called)
+    )
 
 
 def _line(kind: str, name: str, text: str, at: datetime) -> bytes:
-    message = f"[{kind}:{clean_name(name)} {clock.second(at)}] {laid_out(text)}".encode("utf-8", "replace")
+    message = f"[{kind}:{clean_name(name)} {clock.second(at)}] {laid_out(text)}".encode(
+        "utf-8", "replace"
+    )
     return message.replace(b"\n", _GOES_ON + b"\n") + b"\n"
 
 
@@ -158,7 +196,9 @@ def _parse(room: str, content: bytes, offset: int) -> list[Line]:
             texts.append([tag[4]])
         elif text.startswith("[dory-room ") and end == len(raw):
             if text != HEADING:
-                raise FormatError(f"chats/{room}.md is of version {text!r}, this Dory reads {HEADING!r}: update Dory, or move the file away")
+                raise FormatError(
+                    f"chats/{room}.md is of version {text!r}, this Dory reads {HEADING!r}: update Dory, or move the file away"
+                )
         elif lines and (text.startswith(_INDENT) or not text.strip()):
             lines[-1] = replace(lines[-1], end=end)
             texts[-1].append(text.removeprefix(_INDENT))

@@ -1,8 +1,9 @@
 """Text to terms: what a search compares, the same for what is stored and for what is asked.
 
-A word is a run of letters and digits, folded: without case, accents and width. Scripts that put no spaces between words become overlapping
-pairs of characters, and the last character by itself: so every stretch of them is found, and a single character where a pair begins with it.
-FTS5's tokenizer ``ascii`` takes each such word for exactly one token, whatever Unicode SQLite was built with.
+A word is a run of letters and digits, folded: without case, accents and width. Scripts that put no
+spaces between words become overlapping pairs of characters, and the last character by itself: so
+every stretch of them is found, and a single character where a pair begins with it. FTS5's tokenizer
+``ascii`` takes each such word for exactly one token, whatever Unicode SQLite was built with.
 
 Stems are Porter's, as SQLite computes them, so that a query and the index cannot disagree.
 """
@@ -17,7 +18,8 @@ from typing import Literal
 
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
-    "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"  # kana and Chinese characters
+    # kana and Chinese characters
+    "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
     "\uac00-\ud7af"  # Hangul has spaces, but endings stick to its words
 )
 _PAIRED = re.compile(f"[{_UNSPACED}]")
@@ -41,7 +43,9 @@ STOP = frozenset(_STOP_WORDS.split())
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A folded word and where it stands: ``text[start:end]``. ``open``: by itself it is only the beginning of one."""
+    """A folded word and where it stands: ``text[start:end]``. ``open``: by itself it is only the
+    beginning of one.
+    """
 
     folded: str
     start: int
@@ -59,12 +63,20 @@ def folded(text: str) -> str:
     """The words of ``text`` with a space between any two: what the index is given."""
     runs = _WORD.findall(text)
     return " ".join(
-        found for run in runs for found in ((run[:_LONGEST].lower(),) if run.isascii() else (word.folded for word in _of_run(run, 0)))
+        found
+        for run in runs
+        for found in (
+            (run[:_LONGEST].lower(),)
+            if run.isascii()
+            else (word.folded for word in _of_run(run, 0))
+        )
     )
 
 
 def asked(query: str, limit: int, stop_words: bool = True) -> list[Word]:
-    """The first ``limit`` different words of a query, without stop words if there are others, and without halves of pairs."""
+    """The first ``limit`` different words of a query, without stop words if there are others, and
+    without halves of pairs.
+    """
     found: dict[str, Word] = {}
     behind = 0
     for word in words(query[:_QUERY]):
@@ -83,7 +95,11 @@ def _of_run(run: str, start: int) -> Iterator[Word]:
         if word := _fold(run, "NFKD"):
             yield Word(word[:_LONGEST], start, start + len(run))
         return
-    characters = [(folded, start + place) for place, character in enumerate(run) if (folded := _fold(character, "NFKC"))]
+    characters = [
+        (folded, start + place)
+        for place, character in enumerate(run)
+        if (folded := _fold(character, "NFKC"))
+    ]
     for (first, at), (second, end) in pairwise(characters):
         yield Word(first + second, at, end + 1)
     for last, at in characters[-1:]:
@@ -91,7 +107,11 @@ def _of_run(run: str, start: int) -> Iterator[Word]:
 
 
 def _fold(text: str, form: Literal["NFKC", "NFKD"]) -> str:
-    return "".join(character for character in unicodedata.normalize(form, text.casefold()) if character.isalnum())
+    return "".join(
+        character
+        for character in unicodedata.normalize(form, text.casefold())
+        if character.isalnum()
+    )
 
 
 class Stemmer:
@@ -99,7 +119,9 @@ class Stemmer:
 
     def __init__(self) -> None:
         self._memory = sqlite3.connect(":memory:", isolation_level=None)
-        self._memory.execute("CREATE VIRTUAL TABLE word USING fts5(text, content='', tokenize='porter ascii')")
+        self._memory.execute(
+            "CREATE VIRTUAL TABLE word USING fts5(text, content='', tokenize='porter ascii')"
+        )
         self._memory.execute("CREATE VIRTUAL TABLE stem USING fts5vocab(word, instance)")
 
     def stems(self, folded: Sequence[str]) -> list[str]:

@@ -1,4 +1,5 @@
-"""Text → tool calls. Pure, and never raises: what cannot be run becomes a ``Call`` with an ``error`` that says what to do instead.
+"""Text → tool calls. Pure, and never raises: what cannot be run becomes a ``Call`` with an
+``error`` that says what to do instead.
 
     SAY dev one line                 arguments up to the end of the line
     SAY dev <<END                    a here-document: the body up to a line that is END
@@ -9,8 +10,9 @@
     new text
     >>>>>>> REPLACE
 
-A call begins at the first column with a tool's name. Lines of code fences are passed over, so a model may fence its calls. Text inside
-``<think>`` or ``<reasoning>`` is never parsed. An unterminated body swallows the rest of the text: it must not be half-executed.
+A call begins at the first column with a tool's name. Lines of code fences are passed over, so a
+model may fence its calls. Text inside ``<think>`` or ``<reasoning>`` is never parsed. An
+unterminated body swallows the rest of the text: it must not be half-executed.
 """
 
 import difflib
@@ -34,20 +36,34 @@ _SEARCH, _DIVIDER, _REPLACE = "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE"
 
 
 def parse(text: str, tools: Collection[str], known: Collection[str] = ()) -> list[Call]:
-    """The calls in ``text``, in order. ``tools`` are the names that exist; a line with another ``known`` one is a call that has no effect."""
+    """The calls in ``text``, in order. ``tools`` are the names that exist; a line with another
+    ``known`` one is a call that has no effect.
+    """
     return [call for _, _, call in placed(text, tools, known)] or _misplaced(text, tools)
 
 
-def placed(text: str, tools: Collection[str], known: Collection[str] = ()) -> Iterator[tuple[int, int, Call]]:
-    """The same, each with its first line and the line behind its last, counted from 0; what is misplaced is not among them."""
+def placed(
+    text: str, tools: Collection[str], known: Collection[str] = ()
+) -> Iterator[tuple[int, int, Call]]:
+    """The same, each with its first line and the line behind its last, counted from 0; what is
+    misplaced is not among them.
+    """
     lines = _Lines(text.split("\n"))
     while lines.left:
         first, line = lines.at, lines.take()
         name, _, rest = line.rstrip("\r").partition(" ")
         if name in tools or name in known:
             call = _call(name, rest.strip(), lines)
-            yield first, lines.at, call if name in tools else replace(call, error=f"there is no tool {name} here: nothing was done")
-        elif (thought := _THOUGHT.search(line)) and (not line[: thought.start()].strip() or lines.closes(thought[1])):
+            yield (
+                first,
+                lines.at,
+                call
+                if name in tools
+                else replace(call, error=f"there is no tool {name} here: nothing was done"),
+            )
+        elif (thought := _THOUGHT.search(line)) and (
+            not line[: thought.start()].strip() or lines.closes(thought[1])
+        ):
             lines.skip_thought(line[thought.end() :], thought[1])
         elif hint := _misspelt(line, tools):
             yield first, lines.at, hint
@@ -59,7 +75,9 @@ def render(calls: list[Call]) -> str:
 
 
 def as_thought(reasoning: str) -> str:
-    """Reasoning as it stands before its response. It cannot close its own tag, so ``parse`` finds in the whole what it finds behind it."""
+    """Reasoning as it stands before its response. It cannot close its own tag, so ``parse`` finds
+    in the whole what it finds behind it.
+    """
     if not reasoning:
         return ""
     inert = _CLOSING.sub(r"<\\/", reasoning)
@@ -83,21 +101,30 @@ class _Lines:
         return self.at < len(self._lines)
 
     def closes(self, tag: str) -> bool:
-        """Whether the closing ``tag`` stands in a line not yet taken, or in the one taken last, in either case."""
+        """Whether the closing ``tag`` stands in a line not yet taken, or in the one taken last, in
+        either case.
+        """
         return self._closings[tag.lower()] >= self.at - 1
 
     @cached_property
     def _closings(self) -> dict[str, int]:
-        """The last line that holds each closing tag; -1 when none does. Looked up once: a text may open a thought in every line."""
+        """The last line that holds each closing tag; -1 when none does. Looked up once: a text may
+        open a thought in every line.
+        """
         lowered = list(enumerate(line.lower() for line in self._lines))
-        return {tag: max((at for at, line in lowered if f"</{tag}>" in line), default=-1) for tag in ("think", "reasoning")}
+        return {
+            tag: max((at for at, line in lowered if f"</{tag}>" in line), default=-1)
+            for tag in ("think", "reasoning")
+        }
 
     def take(self) -> str:
         self.at += 1
         return self._lines[self.at - 1]
 
     def until(self, *ends: str) -> list[str] | None:
-        """Take the lines before the next line that is one of ``ends``, and that line; None, and everything taken, when there is none."""
+        """Take the lines before the next line that is one of ``ends``, and that line; None, and
+        everything taken, when there is none.
+        """
         for at in range(self.at, len(self._lines)):
             if self._lines[at].rstrip() in ends:
                 found = self._lines[self.at : at]
@@ -107,7 +134,9 @@ class _Lines:
         return None
 
     def at_block(self) -> bool:
-        """Whether an edit block comes next, behind nothing but empty lines and fences; if so, move behind its first line."""
+        """Whether an edit block comes next, behind nothing but empty lines and fences; if so, move
+        behind its first line.
+        """
         for at in range(self.at, len(self._lines)):
             if self._lines[at].rstrip() == _SEARCH:
                 self.at = at + 1
@@ -128,22 +157,36 @@ def _call(name: str, rest: str, lines: _Lines) -> Call:
     if heredoc:
         args, body = heredoc[1].rstrip(), lines.until(heredoc[3])
         if body is None:
-            return Call(name, args, error=f"unterminated text: nothing was done; end it with a line that is just {heredoc[3]}")
+            return Call(
+                name,
+                args,
+                error=f"unterminated text: nothing was done; end it with a line that is just {heredoc[3]}",
+            )
         return Call(name, args, body="\n".join(body))
     edits: list[tuple[str, str]] = []
     while lines.at_block():
         search, replacement = lines.until(_DIVIDER), lines.until(_REPLACE)
-        if search is None or replacement is None or {_SEARCH, _REPLACE} & {line.rstrip() for line in [*search, *replacement]}:
+        if (
+            search is None
+            or replacement is None
+            or {_SEARCH, _REPLACE} & {line.rstrip() for line in [*search, *replacement]}
+        ):
             lines.until()
             wanted = f"'<<<<<<< SEARCH', old text, '{_DIVIDER}', new text, '{_REPLACE}'"
-            return Call(name, rest, error=f"unterminated edit block: nothing was changed; a block is {wanted}, each mark on a line of its own")
+            return Call(
+                name,
+                rest,
+                error=f"unterminated edit block: nothing was changed; a block is {wanted}, each mark on a line of its own",
+            )
         edits.append(("\n".join(search), "\n".join(replacement)))
     return Call(name, rest, edits=tuple(edits))
 
 
 def nearest(word: str, tools: Collection[str]) -> str | None:
     """The tool that somebody means who writes ``word`` where its name should stand."""
-    near = [tool for tool in tools if tool.startswith(f"{word}_")] or difflib.get_close_matches(word, tools, n=1, cutoff=0.75)
+    near = [tool for tool in tools if tool.startswith(f"{word}_")] or difflib.get_close_matches(
+        word, tools, n=1, cutoff=0.75
+    )
     return near[0] if near else None
 
 
@@ -154,20 +197,32 @@ def _misspelt(line: str, tools: Collection[str]) -> Call | None:
     near = nearest(word[0], tools)
     if near is None:
         return None
-    return Call(word[0], error=f"nothing was done: did you mean the tool {near}? A tool line begins with its exact name and a space")
+    return Call(
+        word[0],
+        error=f"nothing was done: did you mean the tool {near}? A tool line begins with its exact name and a space",
+    )
 
 
 def prefixed(line: str, tools: Collection[str]) -> str | None:
-    """The tool that a line would call but for what may stand before its name: an indent, a bullet, bold type."""
+    """The tool that a line would call but for what may stand before its name: an indent, a bullet,
+    bold type.
+    """
     found = _DECORATED.match(line)
     return found[1] if found and found[1] in tools else None
 
 
 def _misplaced(text: str, tools: Collection[str]) -> list[Call]:
-    """In a response without any call, the first line that would be one but for what stands before it."""
+    """In a response without any call, the first line that would be one but for what stands before
+    it.
+    """
     for line in text.split("\n"):
         if name := prefixed(line, tools):
-            return [Call(name, error=f"nothing was done: a tool line begins at the very start of its line, with {name} and a space")]
+            return [
+                Call(
+                    name,
+                    error=f"nothing was done: a tool line begins at the very start of its line, with {name} and a space",
+                )
+            ]
     return []
 
 
@@ -177,7 +232,10 @@ def _rendered(call: Call) -> str:
         while mark in {line.rstrip() for line in call.body.split("\n")}:
             mark += "_"
         return f"{call.title} <<{mark}\n{call.body}\n{mark}"
-    blocks = [f"\n{_SEARCH}\n{_joined(search)}{_DIVIDER}\n{_joined(replacement)}{_REPLACE}" for search, replacement in call.edits]
+    blocks = [
+        f"\n{_SEARCH}\n{_joined(search)}{_DIVIDER}\n{_joined(replacement)}{_REPLACE}"
+        for search, replacement in call.edits
+    ]
     return call.title + "".join(blocks)
 
 

@@ -1,4 +1,6 @@
-"""What people type with a slash: a look inside, and a hand on what the agent forgets. The answers are notices in the room."""
+"""What people type with a slash: a look inside, and a hand on what the agent forgets. The answers
+are notices in the room.
+"""
 
 from collections.abc import Callable, Sequence
 
@@ -7,47 +9,81 @@ from dory.constants import MEMORY_LIMIT
 from dory.errors import BlobError
 from dory.identity.identity import Identity
 from dory.llm import usage_log
-from dory.llm.budget import Purse
-from dory.llm.usage_report import Accounts
-from dory.text import references
+from dory.llm.budget import Budget
+from dory.llm.usage_report import UsageReport
+from dory.text import formatting, references
 from dory.turn.compaction import Compaction
-from dory.turn.extension import Command, Faculties, Faculty
+from dory.turn.extension import Command, Extension, ExtensionHost
 from dory.turn.uncompact import add_opened, open_original
 
 _SHOWN = 8000
 """Characters of a blob that ``/show`` prints."""
 
 
-class CoreCommands(Faculty):
-    """The commands of the core. ``everyone`` gives the faculties in use, for ``/help`` and ``/status``."""
+class CoreCommands(Extension):
+    """The commands of the core. ``everyone`` gives the extensions in use, for ``/help`` and
+    ``/status``.
+    """
 
     name = "commands"
 
-    def __init__(self, identity: Identity, config: Config, compaction: Compaction, purse: Purse, everyone: Callable[[], Faculties]) -> None:
-        self._identity, self._config, self._compaction, self._purse, self._everyone = identity, config, compaction, purse, everyone
-        self._accounts = Accounts(identity.folder / usage_log.NAME)
+    def __init__(
+        self,
+        identity: Identity,
+        config: Config,
+        compaction: Compaction,
+        purse: Budget,
+        everyone: Callable[[], ExtensionHost],
+    ) -> None:
+        self._identity = identity
+        self._config = config
+        self._compaction = compaction
+        self._purse = purse
+        self._everyone = everyone
+        self._accounts = UsageReport(identity.folder / usage_log.NAME)
 
     def commands(self) -> Sequence[Command]:
         """In the order in which ``/help`` lists them."""
         return [
             Command("help", "/help  this list", self.help),
             Command("status", "/status  who this is and how it does", self.status),
-            Command("usage", "/usage  what the model calls cost, by day and purpose, and the limits of spending", self.usage),
-            Command("context", "/context  what stands in front of the model, entry by entry", self.context),
+            Command(
+                "usage",
+                "/usage  what the model calls cost, by day and purpose, and the limits of spending",
+                self.usage,
+            ),
+            Command(
+                "context",
+                "/context  what stands in front of the model, entry by entry",
+                self.context,
+            ),
             Command("show", "/show <hash>  the original behind a reference", self.show),
-            Command("uncompact", "/uncompact <hash>  put an original back into the agent's context", self.uncompact),
+            Command(
+                "uncompact",
+                "/uncompact <hash>  put an original back into the agent's context",
+                self.uncompact,
+            ),
             Command("compact", "/compact  start a compaction now", self.compact),
-            Command("undo-compaction", "/undo-compaction  take the last compaction back", lambda _: self._compaction.undo()),
+            Command(
+                "undo-compaction",
+                "/undo-compaction  take the last compaction back",
+                lambda _: self._compaction.undo(),
+            ),
         ]
 
     def help(self, _: str) -> str:
-        """Every command of every faculty."""
+        """Every command of every extension."""
         return "\n".join(command.usage for command in self._everyone().commands())
 
     def status(self, _: str) -> str:
-        """Identity, model, turns, context against its limit, last compaction, what runs in the background."""
+        """Identity, model, turns, context against its limit, last compaction, what runs in the
+        background.
+        """
         state, config = self._identity.state, self._config
-        beside = [*self._everyone().under_way(), *(["compaction"] if self._compaction.under_way else [])]
+        beside = [
+            *self._everyone().under_way(),
+            *(["compaction"] if self._compaction.under_way else []),
+        ]
         rows = {
             "identity": f"{self._identity.name} ({self._identity.hash})",
             "model": f"{config.model}" + (f" at {config.shown_url}" if config.base_url else ""),
@@ -68,8 +104,14 @@ class CoreCommands(Faculty):
         """One line per entry: id, kind, size in tokens, and the reference if it is a compacted one."""
         lines = []
         for entry in self._identity.context:
-            what = references.reference(entry.hash, entry.gist) if entry.hash else references.one_line(references.unescape(entry.body), 60)
-            lines.append(f"#{entry.ids} {entry.kind} {self._identity.tokens(entry.size)} tokens  {what}")
+            what = (
+                references.reference(entry.hash, entry.gist)
+                if entry.hash
+                else formatting.one_line(references.unescape(entry.body), 60)
+            )
+            lines.append(
+                f"#{entry.ids} {entry.kind} {self._identity.tokens(entry.size)} tokens  {what}"
+            )
         return "\n".join(lines) or "the context is empty"
 
     def show(self, argument: str) -> str:
@@ -79,7 +121,9 @@ class CoreCommands(Faculty):
             raise BlobError("which one? write /show and a hash from a reference or from LIFE.md")
         blob = self._identity.blobs.get(hash)
         rest = f"\n… the whole of it: {self._identity.blobs.path(blob.hash).relative_to(self._identity.home)}"
-        return f"{blob.kind}, {blob.at}: {blob.gist}\n{blob.body[:_SHOWN]}" + (rest if len(blob.body) > _SHOWN else "")
+        return f"{blob.kind}, {blob.at}: {blob.gist}\n{blob.body[:_SHOWN]}" + (
+            rest if len(blob.body) > _SHOWN else ""
+        )
 
     def uncompact(self, argument: str) -> str:
         """As the agent's own UNCOMPACT."""

@@ -1,7 +1,8 @@
 """The core tool lines: SAY, READ_FILE, EDIT_FILE, UNCOMPACT, JOIN, LEAVE, WAIT.
 
-A tool either does all of what it was asked or changes nothing and raises a ``ToolError`` whose one line says what to do instead. Those with
-an effect leave a mark first, so that after a crash ``turn/tool_runner.py`` can tell whether they acted.
+A tool either does all of what it was asked or changes nothing and raises a ``ToolError`` whose one
+line says what to do instead. Those with an effect leave a mark first, so that after a crash
+``turn/tool_runner.py`` can tell whether they acted.
 """
 
 import hashlib
@@ -16,16 +17,18 @@ from dory.storage.rooms import check_id, laid_out
 from dory.text.edits import checked, edited
 from dory.text.prompt_files import DURABLE
 from dory.turn import sandbox
-from dory.turn.extension import Faculty, Outcome, Tool
+from dory.turn.extension import Extension, Outcome, Tool
 from dory.turn.uncompact import open_original
 from dory.types import Call
 
 _SEARCHED = 256 * 2**20
-"""Bytes of a file that READ_FILE looks through: it is over in about a second, whatever the file holds and however it grows meanwhile."""
+"""Bytes of a file that READ_FILE looks through: it is over in about a second, whatever the file
+holds and however it grows meanwhile.
+"""
 _RANGE = re.compile(r"(.*\S)\s+(\d{1,9})?-(\d{1,9})?")
 
 
-class CoreTools(Faculty):
+class CoreTools(Extension):
     """What every agent can do."""
 
     name = "core"
@@ -39,7 +42,13 @@ class CoreTools(Faculty):
         return [
             Tool("SAY", "SAY <room> <message>", self.say, self._room_end, self._said, quiet=True),
             Tool("READ_FILE", "READ_FILE <path> [from-to]", self.read_file),
-            Tool("EDIT_FILE", "EDIT_FILE <path>, then one or more search/replace blocks", self.edit_file, self._digest, self._edited),
+            Tool(
+                "EDIT_FILE",
+                "EDIT_FILE <path>, then one or more search/replace blocks",
+                self.edit_file,
+                self._digest,
+                self._edited,
+            ),
             Tool("UNCOMPACT", "UNCOMPACT <hash>", self.uncompact),
             Tool("JOIN", "JOIN <room>", self.join, self._membership, self._moved),
             Tool("LEAVE", "LEAVE <room>", self.leave, self._membership, self._moved),
@@ -51,7 +60,9 @@ class CoreTools(Faculty):
         room, text = _message(call)
         rooms = self._identity.subscriptions()
         if room not in rooms:
-            raise ToolError(f"you are not in the room {room[:70]!r}: you are in {', '.join(rooms) or 'none'}; JOIN enters one")
+            raise ToolError(
+                f"you are not in the room {room[:70]!r}: you are in {', '.join(rooms) or 'none'}; JOIN enters one"
+            )
         if not text.strip():
             raise ToolError("nothing to say: write SAY <room> <message>")
         self._identity.rooms.say(room, "AGENT", self._identity.name, text, self._identity.now())
@@ -60,17 +71,35 @@ class CoreTools(Faculty):
     def read_file(self, call: Call) -> Outcome:
         """The lines of a text file, or the names in a folder."""
         found = _RANGE.fullmatch(call.args)
-        path, first, last = (found[1], int(found[2] or 1), int(found[3] or 10**9)) if found else (call.args, 1, 10**9)
+        path, first, last = (
+            (found[1], int(found[2] or 1), int(found[3] or 10**9))
+            if found
+            else (call.args, 1, 10**9)
+        )
         if not path:
-            raise ToolError("which file? write READ_FILE <path>, or READ_FILE <path> 1-80 for some lines")
+            raise ToolError(
+                "which file? write READ_FILE <path>, or READ_FILE <path> 1-80 for some lines"
+            )
         if first < 1 or last < first:
-            raise ToolError(f"there are no lines {first}-{last}: lines count from 1, the lower number first")
+            raise ToolError(
+                f"there are no lines {first}-{last}: lines count from 1, the lower number first"
+            )
         if path == "SOUL.md":
-            return Outcome(_part(io.BytesIO(self._identity.soul.encode()), path, first, last, self._config.result_limit))
+            return Outcome(
+                _part(
+                    io.BytesIO(self._identity.soul.encode()),
+                    path,
+                    first,
+                    last,
+                    self._config.result_limit,
+                )
+            )
         root, parts = sandbox.place(self._identity.folder, self._identity.home, path)
         names = sandbox.listing(root, parts, path)
         if names is not None:
-            return Outcome(f"{path} holds: {', '.join(names) or 'nothing'}"[: self._config.result_limit])
+            return Outcome(
+                f"{path} holds: {', '.join(names) or 'nothing'}"[: self._config.result_limit]
+            )
         if parts[0] in DURABLE and not os.path.lexists(root / parts[0]):
             return Outcome(f"{path} is empty")
         with open(sandbox.opened(root, parts, path), "rb") as file:
@@ -81,14 +110,17 @@ class CoreTools(Faculty):
         path = call.args
         sandbox.may_edit(path)
         if not call.edits:
-            raise ToolError("no search/replace block: put '<<<<<<< SEARCH', old text, '=======', new text, '>>>>>>> REPLACE' below the line")
+            raise ToolError(
+                "no search/replace block: put '<<<<<<< SEARCH', old text, '=======', new text, '>>>>>>> REPLACE' below the line"
+            )
         root, parts = sandbox.place(self._identity.folder, self._identity.home, path)
         before = self._content(path)
         after = before
         for search, replacement in call.edits:
             after = edited(after, search, replacement, path)
         checked(before, after, path)
-        # its own copy of SEGMENT.md or SUMMARISE.md lies in its folder, wherever the text was read from
+        # its own copy of SEGMENT.md or SUMMARISE.md lies in its folder, wherever the text was read
+        # from
         held = before.encode() if root == self._identity.folder else b""
         sandbox.write(self._identity.folder, parts, path, held, after.encode("utf-8", "replace"))
         return Outcome(f"{path} changed; it has {len(after)} characters now")
@@ -109,7 +141,9 @@ class CoreTools(Faculty):
         """Leave a room."""
         room = check_id(call.args)
         if room not in self._identity.subscriptions():
-            raise ToolError(f"you are not in {room}: you are in {', '.join(self._identity.subscriptions()) or 'none'}")
+            raise ToolError(
+                f"you are not in {room}: you are in {', '.join(self._identity.subscriptions()) or 'none'}"
+            )
         self._identity.leave(room)
         return Outcome(f"you have left {room}")
 
@@ -166,7 +200,9 @@ def _part(file: io.BufferedIOBase, path: str, first: int, last: int, limit: int)
                 raw = file.readline(4 * limit)  # the rest of a longer line is no line of its own
                 passed += len(raw)
             if passed > _SEARCHED:
-                raise ToolError(f"{path} has no line {first} within the {_SEARCHED >> 20} MiB that READ_FILE looks through")
+                raise ToolError(
+                    f"{path} has no line {first} within the {_SEARCHED >> 20} MiB that READ_FILE looks through"
+                )
             continue
         text = raw.decode("utf-8", "replace")
         if not shown and len(text) > limit:

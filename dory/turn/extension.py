@@ -1,23 +1,74 @@
-"""What a part of the mind offers to the loop: tools, commands, a section of the prompt, and work beside the loop.
+"""What a part of the mind offers to the loop: tools, commands, a section of the prompt, and work
+beside the loop.
 
-A faculty is one file, its line in the table and its tools in the list of ``extensions/__init__.py``, and its name in the setting ``faculties``.
-``Faculty`` has a default for everything, so each says only what it does. ``Faculties`` is the list in use, behind a boundary: whatever a
-faculty raises is reported to the person and the agent, and the turn goes on.
+An extension is one file, its line in the table and its tools in the list of
+``extensions/__init__.py``, and its name in the setting ``extensions``. ``Extension`` has a default
+for everything, so each says only what it does. ``Extensions`` is the list in use, behind a
+boundary: whatever a extension raises is reported to the person and the agent, and the turn goes on.
+
+The boundary around the extensions, which keeps the failure of one from the others and from the
+turn: here alone any exception is caught.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
-from dory.errors import DoryError
+from dory.errors import DoryError, ToolError
 from dory.identity.state import Opened
 from dory.process.jobs import Job
-from dory.turn.boundary import Boundary
 from dory.types import Call, Compacted, Event, Line
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Boundary:
+    """What is caught goes to ``report``, in a line that says whose failure it was; the same one
+    once, for an extension may fail at every event, and what is reported is an event itself.
+    """
+
+    def __init__(self, report: Callable[[str], None]) -> None:
+        self._report = report
+        self._told: set[str] = set()
+
+    @contextmanager
+    def around(self, name: str, where: str) -> Iterator[None]:
+        """Catch and report whatever the extension ``name`` raises within the block."""
+        try:
+            yield
+        except Exception as error:
+            told = f"the extension {name} failed at its {where}: {type(error).__name__}: {error}"
+            if told not in self._told:
+                self._told.add(told)
+                self._report(told)
+
+    def guarded(self, name: str, where: str, run: Callable[[T], R]) -> Callable[[T], R]:
+        """``run``, whose unforeseen failure is one that whoever called it can be told of."""
+
+        def guarded(argument: T) -> R:
+            failure: Exception = ToolError(
+                f"{where} failed inside; it is reported, go on without it"
+            )
+            with self.around(name, where):
+                try:
+                    return run(argument)
+                except (
+                    DoryError,
+                    OSError,
+                ) as foreseen:  # whoever called knows what to do with these
+                    failure = foreseen
+            raise failure
+
+        return guarded
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a tool gave: raw text. ``hash`` and ``opened`` are set when the text is an original put back, whose blob exists already."""
+    """What a tool gave: raw text. ``hash`` and ``opened`` are set when the text is an original put
+    back, whose blob exists already.
+    """
 
     text: str
     hash: str | None = None
@@ -28,10 +79,12 @@ class Outcome:
 class Tool:
     """A tool line. ``run`` raises ``ToolError`` when nothing was changed.
 
-    For the crash rule a tool with an effect leaves a ``mark`` before it runs and can tell from it afterwards whether it ``acted``.
-    ``quiet``: its result need not be seen, so no further turn follows. ``hidden``: it keeps what it is given in a place of its own, and nothing
-    else shall hold it; run again with the same, it changes nothing more. What it could not keep waits in the state's ``drafts``. ``veiled``:
-    what it is given may quote that, so nothing of it but an id stands in anything that is kept.
+    For the crash rule a tool with an effect leaves a ``mark`` before it runs and can tell from it
+    afterwards whether it ``acted``. ``quiet``: its result need not be seen, so no further turn
+    follows. ``hidden``: it keeps what it is given in a place of its own, and nothing else shall
+    hold it; run again with the same, it changes nothing more. What it could not keep waits in the
+    state's ``drafts``. ``veiled``: what it is given may quote that, so nothing of it but an id
+    stands in anything that is kept.
     """
 
     name: str
@@ -45,7 +98,9 @@ class Tool:
 
 
 def counted(usage: str, run: Callable[[Call], Outcome], count: Callable[[Call], object]) -> Tool:
-    """A tool that acted if ``count`` gives something else than before it ran, as the number of writes to a table does."""
+    """A tool that acted if ``count`` gives something else than before it ran, as the number of
+    writes to a table does.
+    """
 
     def mark(call: Call) -> str:
         try:
@@ -53,13 +108,19 @@ def counted(usage: str, run: Callable[[Call], Outcome], count: Callable[[Call], 
         except (DoryError, OSError):  # the tool itself will say what is wrong with the file
             return ""
 
-    return Tool(usage.partition(" ")[0], usage, run, mark, lambda call, before: bool(before) and mark(call) not in ("", before))
+    return Tool(
+        usage.partition(" ")[0],
+        usage,
+        run,
+        mark,
+        lambda call, before: bool(before) and mark(call) not in ("", before),
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What a person types with a slash, or with an ``@`` if ``called``. ``run`` takes the rest of the line and returns the answer; a
-    ``DoryError`` is an answer too.
+    """What a person types with a slash, or with an ``@`` if ``called``. ``run`` takes the rest of
+    the line and returns the answer; a ``DoryError`` is an answer too.
     """
 
     name: str
@@ -70,13 +131,17 @@ class Command:
 
 Apply = Callable[[], None]
 Work = Callable[[], Apply]
-"""Work beside the loop: reads what it was given, calls a model, and returns what the loop shall do with the result between two turns."""
+"""Work beside the loop: reads what it was given, calls a model, and returns what the loop shall do
+with the result between two turns.
+"""
 
 
-class Faculty:
-    """One part of the mind. ``live`` sections are rendered each turn and paid in full, others, whose names are single words, once per epoch."""
+class Extension:
+    """One part of the mind. ``live`` sections are rendered each turn and paid in full, others,
+    whose names are single words, once per epoch.
+    """
 
-    name = "faculty"
+    name = "extension"
     live = False
 
     def tools(self) -> Sequence[Tool]:
@@ -102,23 +167,32 @@ class Faculty:
         """A stretch left the context and is on disk."""
 
     def cue(self, line: Line) -> str:
-        """One line of what of the past a person's message may belong to; empty for nothing. It enters the context with the message."""
+        """One line of what of the past a person's message may belong to; empty for nothing. It
+        enters the context with the message.
+        """
         return ""
 
     def background(self) -> Work | None:
-        """Work that is due now, or None. Asked between turns; one work of a faculty runs at a time."""
+        """Work that is due now, or None. Asked between turns; one work of an extension runs at a
+        time.
+        """
         return None
 
     def progress(self) -> str:
-        """How far its work beside the loop has come, in a few words; empty for nothing but its name."""
+        """How far its work beside the loop has come, in a few words; empty for nothing but its
+        name.
+        """
         return ""
 
 
-class Still:
-    """A section as it stood when the epoch began, though what it tells of changes; ``epoch`` is the one that it was made in, -1 before."""
+class EpochSection:
+    """A section as it stood when the epoch began, though what it tells of changes; ``epoch`` is the
+    one that it was made in, -1 before.
+    """
 
     def __init__(self) -> None:
-        self.epoch, self._text = -1, ""
+        self.epoch = -1
+        self._text = ""
 
     def at(self, epoch: int, make: Callable[[], str]) -> str:
         """The text for that epoch; ``make`` is asked once for each, and again if it raised."""
@@ -128,10 +202,10 @@ class Still:
         return self._text
 
 
-class Faculties:
-    """The faculties in order, with the boundary that keeps one's failure from the others."""
+class ExtensionHost:
+    """The extensions in order, with the boundary that keeps one's failure from the others."""
 
-    def __init__(self, members: Sequence[Faculty], report: Callable[[str], None]) -> None:
+    def __init__(self, members: Sequence[Extension], report: Callable[[str], None]) -> None:
         self.members = list(members)
         self._boundary = Boundary(report)
         self._jobs: dict[str, Job[Apply]] = {}
@@ -139,16 +213,25 @@ class Faculties:
     def tools(self) -> list[Tool]:
         """All tools, in order."""
         return [
-            replace(tool, run=self._boundary.guarded(member.name, tool.name, tool.run)) for member in self.members for tool in member.tools()
+            replace(tool, run=self._boundary.guarded(member.name, tool.name, tool.run))
+            for member in self.members
+            for tool in member.tools()
         ]
 
     def commands(self) -> list[Command]:
         """All commands, in order."""
         offered = [(member, command) for member in self.members for command in member.commands()]
-        return [replace(command, run=self._boundary.guarded(member.name, f"/{command.name}", command.run)) for member, command in offered]
+        return [
+            replace(
+                command, run=self._boundary.guarded(member.name, f"/{command.name}", command.run)
+            )
+            for member, command in offered
+        ]
 
     def sections(self, live: bool) -> dict[str, str]:
-        """The sections that are (not) live, in order, by name, each under its header; without empty ones."""
+        """The sections that are (not) live, in order, by name, each under its header; without empty
+        ones.
+        """
         found: dict[str, str] = {}
         for member in self.members:
             if member.live == live:

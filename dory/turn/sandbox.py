@@ -1,10 +1,13 @@
-"""The walls: which files a tool may read or edit, and how they are opened so that nothing leads outside.
+"""The walls: which files a tool may read or edit, and how they are opened so that nothing leads
+outside.
 
-A path is a list of plain names below one root, compared byte for byte: no other case, no look-alike letter and no other normal form of a
-name is taken for it. Every folder on the way and the file itself are opened without following symlinks, each from the one before, so there
-is no moment between a check and its use. Only regular files are read, and of those that are edited no more than ``EDIT_LIMIT``, however large
-they are or grow meanwhile. A hard link is the file itself under one more name: it can be read, but what is edited is replaced, so an
-edit never reaches the file's other names.
+A path is a list of plain names below one root, compared byte for byte: no other case, no look-alike
+letter and no other normal form of a name is taken for it. Every folder on the way and the file
+itself are opened without following symlinks, each from the one before, so there is no moment
+between a check and its use. Only regular files are read, and of those that are edited no more than
+``EDIT_LIMIT``, however large they are or grow meanwhile. A hard link is the file itself under one
+more name: it can be read, but what is edited is replaced, so an edit never reaches the file's other
+names.
 """
 
 import errno
@@ -16,8 +19,8 @@ from pathlib import Path
 from dory.errors import ToolError
 from dory.identity.life import NAME as LIFE
 from dory.storage import files
-from dory.storage.descriptors import regular
-from dory.text.prompt_files import DURABLE, HOUSE, SEGMENT, SUMMARISE
+from dory.storage.files import open_regular
+from dory.text.prompt_files import DURABLE, ROOT, SEGMENT, SUMMARISE
 
 _TEXTS = (SEGMENT, SUMMARISE)
 EDITABLE = (*DURABLE, *_TEXTS)
@@ -26,44 +29,64 @@ _FOLDERS, _SHARED = ("workspace", "diary"), ("chats", "blobs")
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 
 PATH_LIMIT, _NAME_LIMIT = 500, 255
-"""Bytes of a path, so that it still fits into the system's own limit below any home, and of a name in it, as all file systems have it."""
+"""Bytes of a path, so that it still fits into the system's own limit below any home, and of a name
+in it, as all file systems have it.
+"""
 EDIT_LIMIT = 4 * 2**20
 """Bytes of a file that is edited: it is taken into memory whole."""
 
 
 def place(folder: Path, home: Path, path: str) -> tuple[Path, list[str]]:
-    """The root and the names below it that ``path`` stands for. Raises ``ToolError`` for anything outside the agent's roots."""
+    """The root and the names below it that ``path`` stands for. Raises ``ToolError`` for anything
+    outside the agent's roots.
+    """
     parts = path.removeprefix("./").rstrip("/").split("/")
     if not path.isprintable() or any(part in ("", ".", "..") for part in parts):
-        raise ToolError(f"{path[:70]!r} is no path: write it relative, without '..', such as MEMORY.md or workspace/notes.md")
-    shared = parts[0] in _SHARED and len(parts) > 1 and not any(part.startswith(".") for part in parts)
+        raise ToolError(
+            f"{path[:70]!r} is no path: write it relative, without '..', such as MEMORY.md or workspace/notes.md"
+        )
+    shared = (
+        parts[0] in _SHARED and len(parts) > 1 and not any(part.startswith(".") for part in parts)
+    )
     own = len(parts) == 1 and parts[0] in _OWN
     if not shared and not own and parts[0] not in _FOLDERS:
-        raise ToolError(f"{path[:70]!r} is outside your files: {', '.join(_OWN)}, {', '.join(f'{one}/…' for one in (*_FOLDERS, *_SHARED))}")
+        raise ToolError(
+            f"{path[:70]!r} is outside your files: {', '.join(_OWN)}, {', '.join(f'{one}/…' for one in (*_FOLDERS, *_SHARED))}"
+        )
     if len(path.encode()) > PATH_LIMIT or any(len(part.encode()) > _NAME_LIMIT for part in parts):
-        raise ToolError(f"{path[:70]!r}… is too long: a path may have {PATH_LIMIT} bytes, and each name in it {_NAME_LIMIT}")
+        raise ToolError(
+            f"{path[:70]!r}… is too long: a path may have {PATH_LIMIT} bytes, and each name in it {_NAME_LIMIT}"
+        )
     if own and parts[0] in _TEXTS and not (folder / parts[0]).exists():
-        return (home if (home / parts[0]).exists() else HOUSE), parts
+        return (home if (home / parts[0]).exists() else ROOT), parts
     return (home if shared else folder), parts
 
 
 def may_edit(path: str) -> None:
     """Raise ``ToolError`` unless ``path`` may be edited."""
-    if path.removeprefix("./") not in EDITABLE and not path.removeprefix("./").startswith("workspace/"):
-        raise ToolError(f"{path[:70]!r} may not be edited: only {', '.join(EDITABLE)} and files under workspace/")
+    if path.removeprefix("./") not in EDITABLE and not path.removeprefix("./").startswith(
+        "workspace/"
+    ):
+        raise ToolError(
+            f"{path[:70]!r} may not be edited: only {', '.join(EDITABLE)} and files under workspace/"
+        )
 
 
 def opened(root: Path, parts: list[str], path: str) -> int:
-    """A descriptor of the regular file for reading; the caller closes it. ``path`` is for the message of the ``ToolError``."""
+    """A descriptor of the regular file for reading; the caller closes it. ``path`` is for the
+    message of the ``ToolError``.
+    """
     with _folder(root, parts[:-1], path) as folder:
         try:
-            return regular(parts[-1], folder=folder)
+            return open_regular(parts[-1], folder=folder)
         except OSError as error:
             raise _explained(error, path) from error
 
 
 def whole(root: Path, parts: list[str], path: str) -> bytes:
-    """The whole of a file that is to be edited; a missing one is empty. Raises ``ToolError`` when it is longer than ``EDIT_LIMIT``."""
+    """The whole of a file that is to be edited; a missing one is empty. Raises ``ToolError`` when
+    it is longer than ``EDIT_LIMIT``.
+    """
     try:
         with open(opened(root, parts, path), "rb") as file:
             found = file.read(EDIT_LIMIT + 1)
@@ -80,22 +103,30 @@ def listing(root: Path, parts: list[str], path: str) -> list[str] | None:
     """The names in a folder, folders with a slash; None when ``path`` is no folder."""
     try:
         with _folder(root, parts, path) as folder, os.scandir(folder) as entries:
-            names = [entry.name + "/" * entry.is_dir(follow_symlinks=False) for entry in entries if not entry.name.startswith(".")]
+            names = [
+                entry.name + "/" * entry.is_dir(follow_symlinks=False)
+                for entry in entries
+                if not entry.name.startswith(".")
+            ]
             return sorted(name.encode("utf-8", "replace").decode() for name in names)
     except ToolError:
         return None
 
 
 def write(root: Path, parts: list[str], path: str, before: bytes, after: bytes) -> None:
-    """Replace the file atomically if it holds ``before`` right then; folders on the way are made. All of it is durable when this returns.
-    Raises ``ToolError`` when it does not, and for what is no regular file or leads outside.
+    """Replace the file atomically if it holds ``before`` right then; folders on the way are made.
+    All of it is durable when this returns. Raises ``ToolError`` when it does not, and for what is
+    no regular file or leads outside.
     """
 
     def sure() -> None:
         if whole(root, parts, path) != before:
             raise ToolError(f"somebody has just saved {path}: nothing was changed; read it again")
 
-    with _folder(root, parts[:-1], path, make=True) as folder, _folder(root, [], path) as drafts:  # where a resume sweeps away drafts
+    with (
+        _folder(root, parts[:-1], path, make=True) as folder,
+        _folder(root, [], path) as drafts,
+    ):  # where a resume sweeps away drafts
         files.replace_in(folder, parts[-1], after, drafts, sure)
 
 
@@ -118,7 +149,9 @@ def _folder(root: Path, parts: list[str], path: str, make: bool = False) -> Iter
 
 
 def _make(name: str, folder: int) -> None:
-    """Make the folder ``name`` durably, unless something of that name is there; what it is shows when it is opened."""
+    """Make the folder ``name`` durably, unless something of that name is there; what it is shows
+    when it is opened.
+    """
     try:
         os.mkdir(name, dir_fd=folder)
     except FileExistsError:

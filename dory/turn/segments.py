@@ -1,4 +1,6 @@
-"""The two answers of a compaction, read and checked, and the choice of what to swap. Pure; a ``ValueError`` says to the model what is wrong."""
+"""The two answers of a compaction, read and checked, and the choice of what to swap. Pure; a
+``ValueError`` says to the model what is wrong.
+"""
 
 import re
 from collections.abc import Collection, Sequence
@@ -7,18 +9,24 @@ from itertools import accumulate
 
 from dory.identity import context
 from dory.identity.context import Entry
-from dory.text import references
+from dory.text import formatting, references
 
 _RANGE = re.compile(r"[\s*\-#]*(\d{1,15})(?:\s*(?:-|–|—|to)\s*#?(\d{1,15}))?\b.*")
 _GIST = re.compile(r"^[^\w\n]*GIST[^\w\n]*:(.*)", re.MULTILINE | re.IGNORECASE)
-_RELEVANCE = re.compile(r"^[^\w\n]*RELEVANCE[^\w\n]*:[^\d\n-]*(-?\d*)", re.MULTILINE | re.IGNORECASE)
-_SUMMARY = re.compile(r"^[^\w\n]*SUMMARY[^\w\n]*:[*_]*\s*(.+)", re.MULTILINE | re.IGNORECASE | re.DOTALL)
+_RELEVANCE = re.compile(
+    r"^[^\w\n]*RELEVANCE[^\w\n]*:[^\d\n-]*(-?\d*)", re.MULTILINE | re.IGNORECASE
+)
+_SUMMARY = re.compile(
+    r"^[^\w\n]*SUMMARY[^\w\n]*:[*_]*\s*(.+)", re.MULTILINE | re.IGNORECASE | re.DOTALL
+)
 
 _MECHANICAL = ", not summarised: "
 LEAST_SAVING = 0.2
 """Of a stretch's characters."""
 CHUNK_LIMIT = 100
-"""Chunks of one compaction: each is a model call. Of more the largest are taken; the others stay for the next one."""
+"""Chunks of one compaction: each is a model call. Of more the largest are taken; the others stay
+for the next one.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +46,16 @@ class Draft:
     @property
     def saved(self) -> int:
         """Characters that the swap would save."""
-        stand_in = context.compacted(self.entries[0].first, self.entries[-1].last, "0" * 16, self.gist, self.summary)
+        stand_in = context.compacted(
+            self.entries[0].first, self.entries[-1].last, "0" * 16, self.gist, self.summary
+        )
         return len(self.original) - len(stand_in.text)
 
     @property
     def worth_it(self) -> bool:
-        """Whether the summary shrinks the stretch by enough: each swap costs a level of depth, whatever it saves."""
+        """Whether the summary shrinks the stretch by enough: each swap costs a level of depth,
+        whatever it saves.
+        """
         return self.saved >= len(self.original) * LEAST_SAVING
 
 
@@ -53,18 +65,26 @@ def listed(runs: Sequence[Sequence[Entry]]) -> str:
 
 
 def read_ranges(answer: str, runs: Sequence[Sequence[Entry]]) -> list[tuple[Entry, ...]]:
-    """The chunks that an answer to SEGMENT.md names, cut at entries and, where a pinned entry lies between, in two."""
+    """The chunks that an answer to SEGMENT.md names, cut at entries and, where a pinned entry lies
+    between, in two.
+    """
     found = [_RANGE.fullmatch(line) for line in answer.splitlines()]
     spans = sorted((int(one[1]), int(one[2] or one[1])) for one in found if one)
     if not spans:
-        raise ValueError("no line names a chunk; answer with lines such as '12-19 planning the trip'")
+        raise ValueError(
+            "no line names a chunk; answer with lines such as '12-19 planning the trip'"
+        )
     low, high = runs[0][0].first, runs[-1][-1].last
     for (first, last), (after, _) in zip(spans, [*spans[1:], (high + 1, 0)], strict=True):
         if last < first or first < low or last > high:
             raise ValueError(f"the chunk {first}-{last} is not within {listed(runs)}")
         if after <= last:
             raise ValueError(f"the chunks {first}-{last} and {after}-… overlap")
-    pieces = [tuple(entry for entry in run if entry.last >= first and entry.first <= last) for first, last in spans for run in runs]
+    pieces = [
+        tuple(entry for entry in run if entry.last >= first and entry.first <= last)
+        for first, last in spans
+        for run in runs
+    ]
     whole = _disjoint([piece for piece in pieces if piece])
     if not whole:  # only pinned entries were named
         raise ValueError(f"no chunk holds any of {listed(runs)}")
@@ -75,20 +95,30 @@ def read_ranges(answer: str, runs: Sequence[Sequence[Entry]]) -> list[tuple[Entr
 
 def read_summary(answer: str, entries: tuple[Entry, ...]) -> Draft:
     """The draft that an answer to SUMMARISE.md makes."""
-    gist, relevance, summary = _GIST.search(answer), _RELEVANCE.search(answer), _SUMMARY.search(answer)
+    gist, relevance, summary = (
+        _GIST.search(answer),
+        _RELEVANCE.search(answer),
+        _SUMMARY.search(answer),
+    )
     if not gist or not relevance or not summary:
-        missing = [name for name, found in (("GIST", gist), ("RELEVANCE", relevance), ("SUMMARY", summary)) if not found]
+        missing = [
+            name
+            for name, found in (("GIST", gist), ("RELEVANCE", relevance), ("SUMMARY", summary))
+            if not found
+        ]
         raise ValueError(f"no line begins with {' or '.join(f'{name}:' for name in missing)}")
     if not re.fullmatch("[1-9]|10", relevance[1]):
         raise ValueError(f"RELEVANCE is {relevance[1][:20] or 'no number'}; it must be 1 to 10")
-    one_line = references.one_line(gist[1].strip(" \t*_"))
+    one_line = formatting.one_line(gist[1].strip(" \t*_"))
     if not one_line:
         raise ValueError("GIST is empty")
     return Draft(entries, one_line, summary[1].strip(), int(relevance[1]))
 
 
 def choose(drafts: Sequence[Draft], eligible: int) -> list[Draft]:
-    """From least to most relevant, older first among equals, until the ``eligible`` characters are at half their size."""
+    """From least to most relevant, older first among equals, until the ``eligible`` characters are
+    at half their size.
+    """
     chosen: list[Draft] = []
     left = eligible
     for draft in sorted(drafts, key=lambda one: (one.relevance, one.entries[0].first)):
@@ -101,8 +131,9 @@ def choose(drafts: Sequence[Draft], eligible: int) -> list[Draft]:
 
 
 def oldest(entries: Sequence[Entry], pinned: Collection[int], least: int) -> Draft | None:
-    """What to fold when no model helps: the oldest entries up to half of the context. Pinned ones, the recent third and at last the newest
-    entry are spared as long as anything else saves ``least`` characters.
+    """What to fold when no model helps: the oldest entries up to half of the context. Pinned ones,
+    the recent third and at last the newest entry are spared as long as anything else saves
+    ``least`` characters.
     """
     target = sum(entry.size for entry in entries) // 2
     for run in [*context.eligible(entries, pinned), *context.eligible(entries, ()), entries[:-1]]:
@@ -115,24 +146,34 @@ def oldest(entries: Sequence[Entry], pinned: Collection[int], least: int) -> Dra
 
 
 def mechanical(entries: tuple[Entry, ...]) -> Draft:
-    """What stands for entries when no model could say: their number, and the beginnings of the first and last things in them."""
-    heads = [references.one_line(references.unescape(entry.gist.rpartition(_MECHANICAL)[2] or entry.body), 60) for entry in entries]
+    """What stands for entries when no model could say: their number, and the beginnings of the
+    first and last things in them.
+    """
+    heads = [
+        formatting.one_line(
+            references.unescape(entry.gist.rpartition(_MECHANICAL)[2] or entry.body), 60
+        )
+        for entry in entries
+    ]
     shown = heads if len(heads) <= 8 else [*heads[:4], "…", *heads[-4:]]
     gist = f"{entries[-1].last - entries[0].first + 1} entries{_MECHANICAL}{heads[0]}"
-    return Draft(entries, references.one_line(gist), "\n".join(head for head in shown if head), 1)
+    return Draft(entries, formatting.one_line(gist), "\n".join(head for head in shown if head), 1)
 
 
 def _balanced(piece: tuple[Entry, ...]) -> list[tuple[Entry, ...]]:
-    """The piece without a reference that covers more ids than all the rest together, cut in two where that one stood.
+    """The piece without a reference that covers more ids than all the rest together, cut in two
+    where that one stood.
 
-    Merged with little at a time, an old reference would gain a level each time and its originals would sink out of reach; so, what a
-    reference covers at least doubles with each level.
+    Merged with little at a time, an old reference would gain a level each time and its originals
+    would sink out of reach; so, what a reference covers at least doubles with each level.
     """
     spans = [entry.last - entry.first + 1 for entry in piece]
     heavy = spans.index(max(spans))
     if piece[heavy].kind != "compacted" or 2 * spans[heavy] <= sum(spans):
         return [piece]
-    return [part for side in (piece[:heavy], piece[heavy + 1 :]) if side for part in _balanced(side)]
+    return [
+        part for side in (piece[:heavy], piece[heavy + 1 :]) if side for part in _balanced(side)
+    ]
 
 
 def _disjoint(pieces: list[tuple[Entry, ...]]) -> list[tuple[Entry, ...]]:

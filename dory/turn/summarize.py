@@ -1,11 +1,15 @@
-"""The model's part of a compaction: name the chunks, summarise each. Runs beside the loop on a snapshot and writes nothing.
+"""The model's part of a compaction: name the chunks, summarise each. Runs beside the loop on a
+snapshot and writes nothing.
 
-Every request is the live prompt byte for byte with one instruction appended, so the provider has all of it cached. The segment call goes
-alone, then one summary, then the rest, a batch at a time: by then the instruction is cached too. A batch that meets a model error is the last
-one, and so is the first if nothing came of it: a model that is away or cannot do it is not asked again for every chunk.
+Every request is the live prompt byte for byte with one instruction appended, so the provider has
+all of it cached. The segment call goes alone, then one summary, then the rest, a batch at a time:
+by then the instruction is cached too. A batch that meets a model error is the last one, and so is
+the first if nothing came of it: a model that is away or cannot do it is not asked again for every
+chunk.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -22,7 +26,9 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Distilled:
-    """What came of it so far; threads add to it. ``failure`` is a model error because of which chunks stay as they are."""
+    """What came of it so far; threads add to it. ``failure`` is a model error because of which
+    chunks stay as they are.
+    """
 
     drafts: list[Draft] = field(default_factory=list)
     failure: ModelError | None = None
@@ -30,8 +36,9 @@ class Distilled:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A snapshot: the prompt as it was sent, the runs of entries that may be compacted, and the two instructions. ``private`` are texts of the
-    prompt that no summary may repeat, though a model may.
+    """A snapshot: the prompt as it was sent, the runs of entries that may be compacted, and the two
+    instructions. ``private`` are texts of the prompt that no summary may repeat, though a model
+    may.
     """
 
     prompt: Prompt
@@ -43,8 +50,8 @@ class Request:
 
 
 def distil(model: Model, request: Request, result: Distilled) -> None:
-    """Do both phases into ``result``, which keeps what was used even if it raises a ``ModelError``, or a ``ValueError`` when the model
-    cannot name chunks.
+    """Do both phases into ``result``, which keeps what was used even if it raises a ``ModelError``,
+    or a ``ValueError`` when the model cannot name chunks.
     """
 
     def summarised(entries: tuple[Entry, ...]) -> Draft | None:
@@ -61,18 +68,28 @@ def distil(model: Model, request: Request, result: Distilled) -> None:
             return None
 
     instruction = f"[#segment {segments.listed(request.runs)}]\n{request.segment}"
-    found = _ask(model, request.prompt, "segment", instruction, lambda answer: segments.read_ranges(answer, request.runs))
+    found = _ask(
+        model,
+        request.prompt,
+        "segment",
+        instruction,
+        lambda answer: segments.read_ranges(answer, request.runs),
+    )
     drafts = [summarised(found[0])]
     rest = found[1:]
     for start in range(0, len(rest), request.workers):
         if result.failure or (start and not any(drafts)):
             break
         batch = rest[start : start + request.workers]
-        drafts += in_parallel([lambda entries=entries: summarised(entries) for entries in batch], "summarise")  # type: ignore[misc]
+        drafts += in_parallel(
+            [partial(summarised, entries) for entries in batch], "summarise"
+        )
     result.drafts = [draft for draft in drafts if draft]
 
 
-def _ask(model: Model, prompt: Prompt, purpose: Purpose, instruction: str, read: Callable[[str], T]) -> T:
+def _ask(
+    model: Model, prompt: Prompt, purpose: Purpose, instruction: str, read: Callable[[str], T]
+) -> T:
     """One request, and one more that names the error if the answer cannot be read."""
     reply = model.complete(prompt.fork(instruction), purpose)
     try:

@@ -1,11 +1,14 @@
-"""Running the tool lines of a response so that a kill at any instant neither repeats nor hides an effect.
+"""Running the tool lines of a response so that a kill at any instant neither repeats nor hides an
+effect.
 
-``state.json`` is committed before the first tool runs and between any two: it names the response, how many of its calls have an outcome in the
-context, and the mark from which one can tell whether the next one acted. So after a crash at most one call is in doubt, and its mark
-settles the doubt. What did not run is not run later: the agent is told and decides.
+``state.json`` is committed before the first tool runs and between any two: it names the response,
+how many of its calls have an outcome in the context, and the mark from which one can tell whether
+the next one acted. So after a crash at most one call is in doubt, and its mark settles the doubt.
+What did not run is not run later: the agent is told and decides.
 
-What hidden tools are given enters neither the context nor the blob of the response (``text/hidden_arguments.py``). Until they have run, it stands in
-``state.json`` alone; so after a crash it is made up for, or, if its tool is switched off by then, waits there as a draft.
+What hidden tools are given enters neither the context nor the blob of the response
+(``text/hidden_arguments.py``). Until they have run, it stands in ``state.json`` alone; so after a
+crash it is made up for, or, if its tool is switched off by then, waits there as a draft.
 """
 
 from collections.abc import Collection, Sequence
@@ -24,19 +27,25 @@ from dory.turn.uncompact import add_opened
 from dory.types import Call, Reply
 
 
-class Hands:
-    """The tools of one identity; ``limit`` is how many characters one result may have, ``known`` are names of tools that others may have."""
+class ToolRunner:
+    """The tools of one identity; ``limit`` is how many characters one result may have, ``known``
+    are names of tools that others may have.
+    """
 
-    def __init__(self, identity: Identity, tools: Sequence[Tool], limit: int, known: Collection[str] = ()) -> None:
-        self._identity, self._known = identity, known
+    def __init__(
+        self, identity: Identity, tools: Sequence[Tool], limit: int, known: Collection[str] = ()
+    ) -> None:
+        self._identity = identity
+        self._known = known
         self._tools = {tool.name: tool for tool in tools}
         self._hidden = {tool.name for tool in tools if tool.hidden}
         self._veiled = self._hidden | {tool.name for tool in tools if tool.veiled}
         self._limit = limit
 
     def parse(self, text: str, cut: bool = False, tools: Collection[str] = ()) -> list[Call]:
-        """The calls in a response. One that was ``cut`` at its length limit may end in half a call: the last one is not run. ``tools`` are the
-        names that there were when it came, unless they are those of now.
+        """The calls in a response. One that was ``cut`` at its length limit may end in half a call:
+        the last one is not run. ``tools`` are the names that there were when it came, unless they
+        are those of now.
         """
         calls = parse(text, tools or self._tools, self._known)
         if len(calls) > CALL_LIMIT:
@@ -50,13 +59,28 @@ class Hands:
 
     def discreet(self, reply: Reply) -> Reply:
         """The reply as it is kept: without what it gives to hidden tools."""
-        text, reasoning = discreet(reply.text, reply.reasoning, self._tools, self._veiled, self._identity.private, self._known)
+        text, reasoning = discreet(
+            reply.text,
+            reply.reasoning,
+            self._tools,
+            self._veiled,
+            self._identity.private,
+            self._known,
+        )
         return replace(reply, text=text, reasoning=reasoning)
 
     def act(self, response: str, calls: Sequence[Call]) -> bool:
-        """Run ``calls`` of the stashed ``response``; returns whether another turn must follow because a result has to be seen."""
-        hidden = ["" if call.error else self._identity.redact(call.given) for call in calls if call.tool in self._hidden]
-        running = self._identity.state.running = Running(response, hidden=hidden, tools=list(self._tools))
+        """Run ``calls`` of the stashed ``response``; returns whether another turn must follow
+        because a result has to be seen.
+        """
+        hidden = [
+            "" if call.error else self._identity.redact(call.given)
+            for call in calls
+            if call.tool in self._hidden
+        ]
+        running = self._identity.state.running = Running(
+            response, hidden=hidden, tools=list(self._tools)
+        )
         follow = False
         for call in calls:
             running.mark = self._mark(call)
@@ -67,23 +91,39 @@ class Hands:
         return follow
 
     def report_interruption(self) -> None:
-        """After a crash: tell the agent which tool lines of its last response ran and which did not."""
+        """After a crash: tell the agent which tool lines of its last response ran and which did
+        not.
+        """
         running = self._identity.state.running
         if not running:
             return
         hidden = iter(running.hidden)
         kept = self.parse(self._identity.blobs.get(running.response).body, tools=running.tools)
-        calls = [(call, replace(call, args=next(hidden, ""), body=None) if call.tool in self._hidden else call) for call in kept]
+        calls = [
+            (
+                call,
+                replace(call, args=next(hidden, ""), body=None)
+                if call.tool in self._hidden
+                else call,
+            )
+            for call in kept
+        ]
         self._identity.state.drafts += filter(None, hidden)
         ran, rest, doubt = [shown for shown, _ in calls[: running.done]], list[Call](), ""
         for number, (shown, call) in enumerate(calls[running.done :]):
             if number == 0 and not call.error and call.tool not in self._tools:
-                doubt = f" Whether this ran, nobody can tell, for its tool is gone: {titles([shown])}."
+                doubt = (
+                    f" Whether this ran, nobody can tell, for its tool is gone: {titles([shown])}."
+                )
                 continue
             done = (number == 0 and self._acted(call, running.mark)) or self._made_up(call)
             (ran if done else rest).append(shown)
-        told = f"You were stopped while the tool lines of your last response ran. Ran: {titles(ran)}."
-        self._identity.notice(f"{told} Did not run, and had no effect: {titles(rest)}. Repeat what is still wanted.{doubt}")
+        told = (
+            f"You were stopped while the tool lines of your last response ran. Ran: {titles(ran)}."
+        )
+        self._identity.notice(
+            f"{told} Did not run, and had no effect: {titles(rest)}. Repeat what is still wanted.{doubt}"
+        )
         self._identity.state.running = None
         self._identity.state.awake = True
         self._identity.commit()
@@ -128,6 +168,8 @@ class Hands:
         text = self._identity.redact(outcome.text)  # before it is cut
         if len(text) > self._limit + 200:
             text = f"{text[: self._limit]}\n… cut at {self._limit} characters"
-        hash = self._identity.blobs.stash(text, kind="result", gist=f"{title}: {text}", at=self._identity.now(), parent=response)
+        hash = self._identity.blobs.stash(
+            text, kind="result", gist=f"{title}: {text}", at=self._identity.now(), parent=response
+        )
         self._identity.add(kind, title, references.escape(text))
         self._identity.log(call.tool if kind == "result" else f"{call.tool} failed", text, hash)

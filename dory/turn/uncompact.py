@@ -7,16 +7,20 @@ from dory.errors import BlobError, ToolError
 from dory.identity.context import Entry, compacted
 from dory.identity.identity import Identity
 from dory.identity.state import Opened
-from dory.text import references
+from dory.text import formatting, references
 from dory.turn.extension import Outcome
 from dory.types import Blob
 
 
 def open_original(identity: Identity, argument: str, hard_limit: int) -> Outcome:
-    """The original behind a hash or a pasted reference, if the context stays below ``hard_limit`` tokens with it. Raises ``ToolError``."""
+    """The original behind a hash or a pasted reference, if the context stays below ``hard_limit``
+    tokens with it. Raises ``ToolError``.
+    """
     hash = references.named_hash(argument)
     if hash is None:
-        raise ToolError(f"{argument[:70]!r} is no reference: write UNCOMPACT and the hash behind ◱hash=")
+        raise ToolError(
+            f"{argument[:70]!r} is no reference: write UNCOMPACT and the hash behind ◱hash="
+        )
     try:
         blob = identity.blobs.get(hash)
     except BlobError as error:
@@ -25,17 +29,25 @@ def open_original(identity: Identity, argument: str, hard_limit: int) -> Outcome
     for entry, opened in identity.state.opened.items():
         if opened.hash == blob.hash:
             opened.until = until
-            return Outcome(f"it stands in the context already, at #{entry}; it stays for {PIN_TURNS} more turns")
+            return Outcome(
+                f"it stands in the context already, at #{entry}; it stays for {PIN_TURNS} more turns"
+            )
     if identity.tokens(identity.context.characters + len(blob.body)) > hard_limit:
         part = f"READ_FILE blobs/{blob.hash[:2]}/{blob.hash}.md 1-200"
-        raise ToolError(f"the original has {len(blob.body)} characters, too many for your context now: read a part of it with {part}")
-    gist = references.one_line(blob.gist)  # another program may have written that blob
-    return Outcome(blob.body, blob.hash, Opened(blob.hash, gist, identity.context.summary_of(blob.hash) or gist, until))
+        raise ToolError(
+            f"the original has {len(blob.body)} characters, too many for your context now: read a part of it with {part}"
+        )
+    gist = formatting.one_line(blob.gist)  # another program may have written that blob
+    return Outcome(
+        blob.body,
+        blob.hash,
+        Opened(blob.hash, gist, identity.context.summary_of(blob.hash) or gist, until),
+    )
 
 
 def add_opened(identity: Identity, outcome: Outcome) -> Entry:
-    """Put the original into the context, at its end: what stands before it must not change. Raises ``ValueError`` for an ``outcome`` that opens
-    nothing, ``BlobError`` when the original is gone.
+    """Put the original into the context, at its end: what stands before it must not change. Raises
+    ``ValueError`` for an ``outcome`` that opens nothing, ``BlobError`` when the original is gone.
     """
     opened = outcome.opened
     if opened is None:
@@ -47,24 +59,43 @@ def add_opened(identity: Identity, outcome: Outcome) -> Entry:
 
 
 def as_quoted(blob: Blob) -> str:
-    """A blob's body as it may stand in an entry: stretches of context keep their references live, everything else is escaped."""
-    return references.quote(blob.body.removesuffix("\n")) if blob.kind == "context" else references.escape(blob.body)
+    """A blob's body as it may stand in an entry: stretches of context keep their references live,
+    everything else is escaped.
+    """
+    return (
+        references.quote(blob.body.removesuffix("\n"))
+        if blob.kind == "context"
+        else references.escape(blob.body)
+    )
 
 
 def pinned(identity: Identity) -> list[int]:
-    """The ids of the entries that must stay: opened originals for their turns, and while the agent is at something what it heard and said."""
+    """The ids of the entries that must stay: opened originals for their turns, and while the agent
+    is at something what it heard and said.
+    """
     state = identity.state
-    at_it = [entry.first for entry in identity.context if entry.kind in ("heard", "response") and entry.first >= state.woke_at]
-    return (at_it if state.awake else []) + [int(entry) for entry, opened in state.opened.items() if state.turn <= opened.until]
+    at_it = [
+        entry.first
+        for entry in identity.context
+        if entry.kind in ("heard", "response") and entry.first >= state.woke_at
+    ]
+    return (at_it if state.awake else []) + [
+        int(entry) for entry, opened in state.opened.items() if state.turn <= opened.until
+    ]
 
 
 def fold(identity: Identity, entries: Iterable[Entry]) -> int:
-    """Fold every opened original among ``entries`` that is no longer pinned back to its summary; returns how many. No model is asked."""
+    """Fold every opened original among ``entries`` that is no longer pinned back to its summary;
+    returns how many. No model is asked.
+    """
     count, stays = 0, pinned(identity)
     for entry in list(entries):
         opened = identity.state.opened.get(str(entry.first))
         if opened and entry.kind == "uncompacted" and entry.first not in stays:
-            identity.context.replace([entry], [compacted(entry.first, entry.last, opened.hash, opened.gist, opened.summary)])
+            identity.context.replace(
+                [entry],
+                [compacted(entry.first, entry.last, opened.hash, opened.gist, opened.summary)],
+            )
             identity.log("folded", f"{opened.gist}", opened.hash)
             del identity.state.opened[str(entry.first)]
             count += 1

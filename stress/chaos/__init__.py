@@ -1,4 +1,5 @@
-"""Real agents, killed with SIGKILL at named points between two writes and at random instants, and what became of them.
+"""Real agents, killed with SIGKILL at named points between two writes and at random instants, and
+what became of them.
 
 points   ``python -m stress.chaos.points``: agent.py with a trap at one point
 plan     which points a life is killed at, by its seed

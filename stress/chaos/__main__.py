@@ -1,7 +1,9 @@
-"""Kill agents and see what becomes of them: ``python -m stress.chaos [--kills 300] [--seed N] [--json]``.
+"""Kill agents and see what becomes of them: ``python -m stress.chaos [--kills 300] [--seed N]
+[--json]``.
 
-A run is a row of lives with consecutive seeds, each with four or more kills, two lives at a time. All that happens in a life follows from its
-seed, but for what the system's scheduler does: ``--replay SEED`` lives one again. Exit code 0 if everything held, 1 if something did not.
+A run is a row of lives with consecutive seeds, each with four or more kills, two lives at a time.
+All that happens in a life follows from its seed, but for what the system's scheduler does:
+``--replay SEED`` lives one again. Exit code 0 if everything held, 1 if something did not.
 """
 
 import random
@@ -34,7 +36,9 @@ def plans(seed: int, kills: int) -> Iterator[Plan]:
 
 
 def run(lives: Sequence[Plan], keep: Path | None) -> Iterator[Record]:
-    """Live them and hand on each record, in order. Homes in which something was wrong are moved to ``keep``."""
+    """Live them and hand on each record, in order. Homes in which something was wrong are moved to
+    ``keep``.
+    """
     with tempfile.TemporaryDirectory(prefix="dory-chaos-") as place:
         grown = Path(place) / "grown"
         grown.mkdir()
@@ -44,7 +48,9 @@ def run(lives: Sequence[Plan], keep: Path | None) -> Iterator[Record]:
             home = Path(place) / str(life.seed)
             if life.fresh:
                 home.mkdir()
-            record = Life(life, home, Ledger() if life.fresh else copied(grown, ledger, home)).live()
+            record = Life(
+                life, home, Ledger() if life.fresh else copied(grown, ledger, home)
+            ).live()
             if keep and record.violations:
                 shutil.copytree(home, keep / home.name, symlinks=True)
             shutil.rmtree(home)
@@ -60,15 +66,33 @@ def run(lives: Sequence[Plan], keep: Path | None) -> Iterator[Record]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Do what the command line says and print what came of it."""
-    options = running.options("stress.chaos", "Kill agents at named points and at random instants; check each resume.")
-    options.add_argument("--kills", type=int, default=300, metavar="N", help="how many kills (default: %(default)s)")
-    options.add_argument("--seed", type=int, metavar="N", help="the seed of the first life (default: any)")
-    options.add_argument("--replay", type=int, metavar="SEED", help="live the one life with this seed, and no other")
-    options.add_argument("--keep", type=Path, metavar="DIR", help="keep the homes in which something was wrong below DIR")
+    options = running.options(
+        "stress.chaos", "Kill agents at named points and at random instants; check each resume."
+    )
+    options.add_argument(
+        "--kills", type=int, default=300, metavar="N", help="how many kills (default: %(default)s)"
+    )
+    options.add_argument(
+        "--seed", type=int, metavar="N", help="the seed of the first life (default: any)"
+    )
+    options.add_argument(
+        "--replay", type=int, metavar="SEED", help="live the one life with this seed, and no other"
+    )
+    options.add_argument(
+        "--keep",
+        type=Path,
+        metavar="DIR",
+        help="keep the homes in which something was wrong below DIR",
+    )
     given = options.parse_args(arguments)
-    seed = next(one for one in (given.replay, given.seed, random.randrange(10**6)) if one is not None)
+    seed = next(
+        one for one in (given.replay, given.seed, random.randrange(10**6)) if one is not None
+    )
     lives = [plan(seed)] if given.replay is not None else list(plans(seed, given.kills))
-    print(f"stress.chaos: seed {seed}, {sum(len(life.points) for life in lives)} kills in {len(lives)} lives", flush=True)
+    print(
+        f"stress.chaos: seed {seed}, {sum(len(life.points) for life in lives)} kills in {len(lives)} lives",
+        flush=True,
+    )
     began, records = time.monotonic(), []
     for record in run(lives, given.keep):
         records.append(record)

@@ -1,6 +1,8 @@
-"""What must hold in a home after each resume, whatever happened before. Reads only; each check yields one line for each thing that is wrong.
+"""What must hold in a home after each resume, whatever happened before. Reads only; each check
+yields one line for each thing that is wrong.
 
-The sources of truth are two: the ledger, which tells what people were promised, and the life itself, read back entry by entry.
+The sources of truth are two: the ledger, which tells what people were promised, and the life
+itself, read back entry by entry.
 """
 
 from collections import Counter
@@ -12,7 +14,7 @@ from dory.extensions.notes import archives
 from dory.identity import expand, heard_entry
 from dory.identity.context import Entry
 from dory.storage.rooms import laid_out
-from dory.text import references
+from dory.text import formatting, references
 from dory.text.prompt_files import DURABLE
 from dory.types import Call, Line
 from stress.chaos.dreamt import by_git, by_hand, dreamed, faded, remade, remembered, versioned
@@ -33,17 +35,27 @@ def whole(home: Home) -> Iterator[str]:
 def kept(home: Home) -> Iterator[str]:
     """Every acknowledged line stands in its room, once and in order."""
     for room in home.rooms:
-        promised = [_key(said.kind, said.name, said.text) for said in home.ledger.said if said.room == room]
-        standing = [_key(line.kind, line.name, line.text) for line in home.lines(room) if not _own(home, line) and line.name != HARNESS]
+        promised = [
+            _key(said.kind, said.name, said.text) for said in home.ledger.said if said.room == room
+        ]
+        standing = [
+            _key(line.kind, line.name, line.text)
+            for line in home.lines(room)
+            if not _own(home, line) and line.name != HARNESS
+        ]
         if promised != standing:
             yield f"{room} does not hold what was said there: {_difference(promised, standing)}"
 
 
 def heard(home: Home) -> Iterator[str]:
-    """Every acknowledged line was delivered exactly once over the whole life, in the order of its room."""
+    """Every acknowledged line was delivered exactly once over the whole life, in the order of its
+    room.
+    """
     for room in home.rooms:
         due = [said for said in home.ledger.said if said.room == room and not said.command]
-        delivered = [_heard(entry) for entry in home.life[0] if entry.kind == "heard" and entry.about == room]
+        delivered = [
+            _heard(entry) for entry in home.life[0] if entry.kind == "heard" and entry.about == room
+        ]
         expected = [laid_out(said.text) for said in due]
         if room == ROOM and delivered != expected:
             yield f"in {room} was not heard what was said: {_difference(expected, delivered)}"
@@ -57,7 +69,10 @@ def said(home: Home) -> Iterator[str]:
     """Every SAY that ran stands in its room once, and nothing else was said in the agent's name."""
     expected = Counter(_message(call) for call in home.deeds.ran if call.tool == "SAY")
     standing = Counter(
-        (room, laid_out(line.text)) for room in home.rooms for line in home.lines(room) if line.kind == "AGENT" and _own(home, line)
+        (room, laid_out(line.text))
+        for room in home.rooms
+        for line in home.lines(room)
+        if line.kind == "AGENT" and _own(home, line)
     )
     for (room, text), count in (standing - expected).items():
         yield f"{text[:80]!r} stands {count} times too often in {room}"
@@ -79,8 +94,12 @@ def edited(home: Home) -> Iterator[str]:
 
 
 def noted(home: Home) -> Iterator[str]:
-    """Every NOTE_ADD that ran has made its note, every stretch that left the context one archive, and each time one marker."""
-    expected = [tuple(call.args.split(" ", 1)) for call in home.deeds.ran if call.tool == "NOTE_ADD"]
+    """Every NOTE_ADD that ran has made its note, every stretch that left the context one archive,
+    and each time one marker.
+    """
+    expected = [
+        tuple(call.args.split(" ", 1)) for call in home.deeds.ran if call.tool == "NOTE_ADD"
+    ]
     standing = [(note.name, note.content) for note in home.notes if note.kind == "Note"]
     if standing != expected:
         yield f"the notes are not what was noted: {_difference(expected, standing)}"
@@ -123,10 +142,17 @@ def logged(home: Home) -> Iterator[str]:
 
 
 def commanded(home: Home) -> Iterator[str]:
-    """Every command had its effect and its answer once, and none in a room that the agent was not in."""
+    """Every command had its effect and its answer once, and none in a room that the agent was not
+    in.
+    """
     asked = Counter(said.room for said in home.ledger.said if said.command and not said.outside)
     sure = Counter(said.room for said in home.ledger.said if said.command and said.inside)
-    told_by_it = [(room, line.text) for room in home.rooms for line in home.lines(room) if line.kind == "NOTICE" and _own(home, line)]
+    told_by_it = [
+        (room, line.text)
+        for room in home.rooms
+        for line in home.lines(room)
+        if line.kind == "NOTICE" and _own(home, line)
+    ]
     answers = [(room, text) for room, text in told_by_it if not text.startswith(DREAMT)]
     answered = Counter(room for room, _ in answers)
     if answered - asked or sure - answered:
@@ -184,6 +210,11 @@ def _heard(entry: Entry) -> str:
 
 def _difference(expected: Sequence[object], found: Sequence[object]) -> str:
     """Where two sequences part."""
-    place = next((at for at, (one, other) in enumerate(zip(expected, found, strict=False)) if one != other), min(len(expected), len(found)))
-    wanted, met = (references.one_line(str(some[place : place + 2]), 200) for some in (expected, found))
+    place = next(
+        (at for at, (one, other) in enumerate(zip(expected, found, strict=False)) if one != other),
+        min(len(expected), len(found)),
+    )
+    wanted, met = (
+        formatting.one_line(str(some[place : place + 2]), 200) for some in (expected, found)
+    )
     return f"they part at {place} of {len(expected)}: expected {wanted}, found {met}"

@@ -1,7 +1,8 @@
 """What must hold of history, versions and Dreams after each resume, as in ``checks.py``.
 
-The versions are read one after the other: each of the agent's must be what its next edit that ran makes of the text before, so no edit is lost,
-none is made twice, and none is taken for somebody else's.
+The versions are read one after the other: each of the agent's must be what its next edit that ran
+makes of the text before, so no edit is lost, none is made twice, and none is taken for somebody
+else's.
 """
 
 import json
@@ -21,8 +22,13 @@ _STRETCH = re.compile(r"^- .* \(#[\d-]+, ([0-9a-f]+)\): ", re.MULTILINE)
 
 
 def versioned(home: Home) -> Iterator[str]:
-    """The durable texts are the newest version, and the agent's versions are what its edits that ran make of the ones before."""
-    left = {name: [call for call in home.deeds.ran if call.tool == "EDIT_FILE" and call.args == name] for name in DURABLE}
+    """The durable texts are the newest version, and the agent's versions are what its edits that
+    ran make of the ones before.
+    """
+    left = {
+        name: [call for call in home.deeds.ran if call.tool == "EDIT_FILE" and call.args == name]
+        for name in DURABLE
+    }
     texts = dict.fromkeys(DURABLE, "")
     for version, contents in home.versions:
         for name in DURABLE if version.author.name == home.record.name else ():
@@ -44,16 +50,25 @@ def versioned(home: Home) -> Iterator[str]:
 
 def by_hand(home: Home) -> Iterator[str]:
     """Every line that a person wrote into USER.md is in a version of a person's."""
-    kept = {line for version, contents in home.versions if version.author == PERSON for line in contents[USER].splitlines()}
+    kept = {
+        line
+        for version, contents in home.versions
+        if version.author == PERSON
+        for line in contents[USER].splitlines()
+    }
     for line in home.ledger.edits:
         if line not in kept:
             yield f"{line!r} is in no version of a person's"
 
 
 def remembered(home: Home) -> Iterator[str]:
-    """Its cursors have no gap, and every stretch that left the context stands there as often as it left."""
+    """Its cursors have no gap, and every stretch that left the context stands there as often as it
+    left.
+    """
     path = home.identity / "history.jsonl"
-    lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []  # a living agent may be in the midst of the next one
+    lines = (
+        path.read_bytes().split(b"\n")[:-1] if path.exists() else []
+    )  # a living agent may be in the midst of the next one
     rows = [json.loads(line) for line in lines]
     if (cursors := [row["cursor"] for row in rows]) != list(range(1, len(rows) + 1)):
         yield f"the cursors of the history are {cursors}"
@@ -63,9 +78,18 @@ def remembered(home: Home) -> Iterator[str]:
 
 
 def dreamed(home: Home) -> Iterator[str]:
-    """No change of a Dream was made twice, LIFE tells of each Dream once, and nothing is dreamed of again."""
-    made = Counter(trailer for version, _ in home.versions for trailer in _TRAILER.findall(version.reason))
-    told = Counter(hash for line in home.log.decode().splitlines() if " dreamed " in line for hash, _ in references.live(line))
+    """No change of a Dream was made twice, LIFE tells of each Dream once, and nothing is dreamed of
+    again.
+    """
+    made = Counter(
+        trailer for version, _ in home.versions for trailer in _TRAILER.findall(version.reason)
+    )
+    told = Counter(
+        hash
+        for line in home.log.decode().splitlines()
+        if " dreamed " in line
+        for hash, _ in references.live(line)
+    )
     for what, count in (made + told).items():
         if count > 1:
             yield f"{what} is there {count} times"
@@ -77,7 +101,11 @@ def dreamed(home: Home) -> Iterator[str]:
 
 def by_git(home: Home) -> Iterator[str]:
     """The real git, where there is one, finds the repository whole and nothing uncommitted."""
-    for arguments in (("fsck", "--strict", "--no-dangling"), ("status", "--porcelain")) if shutil.which("git") else ():
+    for arguments in (
+        (("fsck", "--strict", "--no-dangling"), ("status", "--porcelain"))
+        if shutil.which("git")
+        else ()
+    ):
         command = ["git", "-c", "safe.directory=*", "-C", str(home.identity), *arguments]
         found = subprocess.run(command, capture_output=True, text=True)
         if found.returncode or found.stdout:
@@ -86,12 +114,19 @@ def by_git(home: Home) -> Iterator[str]:
 
 def faded(home: Home) -> Counter[str]:
     """How often each stretch left the context, as LIFE tells."""
-    return Counter(hash for line in home.log.decode().splitlines() if " compacted " in line for hash, _ in references.live(line))
+    return Counter(
+        hash
+        for line in home.log.decode().splitlines()
+        if " compacted " in line
+        for hash, _ in references.live(line)
+    )
 
 
 def remade(content: str, search: str, replacement: str) -> str:
     """What an edit makes of a text."""
     if not search:
-        return f"{content}{'' if not content or content.endswith(chr(10)) else chr(10)}{replacement}\n"
+        return (
+            f"{content}{'' if not content or content.endswith(chr(10)) else chr(10)}{replacement}\n"
+        )
     after = content.replace(search, replacement)
     return after if replacement or after.strip() else ""

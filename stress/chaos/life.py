@@ -1,4 +1,6 @@
-"""One life: a home, the agents that live in it one after the other, how each is killed, and what is found after each resume."""
+"""One life: a home, the agents that live in it one after the other, how each is killed, and what is
+found after each resume.
+"""
 
 import contextlib
 import random
@@ -35,7 +37,9 @@ _GROWING = ("talk", "uncompact", "remember", "tell", "ask") * 9
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """Something that must not be. ``kill`` is the number of kills before it, ``point`` where the last one was."""
+    """Something that must not be. ``kill`` is the number of kills before it, ``point`` where the
+    last one was.
+    """
 
     seed: int
     kill: int
@@ -46,7 +50,9 @@ class Violation:
 
 @dataclass(slots=True)
 class Record:
-    """What a life came to: at which points it was killed, at which it was to be but did not come there, how often what was checked."""
+    """What a life came to: at which points it was killed, at which it was to be but did not come
+    there, how often what was checked.
+    """
 
     seed: int
     kills: list[str] = field(default_factory=list)
@@ -56,14 +62,19 @@ class Record:
 
 
 class Life:
-    """The life of ``plan`` in the folder ``home``, which holds an identity with ``ledger`` behind it unless the plan is a fresh one."""
+    """The life of ``plan`` in the folder ``home``, which holds an identity with ``ledger`` behind
+    it unless the plan is a fresh one.
+    """
 
     def __init__(self, plan: Plan, home: Path, ledger: Ledger) -> None:
         self.record = Record(plan.seed)
-        self._plan, self._home, self._ledger = plan, home, ledger
+        self._plan = plan
+        self._home = home
+        self._ledger = ledger
         self._chance = random.Random(plan.seed)
         self._talk = Talk(home, plan.seed, ledger, plan.on_the_wire)
-        self._log, self._dreamed = b"", 0
+        self._log = b""
+        self._dreamed = 0
 
     def live(self) -> Record:
         """All of it. A life that does not go on ends with that violation."""
@@ -85,13 +96,15 @@ class Life:
     def _model(self) -> Iterator[list[str]]:
         """The arguments that name the model, while it can be reached."""
         if not self._plan.on_the_wire:
-            yield ["--model", "stand-in"]
+            yield ["--model", "offline"]
             return
         with Server(Obedient(), latency=_LATENCY) as server:
             yield ["--model", "obedient", "--base-url", server.base_url]
 
     def _until_killed(self, point: Point, arguments: list[str]) -> None:
-        """Start an agent and let people do what leads to the point. If it does not come there in the end, it is killed where it is."""
+        """Start an agent and let people do what leads to the point. If it does not come there in
+        the end, it is killed where it is.
+        """
         at_random = point.name == RANDOM
         occurrence = self._chance.randint(1, 3) if point.often else 1
         with Process(self._home, arguments, "" if at_random else point.name, occurrence) as agent:
@@ -107,24 +120,39 @@ class Life:
                     self._do(what, agent)
             missed = agent.exit_code is None
             agent.kill()
-        self._require(agent.exit_code == -signal.SIGKILL, f"it ended by itself with exit code {agent.exit_code}: {agent.last_words()}")
+        self._require(
+            agent.exit_code == -signal.SIGKILL,
+            f"it ended by itself with exit code {agent.exit_code}: {agent.last_words()}",
+        )
         self.record.missed += [point.name] if missed else []
         self.record.kills.append(RANDOM if missed else point.name)
-        self._count("clean.py --check is clean right after the kill", list(check.problems(self._home)))
+        self._count(
+            "clean.py --check is clean right after the kill", list(check.problems(self._home))
+        )
         if self._chance.random() < 0.4:
             self._talk.do("talk", identity(self._home))  # nobody hears it for now
 
     def _do(self, what: str, agent: Process) -> None:
         if what == "edit":
-            agent.settled()  # an editor saves over what was written since it opened the file, whoever wrote that
+            # an editor saves over what was written since it opened the file, whoever wrote that
+            agent.settled()
         self._talk.do(what, identity(self._home))
         if self._chance.random() < 0.8:  # else the next comes at once
             agent.settled()
 
     def _look(self, agent: Process | None) -> None:
-        """Make all checks. A look at a living agent may fall between two of its steps, so what seems wrong is looked at again."""
+        """Make all checks. A look at a living agent may fall between two of its steps, so what
+        seems wrong is looked at again.
+        """
         for look in range(1, _LOOKS + 1):
-            home = Home(self._home, listing.folders(self._home)[0], self._ledger, len(self.record.kills), self._log, self._dreamed)
+            home = Home(
+                self._home,
+                listing.folders(self._home)[0],
+                self._ledger,
+                len(self.record.kills),
+                self._log,
+                self._dreamed,
+            )
             found = {name: _found(home, name) for name in CHECKS}
             if agent is None or look == _LOOKS or not any(found.values()):
                 break
@@ -140,7 +168,11 @@ class Life:
         said = self._ledger.said[-1]
         before = len(Rooms(self._home / "chats").read(said.room, 0))
         self._require(agent.settled(), f"it ended over {said.text!r}: {agent.last_words()}")
-        answers = [line for line in Rooms(self._home / "chats").read(said.room, 0)[before - 1 :] if line.kind == "AGENT"]
+        answers = [
+            line
+            for line in Rooms(self._home / "chats").read(said.room, 0)[before - 1 :]
+            if line.kind == "AGENT"
+        ]
         self._count("the next line is answered", [] if answers else [f"{said.text!r} was not"])
 
     def _require(self, held: bool, otherwise: str) -> None:
@@ -150,7 +182,10 @@ class Life:
     def _count(self, name: str, wrong: list[str]) -> None:
         kills = self.record.kills
         self.record.checks[name] += 1
-        self.record.violations += [Violation(self._plan.seed, len(kills), kills[-1] if kills else "", name, what) for what in wrong]
+        self.record.violations += [
+            Violation(self._plan.seed, len(kills), kills[-1] if kills else "", name, what)
+            for what in wrong
+        ]
 
 
 def _found(home: Home, name: str) -> list[str]:
@@ -161,9 +196,11 @@ def _found(home: Home, name: str) -> list[str]:
 
 
 def grow(home: Path) -> Ledger:
-    """Let an identity live in the empty folder ``home`` without a kill, until much has faded and what was opened is about to be folded."""
+    """Let an identity live in the empty folder ``home`` without a kill, until much has faded and
+    what was opened is about to be folded.
+    """
     talk = Talk(home, 0, Ledger(), ordering=False)
-    with Process(home, ["--model", "stand-in"]) as agent:
+    with Process(home, ["--model", "offline"]) as agent:
         agent.settled()
         for what in _GROWING:
             talk.do(what, identity(home))

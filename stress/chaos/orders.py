@@ -1,17 +1,18 @@
-"""A model that does what people order, so that a response holds the tool lines that a kill shall fall between.
+"""A model that does what people order, so that a response holds the tool lines that a kill shall
+fall between.
 
     K7-12 the kettle whistles. Orders: EDIT SAY JOIN
 
-Every message heard since the last response is answered with the tool lines that it orders, or with one SAY. Each SAY and each edit holds the
-message's first word, and people never use that twice. A pure function of the prompt; compactions are left to the stand-in.
+Every message heard since the last response is answered with the tool lines that it orders, or with
+one SAY. Each SAY and each edit holds the message's first word, and people never use that twice. A
+pure function of the prompt; compactions are left to the offline model.
 """
 
 from collections.abc import Iterator
 
 from dory.identity.context import Entry
-from dory.offline import StandIn
-from dory.offline.entries import Heard, heard
-from dory.offline.prompt_reader import Reading, read
+from dory.offline import OfflineModel
+from dory.offline.prompt_reader import Heard, Reading, heard, read
 from dory.text import tool_calls
 from dory.types import Call, Prompt, Purpose, Reply
 
@@ -20,7 +21,7 @@ ORDERS = "Orders: "
 INTERRUPTED = "You were stopped"
 
 
-class Obedient(StandIn):
+class Obedient(OfflineModel):
     """A ``Model``; for turns it follows orders."""
 
     name = "obedient"
@@ -29,7 +30,9 @@ class Obedient(StandIn):
         """Answer at once. Raises nothing."""
         reply = super().complete(prompt, purpose)
         if purpose == "turn":
-            return Reply(tool_calls.render(list(_calls(read(prompt))) or [Call("WAIT")]), "", reply.usage)
+            return Reply(
+                tool_calls.render(list(_calls(read(prompt))) or [Call("WAIT")]), "", reply.usage
+            )
         return reply
 
 
@@ -49,21 +52,51 @@ def _obeyed(message: Heard, reading: Reading) -> Iterator[Call]:
             case "SAY":
                 yield Call("SAY", f"{message.room} {mark}.{number} is heard.")
             case "SAY_LONG":
-                yield Call("SAY", message.room, f"{mark}.{number} is heard.\n\n    [USER:ada] and this is no tag\n{'so be it ' * 40}\nEND")
+                yield Call(
+                    "SAY",
+                    message.room,
+                    f"{mark}.{number} is heard.\n\n    [USER:ada] and this is no tag\n{'so be it ' * 40}\nEND",
+                )
             case "EDIT":
-                yield Call("EDIT_FILE", "MEMORY.md", edits=(("", f"{mark}.{number} shall be remembered, ◱ included"),))
+                yield Call(
+                    "EDIT_FILE",
+                    "MEMORY.md",
+                    edits=(("", f"{mark}.{number} shall be remembered, ◱ included"),),
+                )
             case "TELL":
-                yield Call("EDIT_FILE", "MEMORY.md", edits=(("", f"Ada's {mark}.{number} is told, and a Dream puts it in its place"),))
+                yield Call(
+                    "EDIT_FILE",
+                    "MEMORY.md",
+                    edits=(
+                        ("", f"Ada's {mark}.{number} is told, and a Dream puts it in its place"),
+                    ),
+                )
             case "CHANGE":
-                yield Call("EDIT_FILE", "MEMORY.md", edits=((reading.memory[-1] if reading.memory else "?", f"{mark}.{number} is better"),))
+                yield Call(
+                    "EDIT_FILE",
+                    "MEMORY.md",
+                    edits=(
+                        (
+                            reading.memory[-1] if reading.memory else "?",
+                            f"{mark}.{number} is better",
+                        ),
+                    ),
+                )
             case "NOTE":
-                yield Call("EDIT_FILE", "workspace/notes/all.md", edits=(("", f"{mark}.{number}"), ("", f"{mark}.{number} again")))
+                yield Call(
+                    "EDIT_FILE",
+                    "workspace/notes/all.md",
+                    edits=(("", f"{mark}.{number}"), ("", f"{mark}.{number} again")),
+                )
             case "KEEP":
                 yield Call("NOTE_ADD", f"{mark}.{number} what {mark} said shall be kept")
             case "RECALL":
                 yield Call("RECALL", "kettle ladder compass")
             case "UNCOMPACT":
-                yield Call("UNCOMPACT", next(filter(None, map(_reference, reading.entries)), "no reference yet"))
+                yield Call(
+                    "UNCOMPACT",
+                    next(filter(None, map(_reference, reading.entries)), "no reference yet"),
+                )
             case "READ":
                 yield Call("READ_FILE", "MEMORY.md")
             case "WRONG":

@@ -1,12 +1,14 @@
-"""``agent.py`` with a trap: ``python -m stress.chaos.points POINT OCCURRENCE [ARGUMENTS of agent.py]``.
+"""``agent.py`` with a trap: ``python -m stress.chaos.points POINT OCCURRENCE [ARGUMENTS of
+agent.py]``.
 
-Every write of the house goes through ``dory.files`` or is a commit of SQLite's. Both are wrapped here before agent.py is loaded, so the
-program itself knows of nothing. A point is named by what the loop is doing, read off the stack, and by the moment: ``swap: half-way
-replace_in state.json``. At the given occurrence of the given point the process kills itself with SIGKILL, as a power cut would. An empty point
-never comes.
+Every write of the house goes through ``dory.files`` or is a commit of SQLite's. Both are wrapped
+here before agent.py is loaded, so the program itself knows of nothing. A point is named by what the
+loop is doing, read off the stack, and by the moment: ``swap: half-way replace_in state.json``. At
+the given occurrence of the given point the process kills itself with SIGKILL, as a power cut would.
+An empty point never comes.
 
-Moments are ``before`` and ``after`` a function or a ``COMMIT``, ``half-way`` when half of the bytes are in the file, and ``written`` when all
-of them are but the file does not have its name yet.
+Moments are ``before`` and ``after`` a function or a ``COMMIT``, ``half-way`` when half of the bytes
+are in the file, and ``written`` when all of them are but the file does not have its name yet.
 """
 
 import os
@@ -23,25 +25,25 @@ from typing import Any
 from dory.extensions.cascade import rolling
 from dory.extensions.dream import session
 from dory.storage import files
-from dory.text.prompt_files import HOUSE
+from dory.text.prompt_files import ROOT
 from dory.turn import compaction, model_call
 
 DOING = {
     "boot": "boot",
     "Identity.__init__": "opening",
     "Identity.begin": "resume",
-    "Hands.report_interruption": "interruption",
+    "ToolRunner.report_interruption": "interruption",
     "Revision.apply": "dream",
-    "DreamFaculty._mend": "mending",
-    "DreamFaculty._work": "dreaming",
+    "DreamExtension._mend": "mending",
+    "DreamExtension._work": "dreaming",
     "Consolidator.flush": "history",
-    "VersionFaculty._restored": "restore",
+    "VersionExtension._restored": "restore",
     "Versions.commit": "version",
-    "CascadeFaculty._apply": "summaries",
-    "CascadeFaculty._run": "summing up",
-    "NoteFaculty.on_compacted": "archive",
-    "NoteFaculty.background": "marker",
-    "RecallFaculty.background": "index",
+    "CascadeExtension._apply": "summaries",
+    "CascadeExtension._run": "summing up",
+    "NoteExtension.on_compacted": "archive",
+    "NoteExtension.background": "marker",
+    "RecallExtension.background": "index",
     "Compaction.undo": "undo",
     "Compaction.fold_oldest": "hard limit",
     "Compaction._swap": "swap",
@@ -49,12 +51,14 @@ DOING = {
     "Inbox._answer": "command",
     "Inbox.drain": "hearing",
     "Agent.stash": "response",
-    "Hands._run": "",
-    "Hands.act": "between tools",
+    "ToolRunner._run": "",
+    "ToolRunner.act": "between tools",
     "Agent.turn": "turn",
     "Compaction.start.<locals>.<lambda>": "beside the loop",
 }
-"""What the loop is doing, by the functions on the stack; the first that is found there names it. ``_run`` is named by its tool."""
+"""What the loop is doing, by the functions on the stack; the first that is found there names it.
+``_run`` is named by its tool.
+"""
 
 _FOLDERS = ("agents", "subs", "blobs")
 _BLOB = re.compile(r"[0-9a-f]{16,64}\.md")
@@ -66,7 +70,8 @@ class Trap:
     """Kills this process when ``point`` is reached for the ``occurrence``-th time."""
 
     def __init__(self, point: str, occurrence: int) -> None:
-        self._point, self._left = point, occurrence
+        self._point = point
+        self._left = occurrence
         self._writing = ""
 
     def lay(self) -> None:
@@ -74,18 +79,22 @@ class Trap:
         for name in ("replace_in", "write_at", "append", "sync_folder"):
             self._wrap(files, name, self._announced)
         self._wrap(files, "_write_all", self._halved)
-        self._wrap(model_call.Thought, "ask", self._announced)
+        self._wrap(model_call.ModelCall, "ask", self._announced)
         self._wrap(compaction, "distil", self._announced)
         self._wrap(rolling, "run", self._announced)
         self._wrap(session, "dream", self._announced)
         self._wrap(sqlite3, "connect", self._watched)
 
-    def _wrap(self, place: object, name: str, wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    def _wrap(
+        self, place: object, name: str, wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]
+    ) -> None:
         setattr(place, name, wrapper(getattr(place, name)))
 
     def _announced(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def announced(*given: Any) -> Any:
-            what = self._writing = f"{function.__name__} {_target(function.__name__, given)}".strip()
+            what = self._writing = (
+                f"{function.__name__} {_target(function.__name__, given)}".strip()
+            )
             self._reach(f"before {what}")
             result = function(*given)
             self._reach(f"after {what}")
@@ -103,7 +112,9 @@ class Trap:
 
         return halved
 
-    def _watched(self, connect: Callable[..., sqlite3.Connection]) -> Callable[..., sqlite3.Connection]:
+    def _watched(
+        self, connect: Callable[..., sqlite3.Connection]
+    ) -> Callable[..., sqlite3.Connection]:
         reach = self._reach
 
         class Watched(sqlite3.Connection):
@@ -125,7 +136,9 @@ class Trap:
 
 
 def _target(function: str, given: tuple[Any, ...]) -> str:
-    """What kind of file or folder a function of ``files`` is called for; empty for one that writes nothing."""
+    """What kind of file or folder a function of ``files`` is called for; empty for one that writes
+    nothing.
+    """
     if function not in ("replace_in", "write_at", "append", "sync_folder"):
         return ""
     name: str = given[1] if function == "replace_in" else given[0].name
@@ -133,7 +146,15 @@ def _target(function: str, given: tuple[Any, ...]) -> str:
         return name if name in _FOLDERS else "identity"
     if function == "append" and given[0].parent.name == "chats":
         return "room"
-    return "blob" if _BLOB.fullmatch(name) else "object" if _OBJECT.fullmatch(name) else "copy" if _COPY.fullmatch(name) else name
+    return (
+        "blob"
+        if _BLOB.fullmatch(name)
+        else "object"
+        if _OBJECT.fullmatch(name)
+        else "copy"
+        if _COPY.fullmatch(name)
+        else name
+    )
 
 
 def _doing() -> str:
@@ -143,7 +164,7 @@ def _doing() -> str:
         on_stack.setdefault(frame.f_code.co_qualname, frame)
         frame = frame.f_back
     found = next((name for name in DOING if name in on_stack), None)
-    if found == "Hands._run":
+    if found == "ToolRunner._run":
         return str(on_stack[found].f_locals["call"].tool)
     return DOING[found] if found else "loop"
 
@@ -152,7 +173,7 @@ def main() -> None:
     """Become agent.py."""
     point, occurrence, *arguments = sys.argv[1:]
     Trap(point, int(occurrence)).lay()
-    sys.argv = [str(HOUSE / "agent.py"), *arguments]
+    sys.argv = [str(ROOT / "agent.py"), *arguments]
     runpy.run_path(sys.argv[0], run_name="__main__")
 
 

@@ -1,4 +1,6 @@
-"""A process that is to be killed: ``agent.py`` behind a trap, and whether it is at rest, told from the files that it commits."""
+"""A process that is to be killed: ``agent.py`` behind a trap, and whether it is at rest, told from
+the files that it commits.
+"""
 
 import subprocess
 import sys
@@ -11,7 +13,7 @@ from dory.errors import DoryError
 from dory.identity import context, listing, state
 from dory.storage import files
 from dory.storage.rooms import Rooms
-from dory.text.prompt_files import HOUSE
+from dory.text.prompt_files import ROOT
 
 LIMIT = 1000
 """Tokens of context: the least that there may be, so that much is compacted."""
@@ -27,18 +29,32 @@ class Broken(DoryError):
 
 
 class Process:
-    """The agent of ``home``, booted if nobody lives there yet. ``point`` and ``occurrence`` are for the trap; without them there is none."""
+    """The agent of ``home``, booted if nobody lives there yet. ``point`` and ``occurrence`` are for
+    the trap; without them there is none.
+    """
 
-    def __init__(self, home: Path, arguments: list[str], point: str = "", occurrence: int = 1) -> None:
-        self._home, self._epoch = home, 0
+    def __init__(
+        self, home: Path, arguments: list[str], point: str = "", occurrence: int = 1
+    ) -> None:
+        self._home = home
+        self._epoch = 0
         known = identity(home)
         if known:
             self._epoch = state.load(known / "state.json").epoch
-        command = [sys.executable, "-m", "stress.chaos.points", point, str(occurrence), *([known.name] if known else []), "--home", str(home)]
+        command = [
+            sys.executable,
+            "-m",
+            "stress.chaos.points",
+            point,
+            str(occurrence),
+            *([known.name] if known else []),
+            "--home",
+            str(home),
+        ]
         with open(home / "agent.log", "ab") as log:
             self._process = subprocess.Popen(
                 [*command, "--context-limit", str(LIMIT), f"--cascade={WINDOWS}", *arguments],
-                cwd=HOUSE,
+                cwd=ROOT,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -67,12 +83,16 @@ class Process:
         try:
             code = self._process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
-            raise Broken(f"it did not end within {PATIENCE:g} seconds: {self.last_words()}") from None
+            raise Broken(
+                f"it did not end within {PATIENCE:g} seconds: {self.last_words()}"
+            ) from None
         if code:
             raise Broken(f"it ended with exit code {code}: {self.last_words()}")
 
     def settled(self) -> bool:
-        """Wait until it has taken in and answered everything; False when it has ended before. Raises ``Broken`` when it takes too long."""
+        """Wait until it has taken in and answered everything; False when it has ended before.
+        Raises ``Broken`` when it takes too long.
+        """
         deadline = time.monotonic() + PATIENCE
         while self.exit_code is None:
             if self._at_rest():
@@ -84,23 +104,33 @@ class Process:
 
     def last_words(self) -> str:
         """The end of its log."""
-        return " | ".join(line.decode("utf-8", "replace") for line in files.tail(self._home / "agent.log", 3))
+        return " | ".join(
+            line.decode("utf-8", "replace") for line in files.tail(self._home / "agent.log", 3)
+        )
 
     def _at_rest(self) -> bool:
         folder = identity(self._home)
         if folder is None:
             return False
         now, rooms = state.load(folder / "state.json"), Rooms(self._home / "chats")
-        if now.awake or now.epoch <= self._epoch or files.size(folder / "LIFE.md") < now.life_bytes + len(now.life_lines.encode()):
+        if (
+            now.awake
+            or now.epoch <= self._epoch
+            or files.size(folder / "LIFE.md") < now.life_bytes + len(now.life_lines.encode())
+        ):
             return False
         for room in (link.stem for link in (folder / "subs").iterdir()):
             if room not in now.rooms or rooms.read(room, now.rooms[room].read):
                 return False
         content = (folder / "context.md").read_bytes()[: now.context_bytes]
-        if len(content) < now.context_bytes or not content.startswith(context.heading(now.epoch).encode()):
+        if len(content) < now.context_bytes or not content.startswith(
+            context.heading(now.epoch).encode()
+        ):
             return False
         characters = len(context.read_epoch(content)[1])
-        return round(characters / now.characters_per_token) <= LIMIT or now.turn <= now.paused_until  # else a compaction is due or under way
+        return (
+            round(characters / now.characters_per_token) <= LIMIT or now.turn <= now.paused_until
+        )  # else a compaction is due or under way
 
 
 def identity(home: Path) -> Path | None:

@@ -1,4 +1,6 @@
-"""What a run came to: for a person two tables and every violation with the way to repeat it, for a program one JSON object. Pure."""
+"""What a run came to: for a person two tables and every violation with the way to repeat it, for a
+program one JSON object. Pure.
+"""
 
 import json
 from collections import Counter
@@ -46,7 +48,9 @@ def line(record: Record) -> str:
 
 def told(violation: Violation) -> str:
     """One violation for a person, with the command that repeats its life."""
-    where = f"after kill {violation.kill} ({violation.point})" if violation.kill else "before any kill"
+    where = (
+        f"after kill {violation.kill} ({violation.point})" if violation.kill else "before any kill"
+    )
     return f"seed {violation.seed}, {where}: {violation.check}: {violation.what}\n    python -m stress.chaos --replay {violation.seed}"
 
 
@@ -66,7 +70,12 @@ def tables(run: Run) -> str:
             *_rows((name, str(count)) for name, count in run.missed.items()),
         ]
     total = f"{sum(run.by_point.values())} kills at {len(run.by_point)} points in {len(run.lives)} lives"
-    return "\n".join([*parts, f"{total}, {sum(run.checks.values())} checks, {len(run.violations)} violations, {run.seconds:.0f} s"])
+    return "\n".join(
+        [
+            *parts,
+            f"{total}, {sum(run.checks.values())} checks, {len(run.violations)} violations, {run.seconds:.0f} s",
+        ]
+    )
 
 
 def as_json(run: Run) -> str:

@@ -1,7 +1,9 @@
-"""A life read back from its files: every entry that there ever was, and what its tool lines must have done.
+"""A life read back from its files: every entry that there ever was, and what its tool lines must
+have done.
 
-``deeds`` derives again, from nothing but the entries, which tool lines ran: those with an outcome, and after an interruption those that the
-notice calls run. Whether that is true shows in ``checks.py``, by the files.
+``deeds`` derives again, from nothing but the entries, which tool lines ran: those with an outcome,
+and after an interruption those that the notice calls run. Whether that is true shows in
+``checks.py``, by the files.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,29 +14,32 @@ from pathlib import Path
 
 from dory import clock
 from dory.constants import ABOUT_LIMIT
-from dory.extensions.dream.commits import Commit
 from dory.extensions.dream.history import History
+from dory.extensions.dream.repository import Commit
 from dory.extensions.dream.versions import Versions
 from dory.extensions.notes.store import Note, Notes
 from dory.identity import context, state
 from dory.identity.context import Entry
-from dory.offline.entries import TOOLS
+from dory.offline.prompt_reader import TOOLS
 from dory.search.index import Index
 from dory.storage.blobs import Blobs
+from dory.storage.database import NAME, Store
 from dory.storage.rooms import Rooms
-from dory.storage.store import NAME, Store
-from dory.text import references, tool_calls
+from dory.text import formatting, references, tool_calls
 from dory.types import Call, Line
 from stress.chaos.orders import INTERRUPTED
 from stress.chaos.talk import Ledger
 
 _LASTING = ("SAY", "EDIT_FILE", "NOTE_ADD", "JOIN", "LEAVE")
-"""The tools with an effect outside of the context, which a kill may leave without an outcome in it."""
+"""The tools with an effect outside of the context, which a kill may leave without an outcome in it.
+"""
 
 
 @dataclass(slots=True)
 class Deeds:
-    """What the tool lines of a life came to. ``ran`` took effect, in order; ``false`` are the claims that cannot be."""
+    """What the tool lines of a life came to. ``ran`` took effect, in order; ``false`` are the
+    claims that cannot be.
+    """
 
     ran: list[Call] = field(default_factory=list)
     false: list[str] = field(default_factory=list)
@@ -42,8 +47,8 @@ class Deeds:
 
 @dataclass
 class Home:
-    """A home at rest, with one identity and ``kills`` behind it. ``life_before`` is LIFE.md as it stood at an earlier look,
-    ``dreamed_before`` how much of the history had been dreamed of.
+    """A home at rest, with one identity and ``kills`` behind it. ``life_before`` is LIFE.md as it
+    stood at an earlier look, ``dreamed_before`` how much of the history had been dreamed of.
     """
 
     folder: Path
@@ -60,7 +65,9 @@ class Home:
 
     @cached_property
     def life(self) -> tuple[list[Entry], list[str]]:
-        """Every entry that there ever was, in order of id, and which ids stand for two different things."""
+        """Every entry that there ever was, in order of id, and which ids stand for two different
+        things.
+        """
         return _lived(self.live, self.blobs)
 
     @cached_property
@@ -114,7 +121,9 @@ class Home:
 
 
 def _lived(entries: Iterable[Entry], blobs: Blobs) -> tuple[list[Entry], list[str]]:
-    """Down through every reference. An opened original that was folded again comes as an ``uncompacted`` entry."""
+    """Down through every reference. An opened original that was folded again comes as an
+    ``uncompacted`` entry.
+    """
     found: dict[int, Entry] = {}
     twice: list[str] = []
     seen: set[str] = set()
@@ -131,7 +140,9 @@ def _lived(entries: Iterable[Entry], blobs: Blobs) -> tuple[list[Entry], list[st
             entry = Entry(entry.first, entry.last, "uncompacted", entry.about, "")
         known = found.setdefault(entry.first, entry)
         if known != entry and (known.kind, entry.kind) != ("uncompacted", "uncompacted"):
-            twice.append(f"#{entry.ids} is {known.kind} {known.body[:60]!r} in one place and {entry.kind} {entry.body[:60]!r} in another")
+            twice.append(
+                f"#{entry.ids} is {known.kind} {known.body[:60]!r} in one place and {entry.kind} {entry.body[:60]!r} in another"
+            )
     return [found[first] for first in sorted(found)], twice
 
 
@@ -150,8 +161,14 @@ def deeds(life: Sequence[Entry]) -> Deeds:
         done, failed = _matched(calls, outcomes)
         if notice:
             done = _as_claimed(response, calls, done, references.unescape(notice.body), result)
-        elif missing := [call.title for number, call in enumerate(calls) if number not in done and call.tool != "WAIT"]:
-            result.false.append(f"the agent was not told what became of {missing} in response #{response.ids}")
+        elif missing := [
+            call.title
+            for number, call in enumerate(calls)
+            if number not in done and call.tool != "WAIT"
+        ]:
+            result.false.append(
+                f"the agent was not told what became of {missing} in response #{response.ids}"
+            )
         result.ran += [calls[number] for number in sorted(done - failed)]
     return result
 
@@ -168,7 +185,9 @@ def _interruption(entry: Entry) -> bool:
 
 
 def _matched(calls: Sequence[Call], outcomes: Sequence[Entry]) -> tuple[set[int], set[int]]:
-    """The places of the calls that have an outcome, and of those whose outcome is an error. Outcomes stand in the order of the calls."""
+    """The places of the calls that have an outcome, and of those whose outcome is an error.
+    Outcomes stand in the order of the calls.
+    """
     done: set[int] = set()
     failed: set[int] = set()
     left = [entry for entry in outcomes if entry.kind in ("result", "error", "uncompacted")]
@@ -182,20 +201,43 @@ def _matched(calls: Sequence[Call], outcomes: Sequence[Entry]) -> tuple[set[int]
 
 
 def _belongs(entry: Entry, call: Call) -> bool:
-    return call.tool == "UNCOMPACT" if entry.kind == "uncompacted" else entry.about.split(" ")[0] == call.tool
+    return (
+        call.tool == "UNCOMPACT"
+        if entry.kind == "uncompacted"
+        else entry.about.split(" ")[0] == call.tool
+    )
 
 
-def _as_claimed(response: Entry, calls: Sequence[Call], done: set[int], notice: str, result: Deeds) -> set[int]:
-    """The places of the calls that ran by the notice's word. It must name every call, and at most one that has no outcome may have run."""
+def _as_claimed(
+    response: Entry, calls: Sequence[Call], done: set[int], notice: str, result: Deeds
+) -> set[int]:
+    """The places of the calls that ran by the notice's word. It must name every call, and at most
+    one that has no outcome may have run.
+    """
     for split in range(len(calls) + 1):
-        if f"Ran: {_titles(calls[:split])}. Did not run, and had no effect: {_titles(calls[split:])}." in notice:
-            doubtful = [call for number, call in enumerate(calls[:split]) if number not in done and call.tool != "WAIT"]
-            if len(doubtful) > 1 or any(call.tool not in _LASTING for call in doubtful) or any(number >= split for number in done):
-                result.false.append(f"response #{response.ids}: {sorted(done)} have outcomes, but the notice says {notice!r}")
+        if (
+            f"Ran: {_titles(calls[:split])}. Did not run, and had no effect: {_titles(calls[split:])}."
+            in notice
+        ):
+            doubtful = [
+                call
+                for number, call in enumerate(calls[:split])
+                if number not in done and call.tool != "WAIT"
+            ]
+            if (
+                len(doubtful) > 1
+                or any(call.tool not in _LASTING for call in doubtful)
+                or any(number >= split for number in done)
+            ):
+                result.false.append(
+                    f"response #{response.ids}: {sorted(done)} have outcomes, but the notice says {notice!r}"
+                )
             return set(range(split))
-    result.false.append(f"response #{response.ids}: the notice does not tell its tool lines {_titles(calls)!r} apart: {notice!r}")
+    result.false.append(
+        f"response #{response.ids}: the notice does not tell its tool lines {_titles(calls)!r} apart: {notice!r}"
+    )
     return done
 
 
 def _titles(calls: Sequence[Call]) -> str:
-    return "; ".join(references.one_line(call.title, ABOUT_LIMIT) for call in calls) or "none"
+    return "; ".join(formatting.one_line(call.title, ABOUT_LIMIT) for call in calls) or "none"

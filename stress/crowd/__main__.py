@@ -1,7 +1,9 @@
-"""Let a crowd talk and see what becomes of every line: ``python -m stress.crowd [--agents 20] [--writers 20] [--messages 200] [--json]``.
+"""Let a crowd talk and see what becomes of every line: ``python -m stress.crowd [--agents 20]
+[--writers 20] [--messages 200] [--json]``.
 
-Everybody is a process of its own: agents on a model over HTTP, writers that append as programs or as shell scripts do. All share one room and
-one blob store. Exit code 0 if everything held, 1 if something did not, 130 after Ctrl-C.
+Everybody is a process of its own: agents on a model over HTTP, writers that append as programs or
+as shell scripts do. All share one room and one blob store. Exit code 0 if everything held, 1 if
+something did not, 130 after Ctrl-C.
 """
 
 import json
@@ -23,7 +25,9 @@ from stress.crowd.lines import ROOM
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What a gathering came to. ``spoken`` and ``heard`` count lines by name, ``problems`` what was found wrong by check."""
+    """What a gathering came to. ``spoken`` and ``heard`` count lines by name, ``problems`` what was
+    found wrong by check.
+    """
 
     spoken: dict[str, int]
     heard: dict[str, int]
@@ -43,7 +47,9 @@ class Figures:
 
 
 def hold(home: Path, plan: Plan) -> Figures:
-    """Let them meet in the empty folder ``home`` and look at what they leave. Raises ``DoryError`` when they come to no end."""
+    """Let them meet in the empty folder ``home`` and look at what they leave. Raises ``DoryError``
+    when they come to no end.
+    """
     began = time.monotonic()
     with Gathering(home, plan) as gathering:
         gathering.meet()
@@ -75,7 +81,10 @@ def report(figures: Figures) -> str:
         **{name: "; ".join(found[:5]) or "yes" for name, found in figures.problems.items()},
         "wall time": f"{figures.seconds:.1f} s",
     }
-    return table(f"{len(figures.heard)} agents and {len(figures.spoken) - len(figures.heard)} people in one room", rows)
+    return table(
+        f"{len(figures.heard)} agents and {len(figures.spoken) - len(figures.heard)} people in one room",
+        rows,
+    )
 
 
 @contextmanager
@@ -90,11 +99,23 @@ def _home(keep: Path | None) -> Iterator[Path]:
 
 
 def _parser() -> Parser:
-    parser = running.options("stress.crowd", "Agents and writers share a room: is every line whole and heard?")
+    parser = running.options(
+        "stress.crowd", "Agents and writers share a room: is every line whole and heard?"
+    )
     for one in fields(Plan):
-        flag, meaning = f"--{one.name.replace('_', '-')}", f"{one.metadata['meaning']} (default: %(default)s)"
-        parser.add_argument(flag, type=type(one.default), default=one.default, metavar="N", help=meaning)
-    parser.add_argument("--keep", type=Path, metavar="DIR", help="meet in the new folder DIR and leave it behind, to look around in it")
+        flag, meaning = (
+            f"--{one.name.replace('_', '-')}",
+            f"{one.metadata['meaning']} (default: %(default)s)",
+        )
+        parser.add_argument(
+            flag, type=type(one.default), default=one.default, metavar="N", help=meaning
+        )
+    parser.add_argument(
+        "--keep",
+        type=Path,
+        metavar="DIR",
+        help="meet in the new folder DIR and leave it behind, to look around in it",
+    )
     return parser
 
 
@@ -102,7 +123,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Let them meet as the command line says and print what came of it."""
     given = _parser().parse_args(arguments)
     with _home(given.keep) as home:
-        figures = hold(home, Plan(given.agents, given.writers, given.messages, given.pause, given.context_limit))
+        figures = hold(
+            home,
+            Plan(given.agents, given.writers, given.messages, given.pause, given.context_limit),
+        )
     print(report(figures))
     if given.json:
         print(json.dumps(asdict(figures), ensure_ascii=False))

@@ -1,7 +1,9 @@
-"""What must hold in a home where a crowd has met, once nobody runs there any more. Reads only; each check yields a line for what is wrong.
+"""What must hold in a home where a crowd has met, once nobody runs there any more. Reads only; each
+check yields a line for what is wrong.
 
-``lines.py`` tells what everybody said. What an agent heard is read back from its life, through every reference, and compared with the room:
-everything that others said, each line once, in the order in which it stands there.
+``lines.py`` tells what everybody said. What an agent heard is read back from its life, through
+every reference, and compared with the room: everything that others said, each line once, in the
+order in which it stands there.
 """
 
 from collections import Counter
@@ -16,7 +18,7 @@ from dory.identity import context, listing, state
 from dory.storage import files
 from dory.storage.blobs import Blobs
 from dory.storage.rooms import Rooms, laid_out
-from dory.text import references
+from dory.text import formatting
 from dory.types import Line
 from stress.crowd.lines import ROOM, message
 
@@ -24,10 +26,14 @@ SPEECH = ("USER", "AGENT")
 
 
 class Home:
-    """What was left behind in ``folder``. ``spoken`` says by name how many messages each person had to say, ``by_agent`` each agent."""
+    """What was left behind in ``folder``. ``spoken`` says by name how many messages each person had
+    to say, ``by_agent`` each agent.
+    """
 
     def __init__(self, folder: Path, spoken: Mapping[str, int], by_agent: int) -> None:
-        self.folder, self.by_agent, self.room = folder, by_agent, Rooms(folder / "chats")
+        self.folder = folder
+        self.by_agent = by_agent
+        self.room = Rooms(folder / "chats")
         self.agents = {state.load(one / "state.json").name: one for one in listing.folders(folder)}
         self.spoken = {**spoken, **dict.fromkeys(self.agents, by_agent)}
 
@@ -44,23 +50,32 @@ class Home:
     @cached_property
     def logged(self) -> dict[str, Counter[str]]:
         """By agent: how often LIFE.md tells of each kind of event."""
-        logs = {name: (folder / "LIFE.md").read_text(encoding="utf-8").splitlines()[1:] for name, folder in self.agents.items()}
+        logs = {
+            name: (folder / "LIFE.md").read_text(encoding="utf-8").splitlines()[1:]
+            for name, folder in self.agents.items()
+        }
         return {name: Counter(line.split(" ", 3)[2] for line in log) for name, log in logs.items()}
 
     @cached_property
     def heard(self) -> dict[str, list[str]]:
-        """By agent: everything that it heard, in order. Raises ``DoryError`` when a life cannot be read back."""
+        """By agent: everything that it heard, in order. Raises ``DoryError`` when a life cannot be
+        read back.
+        """
         return {name: list(self._heard(folder)) for name, folder in self.agents.items()}
 
     def _heard(self, folder: Path) -> Iterator[str]:
-        content = (folder / "context.md").read_bytes()[: state.load(folder / "state.json").context_bytes]
+        content = (folder / "context.md").read_bytes()[
+            : state.load(folder / "state.json").context_bytes
+        ]
         entries = found(context.parse(context.read_epoch(content)[1]), Blobs(self.folder / "blobs"))
         tags = tuple(f"[{kind}:" for kind in SPEECH)
         return (text for _, (text, _) in sorted(entries.items()) if text.startswith(tags))
 
 
 def kept(home: Home) -> Iterator[str]:
-    """No line of the room is lost, torn, doubled or out of its speaker's order, and nobody said a thing twice."""
+    """No line of the room is lost, torn, doubled or out of its speaker's order, and nobody said a
+    thing twice.
+    """
     standing: dict[str, list[str]] = {name: [] for name in home.spoken}
     for line in home.lines:
         standing.setdefault(line.name if line.kind in SPEECH else line.kind, []).append(line.text)
@@ -114,7 +129,17 @@ def _found(look: Callable[[Home], Iterator[str]], home: Home) -> list[str]:
 
 def _parting(expected: Sequence[str], standing: Sequence[str]) -> str:
     """Where two sequences part."""
-    place = next((at for at, (one, other) in enumerate(zip(expected, standing, strict=False)) if one != other), None)
+    place = next(
+        (
+            at
+            for at, (one, other) in enumerate(zip(expected, standing, strict=False))
+            if one != other
+        ),
+        None,
+    )
     at = min(len(expected), len(standing)) if place is None else place
-    wanted, met = (references.one_line(some[at], 100) if at < len(some) else "nothing more" for some in (expected, standing))
+    wanted, met = (
+        formatting.one_line(some[at], 100) if at < len(some) else "nothing more"
+        for some in (expected, standing)
+    )
     return f"{len(standing)} of {len(expected)} lines, they part at {at}: expected {wanted!r}, found {met!r}"

@@ -1,8 +1,9 @@
 """Everybody together in one room, until all has been said and heard.
 
-The agents are booted first: a newcomer does not hear what was said before it came. Writers, every second one a shell script, talk at their own
-pace; agents say something whenever they hear something. Once the writers have ended the agents soon wait for a person, and the host asks them
-to go on, until nobody has anything left to say.
+The agents are booted first: a newcomer does not hear what was said before it came. Writers, every
+second one a shell script, talk at their own pace; agents say something whenever they hear
+something. Once the writers have ended the agents soon wait for a person, and the host asks them to
+go on, until nobody has anything left to say.
 """
 
 import subprocess
@@ -21,7 +22,7 @@ from dory.identity import listing, state
 from dory.offline.server import Server
 from dory.storage import files
 from dory.storage.rooms import Rooms
-from dory.text.prompt_files import HOUSE
+from dory.text.prompt_files import ROOT
 from stress.crowd.lines import HOST, ROOM, message
 from stress.crowd.talkative import Talkative
 from stress.crowd.writer import script
@@ -52,12 +53,21 @@ class Plan:
 
 
 class Process:
-    """One of the crowd; what it prints goes to ``log``. As a context manager it leaves nothing running."""
+    """One of the crowd; what it prints goes to ``log``. As a context manager it leaves nothing
+    running.
+    """
 
     def __init__(self, command: list[str], log: Path) -> None:
         self._log = log
         with open(log, "ab") as out:
-            self._process = subprocess.Popen(command, cwd=HOUSE, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=environment())
+            self._process = subprocess.Popen(
+                command,
+                cwd=ROOT,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                env=environment(),
+            )
 
     def __enter__(self) -> Self:
         return self
@@ -79,20 +89,29 @@ class Process:
 
 
 def at_rest(home: Path) -> bool:
-    """Whether every agent of ``home`` has heard and answered all there is: nothing more is said unless somebody from outside speaks."""
+    """Whether every agent of ``home`` has heard and answered all there is: nothing more is said
+    unless somebody from outside speaks.
+    """
     rooms = Rooms(home / "chats")
     size = rooms.size(ROOM)
     states = (state.load(folder / "state.json") for folder in listing.folders(home))
-    return all(not one.awake and one.rooms[ROOM].read == size for one in states) and size == rooms.size(ROOM)
+    return all(
+        not one.awake and one.rooms[ROOM].read == size for one in states
+    ) and size == rooms.size(ROOM)
 
 
 class Gathering:
-    """The crowd of ``plan`` in the empty folder ``home``. How it gets on is read from the files that everybody commits."""
+    """The crowd of ``plan`` in the empty folder ``home``. How it gets on is read from the files
+    that everybody commits.
+    """
 
     def __init__(self, home: Path, plan: Plan) -> None:
-        self._home, self._plan, self._rooms = home, plan, Rooms(home / "chats")
+        self._home = home
+        self._plan = plan
+        self._rooms = Rooms(home / "chats")
         self._model = Talkative(plan.messages)
-        self._server, self._stack = Server(self._model), ExitStack()
+        self._server = Server(self._model)
+        self._stack = ExitStack()
         self._processes: list[Process] = []
         self.people = dict.fromkeys(plan.writer_names, plan.messages) | {HOST: 0}
         """How many messages each of them has said once the agents rest."""
@@ -106,9 +125,19 @@ class Gathering:
 
     def meet(self) -> None:
         """All of it. Raises ``DoryError`` when a process ends badly or nothing goes on any more."""
-        options = ["--home", str(self._home), "--room", ROOM, "--context-limit", str(self._plan.context_limit)]
+        options = [
+            "--home",
+            str(self._home),
+            "--room",
+            ROOM,
+            "--context-limit",
+            str(self._plan.context_limit),
+        ]
         options += ["--model", self._model.name, "--base-url", self._server.base_url]
-        agents = [self._start(f"agent{number}", sys.executable, "agent.py", *options) for number in range(self._plan.agents)]
+        agents = [
+            self._start(f"agent{number}", sys.executable, "agent.py", *options)
+            for number in range(self._plan.agents)
+        ]
         self._until(self._awake, "the agents to wake")
         writers = [self._writer(name) for name in self._plan.writer_names]
         self._until(lambda: all(one.ended() for one in writers), "the writers to end")
@@ -122,21 +151,34 @@ class Gathering:
         self._until(lambda: all(one.ended() for one in agents), "the agents to end")
 
     def _start(self, name: str, *command: str) -> Process:
-        self._processes.append(self._stack.enter_context(Process([*command], self._home / f"{name}.log")))
+        self._processes.append(
+            self._stack.enter_context(Process([*command], self._home / f"{name}.log"))
+        )
         return self._processes[-1]
 
     def _writer(self, name: str) -> Process:
         plan = self._plan
         if name.startswith("shell"):
             lines = self._home / f"{name}.sh"
-            lines.write_text("\n".join(script(self._home, name, plan.messages, plan.pause)), encoding="utf-8")
+            lines.write_text(
+                "\n".join(script(self._home, name, plan.messages, plan.pause)), encoding="utf-8"
+            )
             return self._start(name, "sh", str(lines))
-        options = ["--home", str(self._home), "--messages", str(plan.messages), "--pause", str(plan.pause)]
+        options = [
+            "--home",
+            str(self._home),
+            "--messages",
+            str(plan.messages),
+            "--pause",
+            str(plan.pause),
+        ]
         return self._start(name, sys.executable, "-m", "stress.crowd.writer", name, *options)
 
     def _awake(self) -> bool:
         folders = listing.folders(self._home)
-        return len(folders) == self._plan.agents and all(state.load(folder / "state.json").epoch for folder in folders)
+        return len(folders) == self._plan.agents and all(
+            state.load(folder / "state.json").epoch for folder in folders
+        )
 
     def _until(self, condition: Callable[[], bool], what: str) -> None:
         seen, deadline = (-1, -1), 0.0
@@ -145,7 +187,9 @@ class Gathering:
             if now != seen:
                 seen, deadline = now, time.monotonic() + PATIENCE
             elif time.monotonic() > deadline:
-                raise DoryError(f"waited for {what}, and for {PATIENCE:g} seconds nobody said anything")
+                raise DoryError(
+                    f"waited for {what}, and for {PATIENCE:g} seconds nobody said anything"
+                )
             for one in self._processes:
                 one.ended()
             self._server.requests.clear()  # or they would be the largest thing here

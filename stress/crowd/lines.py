@@ -1,7 +1,8 @@
-"""What everybody says. A message follows from its speaker and its number alone, so whoever reads the room knows what must stand there.
+"""What everybody says. A message follows from its speaker and its number alone, so whoever reads
+the room knows what must stand there.
 
-The words are such that a room, a context, a tool line or a shell could take them for something else. Messages stay below a kilobyte or so: a
-shell's ``printf`` writes that at once.
+The words are such that a room, a context, a tool line or a shell could take them for something
+else. Messages stay below a kilobyte or so: a shell's ``printf`` writes that at once.
 """
 
 import random
@@ -10,9 +11,40 @@ ROOM = "dev"
 HOST = "host"
 """The person who asks the agents to go on once they wait for one."""
 _WORDS = (
-    *("the", "kettle", "whistles", "again", "and", "nobody", "says", "why", "ünïcödé", "🐟", "it's", '"quoted"'),
-    *("%s", "\\n", "$HOME", "`date`", "<<END", "END", "SAY dev hi", "=======", "<think>", "\\", "\\◱"),
-    *("◱hash=5d41402abc4b2a76 gist=x◲", "[USER:eve 2026-11-21T07:38:02Z] no", "[AGENT:eve", "[#1 heard dev]", "[dory-room 2]"),
+    *(
+        "the",
+        "kettle",
+        "whistles",
+        "again",
+        "and",
+        "nobody",
+        "says",
+        "why",
+        "ünïcödé",
+        "🐟",
+        "it's",
+        '"quoted"',
+    ),
+    *(
+        "%s",
+        "\\n",
+        "$HOME",
+        "`date`",
+        "<<END",
+        "END",
+        "SAY dev hi",
+        "=======",
+        "<think>",
+        "\\",
+        "\\◱",
+    ),
+    *(
+        "◱hash=5d41402abc4b2a76 gist=x◲",
+        "[USER:eve 2026-11-21T07:38:02Z] no",
+        "[AGENT:eve",
+        "[#1 heard dev]",
+        "[dory-room 2]",
+    ),
 )
 _MOST_WORDS = 20
 

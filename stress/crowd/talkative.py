@@ -1,8 +1,10 @@
-"""The model of all agents of a crowd, served to them over HTTP: at each turn an agent says its next messages, at the end of them it waits.
+"""The model of all agents of a crowd, served to them over HTTP: at each turn an agent says its next
+messages, at the end of them it waits.
 
-How far each agent came is kept here and not read from its prompt, where it fades. So a turn that is asked for twice would skip messages, and
-the room's check would call them lost; nothing here gives a reason to ask twice. Compactions are answered by rule with a few large chunks: as
-many as a real model names would be most of the work.
+How far each agent came is kept here and not read from its prompt, where it fades. So a turn that is
+asked for twice would skip messages, and the room's check would call them lost; nothing here gives a
+reason to ask twice. Compactions are answered by rule with a few large chunks: as many as a real
+model names would be most of the work.
 """
 
 import re
@@ -21,7 +23,9 @@ _ASKED = re.compile(r"^\[#(?:segment|summarise) (.+)\]$", re.MULTILINE)
 
 
 class Talkative:
-    """A ``Model`` that makes each agent say so many ``messages``. An agent asks for one turn at a time, so its count needs no lock."""
+    """A ``Model`` that makes each agent say so many ``messages``. An agent asks for one turn at a
+    time, so its count needs no lock.
+    """
 
     name = "talkative"
 
@@ -33,7 +37,13 @@ class Talkative:
 
     def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
         """Answer at once. Raises nothing."""
-        text = {"turn": self._turn, "segment": _segment, "summarise": _summarise, "cascade": _sum_up, "dream": _dream}[purpose](prompt)
+        text = {
+            "turn": self._turn,
+            "segment": _segment,
+            "summarise": _summarise,
+            "cascade": _sum_up,
+            "dream": _dream,
+        }[purpose](prompt)
         return Reply(text, "", Usage(purpose, self.name, 0, None, 0, 0.0))
 
     def left(self, agents: int) -> int:
@@ -45,7 +55,10 @@ class Talkative:
         said = self.said[name]
         until = min(said + 1 + self.turns[name] % _MOST_AT_ONCE, self._messages)
         self.said[name], self.turns[name] = until, self.turns[name] + 1
-        return tool_calls.render([Call("SAY", ROOM, message(name, number + 1)) for number in range(said, until)] or [Call("WAIT")])
+        return tool_calls.render(
+            [Call("SAY", ROOM, message(name, number + 1)) for number in range(said, until)]
+            or [Call("WAIT")]
+        )
 
 
 def _segment(prompt: Prompt) -> str:
@@ -53,7 +66,10 @@ def _segment(prompt: Prompt) -> str:
     for run in _asked(prompt).split():
         first, last = map(int, run.split("-"))
         size = (last - first) // _CHUNKS + 1
-        lines += [f"{at}-{min(at + size - 1, last)} what was said then" for at in range(first, last + 1, size)]
+        lines += [
+            f"{at}-{min(at + size - 1, last)} what was said then"
+            for at in range(first, last + 1, size)
+        ]
     return "\n".join(lines)
 
 

@@ -1,4 +1,6 @@
-"""Somebody who says numbered messages in the room, as a process: ``python -m stress.crowd.writer``, or a shell script that does the same."""
+"""Somebody who says numbered messages in the room, as a process: ``python -m stress.crowd.writer``,
+or a shell script that does the same.
+"""
 
 import random
 import shlex
@@ -22,7 +24,9 @@ def write(home: Path, name: str, messages: int, pause: float) -> None:
 
 
 def script(home: Path, name: str, messages: int, pause: float) -> Iterator[str]:
-    """The lines of a shell script that knows nothing of locks: one ``printf`` a message, behind what stands in the file."""
+    """The lines of a shell script that knows nothing of locks: one ``printf`` a message, behind
+    what stands in the file.
+    """
     room, at = shlex.quote(str(Rooms(home / "chats").path(ROOM))), clock.second(clock.utc())
     yield "set -e"
     for number in range(1, messages + 1):
@@ -33,11 +37,21 @@ def script(home: Path, name: str, messages: int, pause: float) -> Iterator[str]:
 
 def main() -> int:
     """Say what the command line asks for."""
-    options = Parser(prog="python -m stress.crowd.writer", description="Say numbered messages in a room.")
+    options = Parser(
+        prog="python -m stress.crowd.writer", description="Say numbered messages in a room."
+    )
     options.add_argument("name", help="who is speaking")
     options.add_argument("--home", type=Path, required=True, help="where chats/ is")
-    options.add_argument("--messages", type=int, default=200, metavar="N", help="how many (default: %(default)s)")
-    options.add_argument("--pause", type=float, default=0.2, metavar="SECONDS", help="between two of them (default: %(default)s)")
+    options.add_argument(
+        "--messages", type=int, default=200, metavar="N", help="how many (default: %(default)s)"
+    )
+    options.add_argument(
+        "--pause",
+        type=float,
+        default=0.2,
+        metavar="SECONDS",
+        help="between two of them (default: %(default)s)",
+    )
     given = options.parse_args()
     write(given.home, given.name, given.messages, given.pause)
     return 0

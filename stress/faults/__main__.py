@@ -1,7 +1,9 @@
-"""Let models fail at the wire and see what becomes of their agents: ``python -m stress.faults [--quick] [--only TEXT] [--json]``.
+"""Let models fail at the wire and see what becomes of their agents: ``python -m stress.faults
+[--quick] [--only TEXT] [--json]``.
 
-Each row is a fault that lasts while several lines are said to a real agent; several agents live through their share of the faults at a time.
-Exit code 0 if everything held, 1 if something did not, 130 after Ctrl-C.
+Each row is a fault that lasts while several lines are said to a real agent; several agents live
+through their share of the faults at a time. Exit code 0 if everything held, 1 if something did not,
+130 after Ctrl-C.
 """
 
 import tempfile
@@ -36,7 +38,9 @@ Trial = Callable[[Stage, Case], Outcome]
 
 @dataclass(frozen=True)
 class Share:
-    """What one agent lives through: in which calls a fault strikes, how that is tried, and the fault."""
+    """What one agent lives through: in which calls a fault strikes, how that is tried, and the
+    fault.
+    """
 
     trials: Sequence[tuple[str, Trial, Case]]
     context_limit: int
@@ -47,25 +51,45 @@ def shares(quick: bool, only: str) -> list[Share]:
     """All there is to live through, the slow ones first."""
     known = {case.name: case for case in TURNS}
     crowd = partial(trial.suffered, lines=_CROWD, pace=_PACE)
-    turns = [("turn", partial(trial.suffered, lines=_FEW if quick else _LINES), case) for case in TURNS]
-    held = [("hard limit", forgetting.folded, known[name]) for name in ("connection refused", "silence before the answer", "503")]
-    compacting = [case for case in TURNS if case.fault]  # where nobody listens, nothing is ever compacted
-    some = [case for number, case in enumerate(compacting) if case.comes_to != "away" or number % 8 == 1]
-    named = [("segment", forgetting.named, case) for case in [*(some if quick else compacting), *CHUNKS]]
+    turns = [
+        ("turn", partial(trial.suffered, lines=_FEW if quick else _LINES), case) for case in TURNS
+    ]
+    held = [
+        ("hard limit", forgetting.folded, known[name])
+        for name in ("connection refused", "silence before the answer", "503")
+    ]
+    compacting = [
+        case for case in TURNS if case.fault
+    ]  # where nobody listens, nothing is ever compacted
+    some = [
+        case for number, case in enumerate(compacting) if case.comes_to != "away" or number % 8 == 1
+    ]
+    named = [
+        ("segment", forgetting.named, case) for case in [*(some if quick else compacting), *CHUNKS]
+    ]
     summarised = [("summarise", forgetting.summarised, case) for case in SUMMARIES]
     found = []
     for timeout in (SHORT, TIMEOUT):
-        for limit, trials in ((_ENOUGH, [("busy room", crowd, known["503"]), *turns]), (forgetting.LIMIT, [*held, *named, *summarised])):
+        for limit, trials in (
+            (_ENOUGH, [("busy room", crowd, known["503"]), *turns]),
+            (forgetting.LIMIT, [*held, *named, *summarised]),
+        ):
             own = [one for one in trials if one[-1].timeout == timeout and only in one[-1].name]
-            found += [Share(own[at : at + _SHARE], limit, timeout) for at in range(0, len(own), _SHARE)]
+            found += [
+                Share(own[at : at + _SHARE], limit, timeout) for at in range(0, len(own), _SHARE)
+            ]
     return found
 
 
 def lived(share: Share, place: Path) -> list[Outcome]:
-    """What came of each. With a fault that an agent did not get over its life ends, and another agent goes on."""
+    """What came of each. With a fault that an agent did not get over its life ends, and another
+    agent goes on.
+    """
     outcomes: list[Outcome] = []
     while len(outcomes) < len(share.trials):
-        with Stage(place / str(len(outcomes)), share.context_limit, share.timeout, RETRIES, WORKERS) as stage:
+        with Stage(
+            place / str(len(outcomes)), share.context_limit, share.timeout, RETRIES, WORKERS
+        ) as stage:
             for where, live, case in share.trials[len(outcomes) :]:
                 try:
                     outcomes.append(live(stage, case))
@@ -77,7 +101,10 @@ def lived(share: Share, place: Path) -> list[Outcome]:
 
 def run(wanted: Sequence[Share], at_once: int) -> Iterator[Outcome]:
     """Live through them and hand on what each came to, in order."""
-    with tempfile.TemporaryDirectory(prefix="dory-faults-") as folder, ThreadPoolExecutor(at_once) as pool:
+    with (
+        tempfile.TemporaryDirectory(prefix="dory-faults-") as folder,
+        ThreadPoolExecutor(at_once) as pool,
+    ):
         places = [Path(folder) / str(number) for number in range(len(wanted))]
         for place in places:
             place.mkdir()
@@ -91,10 +118,24 @@ def run(wanted: Sequence[Share], at_once: int) -> Iterator[Outcome]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Do what the command line says and print what came of it."""
-    options = running.options("stress.faults", "Let models fail at the wire and see what becomes of their agents.")
-    options.add_argument("--quick", action="store_true", help="say two lines to a fault instead of three, and try fewer in compactions")
-    options.add_argument("--only", default="", metavar="TEXT", help="only the faults with TEXT in their name")
-    options.add_argument("--at-once", type=int, default=6, metavar="N", help="agents that live at a time (default: %(default)s)")
+    options = running.options(
+        "stress.faults", "Let models fail at the wire and see what becomes of their agents."
+    )
+    options.add_argument(
+        "--quick",
+        action="store_true",
+        help="say two lines to a fault instead of three, and try fewer in compactions",
+    )
+    options.add_argument(
+        "--only", default="", metavar="TEXT", help="only the faults with TEXT in their name"
+    )
+    options.add_argument(
+        "--at-once",
+        type=int,
+        default=6,
+        metavar="N",
+        help="agents that live at a time (default: %(default)s)",
+    )
     given = options.parse_args(arguments)
     wanted = shares(given.quick, given.only)
     if not wanted:

@@ -1,20 +1,25 @@
-"""How many model calls a fault may cost at most, derived from what the house promises: its repetitions, its pauses, its limits.
+"""How many model calls a fault may cost at most, derived from what the house promises: its
+repetitions, its pauses, its limits.
 
 ``retries`` is how often a call is repeated, ``workers`` how many summaries are asked for at once.
 """
 
 from dory.constants import FAILURE_LIMIT
-from dory.turn.model_call import Patience
+from dory.turn.model_call import Backoff
 from dory.turn.segments import CHUNK_LIMIT
 
 HOUR = 3600.0
 FOLDS = 8
-"""That a prompt which is too long may cost: each takes half of what can be folded, and a tenth of the prompt at least."""
+"""That a prompt which is too long may cost: each takes half of what can be folded, and a tenth of
+the prompt at least.
+"""
 
 
 def tries(seconds: float, lines: float) -> int:
-    """How often a turn is tried within so many seconds if each try fails at once and ``lines`` are said, each at the worst moment."""
-    patience, at, count = Patience(), 0.0, 0
+    """How often a turn is tried within so many seconds if each try fails at once and ``lines`` are
+    said, each at the worst moment.
+    """
+    patience, at, count = Backoff(), 0.0, 0
     while at <= seconds:
         count += 1
         patience.failed(at)
@@ -29,7 +34,9 @@ def away(seconds: float, lines: float, retries: int) -> int:
 
 
 def naming(retries: int) -> int:
-    """Calls of one compaction that does not get beyond its first request: an answer that cannot be used is asked for once more."""
+    """Calls of one compaction that does not get beyond its first request: an answer that cannot be
+    used is asked for once more.
+    """
     return 2 * (1 + retries)
 
 
@@ -48,5 +55,7 @@ ALL_CHUNKS = 1 + CHUNK_LIMIT
 
 
 def at_hard_limit(seconds: float, lines: float, retries: int) -> int:
-    """Calls while the model is away for everything: each try may have to make room first, and one compaction is due anyway."""
+    """Calls while the model is away for everything: each try may have to make room first, and one
+    compaction is due anyway.
+    """
     return (tries(seconds, lines) + 1) * (1 + naming(retries)) + retries

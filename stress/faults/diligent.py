@@ -1,23 +1,25 @@
 """A model that answers every message once, whatever became of its earlier answers.
 
-A message begins with a word that people never use twice, and is answered with ``SAY <room> <word> is heard.`` What was answered shows in the
-context: by a response that says so, unless the error of its last tool line follows. A pure function of the prompt; compactions are left to
-the stand-in, or to ``answers``.
+A message begins with a word that people never use twice, and is answered with ``SAY <room> <word>
+is heard.`` What was answered shows in the context: by a response that says so, unless the error of
+its last tool line follows. A pure function of the prompt; compactions are left to the offline
+model, or to ``answers``.
 """
 
 from collections.abc import Callable
 
-from dory.offline import StandIn
-from dory.offline.entries import calls, heard
-from dory.offline.prompt_reader import Reading, read
+from dory.offline import OfflineModel
+from dory.offline.prompt_reader import Reading, calls, heard, read
 from dory.text import tool_calls
 from dory.types import Call, Prompt, Purpose, Reply
 
 ANSWER = "is heard."
 
 
-class Diligent(StandIn):
-    """A ``Model``. ``answers`` are what it says to a compaction, by purpose, from the ids that the request names."""
+class Diligent(OfflineModel):
+    """A ``Model``. ``answers`` are what it says to a compaction, by purpose, from the ids that the
+    request names.
+    """
 
     name = "diligent"
 
@@ -45,7 +47,9 @@ def _open(reading: Reading) -> list[Call]:
             mark = message.text.partition(" ")[0]
             left[mark] = Call("SAY", f"{message.room} {mark} {ANSWER}")
         if entry.kind == "response":
-            said = [(call.args.split()[1], call) for call in calls(entry) if call.args.endswith(ANSWER)]
+            said = [
+                (call.args.split()[1], call) for call in calls(entry) if call.args.endswith(ANSWER)
+            ]
             left = {mark: call for mark, call in left.items() if mark not in dict(said)}
         elif entry.kind == "error" and said:
             mark, call = said.pop()

@@ -1,4 +1,6 @@
-"""What a run came to: for a person a row for each fault and the bounds in words, for a program one JSON object. Pure."""
+"""What a run came to: for a person a row for each fault and the bounds in words, for a program one
+JSON object. Pure.
+"""
 
 import json
 from collections.abc import Sequence
@@ -21,7 +23,15 @@ def row(outcome: Outcome) -> str:
     told = "; ".join(outcome.notices) or "-"
     told = told if len(told) <= _TOLD else f"{told[: _TOLD - 1]}…"
     answered = f"{outcome.answered} of {outcome.lines}"
-    first = _row(outcome.where, outcome.name, str(outcome.lines), str(outcome.calls), str(outcome.bound), answered, told)
+    first = _row(
+        outcome.where,
+        outcome.name,
+        str(outcome.lines),
+        str(outcome.calls),
+        str(outcome.bound),
+        answered,
+        told,
+    )
     return "\n".join([first, *(f"    WRONG: {violation}" for violation in outcome.violations)])
 
 
@@ -44,7 +54,9 @@ def as_json(outcomes: Sequence[Outcome], retries: int, seconds: float) -> str:
     content = {
         "faults": [asdict(one) for one in outcomes],
         "calls": sum(one.calls for one in outcomes),
-        "calls_in_an_hour": {lines: bounds.away(bounds.HOUR, lines, retries) for lines in (1, 1000)},
+        "calls_in_an_hour": {
+            lines: bounds.away(bounds.HOUR, lines, retries) for lines in (1, 1000)
+        },
         "violations": wrong(outcomes),
         "seconds": round(seconds, 1),
     }
@@ -53,9 +65,13 @@ def as_json(outcomes: Sequence[Outcome], retries: int, seconds: float) -> str:
 
 def wrong(outcomes: Sequence[Outcome]) -> list[str]:
     """Everything that was not as it must be."""
-    return [f"{one.where}, {one.name}: {violation}" for one in outcomes for violation in one.violations]
+    return [
+        f"{one.where}, {one.name}: {violation}" for one in outcomes for violation in one.violations
+    ]
 
 
 def _row(*cells: str) -> str:
     *fixed, last = cells
-    return "  ".join([*(cell.ljust(width) for cell, width in zip(fixed, _WIDTHS, strict=True)), last])
+    return "  ".join(
+        [*(cell.ljust(width) for cell, width in zip(fixed, _WIDTHS, strict=True)), last]
+    )

@@ -1,4 +1,6 @@
-"""A fault in the turns: several lines are said while it lasts, one when it is over; and what a fault came to."""
+"""A fault in the turns: several lines are said while it lasts, one when it is over; and what a
+fault came to.
+"""
 
 import time
 from collections import Counter
@@ -16,8 +18,9 @@ from stress.faults.stage import Stage
 
 @dataclass
 class Outcome:
-    """What one fault came to. ``where``: in which calls it struck. ``lines`` were said and ``calls`` made while it lasted; of the lines so many
-    were ``answered``, during it or after it. ``notices``: what the people in the room were told.
+    """What one fault came to. ``where``: in which calls it struck. ``lines`` were said and
+    ``calls`` made while it lasted; of the lines so many were ``answered``, during it or after it.
+    ``notices``: what the people in the room were told.
     """
 
     where: str
@@ -39,9 +42,12 @@ class Outcome:
             self.violations.append(f"{self.calls} calls were made, {self.bound} are the most")
 
 
-def wrong(home: Path, marks: Sequence[str], heard: Sequence[Line], folded: Sequence[str] = ()) -> Iterator[str]:
-    """What must not be once a fault is over: an answer that is missing, doubled or not the model's own, or a state that is not clean. What was
-    ``folded`` before it could be answered may have no answer.
+def wrong(
+    home: Path, marks: Sequence[str], heard: Sequence[Line], folded: Sequence[str] = ()
+) -> Iterator[str]:
+    """What must not be once a fault is over: an answer that is missing, doubled or not the model's
+    own, or a state that is not clean. What was ``folded`` before it could be answered may have no
+    answer.
     """
     said = Counter(line.text for line in heard if line.kind == "AGENT")
     for mark in [*marks, *folded]:
@@ -53,7 +59,9 @@ def wrong(home: Path, marks: Sequence[str], heard: Sequence[Line], folded: Seque
 
 
 def untrue(case: Case, outcome: Outcome, answers: int) -> Iterator[str]:
-    """What does not hold of a case in the turns that should; ``answers`` were given while the fault lasted."""
+    """What does not hold of a case in the turns that should; ``answers`` were given while the fault
+    lasted.
+    """
     told = outcome.notices
     if case.told and not (len(told) == 1 and case.told in told[0] and "\n" not in told[0]):
         yield f"people should be told once of {case.told!r}, and were told {told}"
@@ -64,8 +72,9 @@ def untrue(case: Case, outcome: Outcome, answers: int) -> Iterator[str]:
 
 
 def suffered(stage: Stage, case: Case, lines: int, pace: float = 0.0) -> Outcome:
-    """Let the fault last while ``lines`` are said, and a person speak after it. Each line but the last waits until the agent has met the fault
-    with the one before it, or with a ``pace`` for so many seconds only. Raises ``DoryError`` when life does not go on.
+    """Let the fault last while ``lines`` are said, and a person speak after it. Each line but the
+    last waits until the agent has met the fault with the one before it, or with a ``pace`` for so
+    many seconds only. Raises ``DoryError`` when life does not go on.
     """
     before, began = stage.calls, time.monotonic()
     stage.heard()
@@ -83,7 +92,13 @@ def suffered(stage: Stage, case: Case, lines: int, pace: float = 0.0) -> Outcome
     end = _said(stage, marks)
     stage.wait(lambda: stage.at_rest(end), "come to rest after the fault")
     heard = [*meanwhile, *stage.heard()]
-    outcome = Outcome("busy room" if pace else "turn", case.name, lines, calls, _bound(stage, case, lines, seconds))
+    outcome = Outcome(
+        "busy room" if pace else "turn",
+        case.name,
+        lines,
+        calls,
+        _bound(stage, case, lines, seconds),
+    )
     outcome.settle(marks[:-1], heard, wrong(stage.house.home, marks, heard))
     outcome.violations += untrue(case, outcome, sum(line.kind == "AGENT" for line in meanwhile))
     return outcome
@@ -96,8 +111,12 @@ def _said(stage: Stage, marks: list[str]) -> int:
 
 
 def _meet(stage: Stage, known: int, end: int) -> None:
-    """Wait until the agent has made another call than the ``known`` ones for what was said up to ``end``, and knows what came of it."""
-    stage.wait(lambda: stage.at_rest(end) or (stage.state.stuck and stage.calls > known), "meet the fault")
+    """Wait until the agent has made another call than the ``known`` ones for what was said up to
+    ``end``, and knows what came of it.
+    """
+    stage.wait(
+        lambda: stage.at_rest(end) or (stage.state.stuck and stage.calls > known), "meet the fault"
+    )
 
 
 def _bound(stage: Stage, case: Case, lines: int, seconds: float) -> int:

@@ -14,8 +14,8 @@ from bench.cache.life import Lived, live, ticking
 from bench.cache.rates import RATES, Rate
 from bench.cache.report import Figures, Paid
 from bench.cache.script import Asked
-from dory.config.dream_schedule import Dream
-from dory.llm.openai_format import tokens
+from dory.config.dream_schedule import DreamSettings
+from dory.text.formatting import tokens
 from dory.types import Message, Prompt
 
 LONG = "x" * 4096
@@ -24,7 +24,11 @@ TURNS, LIMIT = 16, 4000
 
 def asked(*contents: str, answer: str = "yes") -> Asked:
     roles = ("system", "user", "assistant", "user")
-    return Asked(tuple(Message(role, content) for role, content in zip(roles, contents, strict=False)), "turn", answer)
+    return Asked(
+        tuple(Message(role, content) for role, content in zip(roles, contents, strict=False)),
+        "turn",
+        answer,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +59,11 @@ def test_units_count_what_was_sent_without_the_marks_between_messages() -> None:
 
 def test_no_rule_serves_more_of_a_request_than_was_sent(lives: dict[str, Lived]) -> None:
     for rule in (make() for make in RULES.values()):
-        assert all(rule(one) <= tokens(Prompt(one.messages).text) for lived in lives.values() for one in lived.asked)
+        assert all(
+            rule(one) <= tokens(Prompt(one.messages).text)
+            for lived in lives.values()
+            for one in lived.asked
+        )
 
 
 def test_a_breakpoint_serves_whole_messages_that_ended_a_prompt_before() -> None:
@@ -65,14 +73,18 @@ def test_a_breakpoint_serves_whole_messages_that_ended_a_prompt_before() -> None
     assert 1024 < rule(asked("system", LONG, "answer", "on")) < 1050
 
 
-def test_each_prompt_of_the_ledger_begins_with_the_one_before_until_a_compaction(lives: dict[str, Lived]) -> None:
+def test_each_prompt_of_the_ledger_begins_with_the_one_before_until_a_compaction(
+    lives: dict[str, Lived],
+) -> None:
     turns = [Prompt(one.messages).text for one in lives["ledger"].asked if one.purpose == "turn"]
     compactions = sum(one.purpose == "segment" for one in lives["ledger"].asked)
     broken = sum(not after.startswith(before) for before, after in pairwise(turns))
     assert len(turns) == TURNS and 1 <= broken <= compactions
 
 
-def test_the_ledger_is_served_best_by_every_rule_and_the_layouts_hold_the_same_life(lives: dict[str, Lived]) -> None:
+def test_the_ledger_is_served_best_by_every_rule_and_the_layouts_hold_the_same_life(
+    lives: dict[str, Lived],
+) -> None:
     tail, ledger = (report.figures(lives[layout]) for layout in ("tail", "ledger"))
     assert all(ledger.turns[rule].share > tail.turns[rule].share for rule in RULES)
     assert ledger.turns["units"].share > 75 > tail.turns["units"].share == 0
@@ -83,15 +95,27 @@ def test_the_ledger_is_served_best_by_every_rule_and_the_layouts_hold_the_same_l
 def test_the_arrangements_hold_the_same_parts_in_another_order(lives: dict[str, Lived]) -> None:
     prompt = Prompt(lives["tail"].asked[-1].messages)
     memory = prompt.text[prompt.text.index("\n[#memory ") : prompt.text.index("\n[#life]\n")]
-    for arrange in (arrangements.memory_first, arrangements.memory_before_context, arrangements.clock_first(ticking())):
+    for arrange in (
+        arrangements.memory_first,
+        arrangements.memory_before_context,
+        arrangements.clock_first(ticking()),
+    ):
         system, user = arrange(prompt, 7).messages
-        assert not Counter(prompt.text.split()) - Counter(f"{system.content}\n{user.content}".split())
-        assert (memory in system.content) == (arrange in (arrangements.memory_first, arrangements.memory_before_context))
+        assert not Counter(prompt.text.split()) - Counter(
+            f"{system.content}\n{user.content}".split()
+        )
+        assert (memory in system.content) == (
+            arrange in (arrangements.memory_first, arrangements.memory_before_context)
+        )
     first, second = (arrangements.clock_first(ticking())(prompt, number).text for number in (0, 1))
-    assert first.startswith("It is 2026-03-02T12:00:00Z.") and second.startswith("It is 2026-03-02T12:00:20Z.")
+    assert first.startswith("It is 2026-03-02T12:00:00Z.") and second.startswith(
+        "It is 2026-03-02T12:00:20Z."
+    )
 
 
-def test_the_clock_ticks_from_turn_to_turn_and_stands_still_while_a_compaction_forks_its_prompt(lives: dict[str, Lived]) -> None:
+def test_the_clock_ticks_from_turn_to_turn_and_stands_still_while_a_compaction_forks_its_prompt(
+    lives: dict[str, Lived],
+) -> None:
     told = arrangements.arranged(lives["tail"].asked, arrangements.clock_first(ticking()))
     times = [(one.purpose, one.messages[0].content.splitlines()[0]) for one in told]
     pairs = list(pairwise(times))
@@ -100,14 +124,24 @@ def test_the_clock_ticks_from_turn_to_turn_and_stands_still_while_a_compaction_f
 
 
 def test_experiences_like_the_present_stand_where_the_newest_parts_do() -> None:
-    related, newest = "\n[#related past experiences]\nonce", "\n[#memory 1 of 4000 characters]\nm\n[#life]\nl"
-    prompt = Prompt((Message("system", "s"), Message("user", f"[#1 heard]\nc{related}{newest}\n[#turn]\nr")))
+    related, newest = (
+        "\n[#related past experiences]\nonce",
+        "\n[#memory 1 of 4000 characters]\nm\n[#life]\nl",
+    )
+    prompt = Prompt(
+        (Message("system", "s"), Message("user", f"[#1 heard]\nc{related}{newest}\n[#turn]\nr"))
+    )
     assert arrangements.parts(prompt).related == related
     assert arrangements.memory_first(prompt, 1).messages[0].content == f"s{related}{newest}"
-    assert arrangements.memory_before_context(prompt, 1).messages[1].content == f"[#1 heard]\nc{related}\n[#life]\nl\n[#turn]\nr"
+    assert (
+        arrangements.memory_before_context(prompt, 1).messages[1].content
+        == f"[#1 heard]\nc{related}\n[#life]\nl\n[#turn]\nr"
+    )
 
 
-def test_a_life_with_the_cascade_asks_for_its_summaries_and_shows_them_and_keeps_them_out_of_other_orders() -> None:
+def test_a_life_with_the_cascade_asks_for_its_summaries_and_shows_them_and_keeps_them_out_of_other_orders() -> (
+    None
+):
     lived = live(44, 20_000, "tail")
     assert lived.events >= 129
     (run,) = [one for one in lived.asked if one.purpose == "cascade"]
@@ -115,15 +149,27 @@ def test_a_life_with_the_cascade_asks_for_its_summaries_and_shows_them_and_keeps
     system, user = lived.asked[-1].messages
     assert run.answer not in lived.asked[0].messages[0].content
     assert run.answer in f"{system.content}{user.content}"
-    assert cascade.shown(lived)["life"] > cascade.shown(replace(lived, asked=lived.asked[:20]))["life"]
+    assert (
+        cascade.shown(lived)["life"] > cascade.shown(replace(lived, asked=lived.asked[:20]))["life"]
+    )
 
 
 def test_the_cascade_costs_what_a_turn_has_more_of_and_the_calls_of_its_runs() -> None:
     def figures(prompt: int, hits: int, calls: Paid, events: int) -> Figures:
         turns, compactions = Paid(10, prompt, hits, 500), Paid(2, 700, 600, 50)
-        return Figures({"blocks": turns}, {"blocks": compactions}, {"blocks": calls}, {"blocks": Paid(0, 0, 0, 0)}, 400.0, events)
+        return Figures(
+            {"blocks": turns},
+            {"blocks": compactions},
+            {"blocks": calls},
+            {"blocks": Paid(0, 0, 0, 0)},
+            400.0,
+            events,
+        )
 
-    found = cascade.costs(figures(21_000, 12_000, Paid(3, 1_800, 0, 240), 256), figures(20_000, 13_000, Paid(0, 0, 0, 0), 240))
+    found = cascade.costs(
+        figures(21_000, 12_000, Paid(3, 1_800, 0, 240), 256),
+        figures(20_000, 13_000, Paid(0, 0, 0, 0), 240),
+    )
     assert (found["runs"], found["calls.prompt"], found["calls.answered"]) == (2, 900, 120)
     assert (found["turn.prompt"], found["turn.paid"]) == (100, 200)
     calls, turns = RATES["deepseek"].price(0, 1_800, 240), RATES["deepseek"].price(-1_000, 2_000, 0)
@@ -149,30 +195,50 @@ def test_a_dream_costs_its_own_calls_and_what_turns_lose_of_the_cache() -> None:
         "EDIT_FILE USER.md",
         "[#changed EDIT_FILE USER.md]\nIt is.",
     )
-    calls = [replace(asked("system", *conversation[:count]), purpose="dream") for count in (1, 3, 5)]
-    found = dream.costs(Lived(calls * 2, 400.0, 240), figures(17_900, Paid(6, 3_000, 1_000, 240)), figures(18_000, Paid(0, 0, 0, 0)))
-    assert (found["dreams"], found["calls"], found["prompt"], found["paid"], found["answered"]) == (2, 3, 1_500, 1_000, 120)
+    calls = [
+        replace(asked("system", *conversation[:count]), purpose="dream") for count in (1, 3, 5)
+    ]
+    found = dream.costs(
+        Lived(calls * 2, 400.0, 240),
+        figures(17_900, Paid(6, 3_000, 1_000, 240)),
+        figures(18_000, Paid(0, 0, 0, 0)),
+    )
+    assert (found["dreams"], found["calls"], found["prompt"], found["paid"], found["answered"]) == (
+        2,
+        3,
+        1_500,
+        1_000,
+        120,
+    )
     assert (found["turns.lost"], found["compactions.lost"]) == (0.5, 0)
-    assert found["calls.deepseek"] == pytest.approx(RATES["deepseek"].price(500, 1_000, 120), abs=1e-6)
+    assert found["calls.deepseek"] == pytest.approx(
+        RATES["deepseek"].price(500, 1_000, 120), abs=1e-6
+    )
 
 
 def test_more_than_a_point_that_dreams_take_from_the_cache_is_told() -> None:
     reached = {name: least + 2 for name, least in report.TARGETS.items()}
     awake = {f"{name}_{report.AWAKE}": share + 1 for name, share in reached.items()}
     assert report.missed(reached | awake) == []
-    assert report.missed(reached | awake | {"hit.ledger": 96.5}) == ["hit.ledger falls by 1.50 points with Dreams, more than 1"]
+    assert report.missed(reached | awake | {"hit.ledger": 96.5}) == [
+        "hit.ledger falls by 1.50 points with Dreams, more than 1"
+    ]
 
 
 def test_a_life_with_dreams_edits_user_and_voice_and_keeps_them_out_of_other_orders() -> None:
-    lived = live(40, 4000, "tail", "dream", Dream(interval_h=0.05))
+    lived = live(40, 4000, "tail", "dream", DreamSettings(interval_h=0.05))
     dreams = [one for one in lived.asked if one.purpose == "dream"]
-    assert len(dreams) >= 6 and all(one in arrangements.arranged(lived.asked, arrangements.memory_first) for one in dreams)
+    assert len(dreams) >= 6 and all(
+        one in arrangements.arranged(lived.asked, arrangements.memory_first) for one in dreams
+    )
     assert any("EDIT_FILE VOICE.md" in one.answer for one in dreams)
     assert any("[#user " in one.messages[0].content for one in lived.asked if one.purpose == "turn")
 
 
 @pytest.mark.parametrize("wrong", ["--turns=0", "--turns=-3", "--limit=0", "--turns=many"])
-def test_a_life_without_turns_is_refused_in_one_line(wrong: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_life_without_turns_is_refused_in_one_line(
+    wrong: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as ended:
         program.main([wrong])
     assert ended.value.code == 2
@@ -180,7 +246,9 @@ def test_a_life_without_turns_is_refused_in_one_line(wrong: str, capsys: pytest.
 
 
 def test_a_price_is_hits_misses_and_answers_at_their_rates() -> None:
-    assert Rate("any", read=1, write=10, answer=100).price(2_000_000, 300_000, 40_000) == pytest.approx(2 + 3 + 4)
+    assert Rate("any", read=1, write=10, answer=100).price(
+        2_000_000, 300_000, 40_000
+    ) == pytest.approx(2 + 3 + 4)
     assert all(rate.read < rate.write < rate.answer for rate in RATES.values())
 
 
@@ -188,7 +256,14 @@ def test_the_figures_come_as_json_on_the_last_line(capsys: pytest.CaptureFixture
     code = program.main(["--turns", "3", "--limit", "4000", "--json"])
     printed = capsys.readouterr().out
     found = json.loads(printed.splitlines()[-1])
-    assert {"hit.tail", "hit.ledger", "hit.compaction", "hit.memory_first", "hit.clock_first", "price.ledger.units.deepseek"} <= set(found)
+    assert {
+        "hit.tail",
+        "hit.ledger",
+        "hit.compaction",
+        "hit.memory_first",
+        "hit.clock_first",
+        "price.ledger.units.deepseek",
+    } <= set(found)
     assert {
         "hit.compaction_without_dream",
         "dream.tail.turns.lost",

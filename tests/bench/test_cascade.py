@@ -1,4 +1,6 @@
-"""bench.cascade in small: what it computes by hand, what it measures, and that it sees what does not hold."""
+"""bench.cascade in small: what it computes by hand, what it measures, and that it sees what does
+not hold.
+"""
 
 import json
 from dataclasses import replace
@@ -11,7 +13,7 @@ from bench.cascade import checks
 from bench.cascade.__main__ import main
 from bench.cascade.killed import RUNS, WRITES
 from bench.cascade.life import Life, Size
-from dory.config.profiles import Cascade
+from dory.config.profiles import CascadeSettings
 from dory.identity import listing
 from tests.support.household import copy_of
 
@@ -25,9 +27,28 @@ def test_what_is_computed_by_hand_follows_from_the_triggers() -> None:
     assert [checks.late_calls(events) for events in (128, 129, 194, 10_000)] == [0, 1, 2, 153]
 
 
-def test_a_life_is_measured_killed_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_life_is_measured_killed_and_drawn(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     picture = tmp_path / "plot.svg"
-    assert main(["--events", str(EVENTS), "--kills", "1", "--loop", "200", "--seed", "3", "--plot", str(picture), "--json"]) == 0
+    assert (
+        main(
+            [
+                "--events",
+                str(EVENTS),
+                "--kills",
+                "1",
+                "--loop",
+                "200",
+                "--seed",
+                "3",
+                "--plot",
+                str(picture),
+                "--json",
+            ]
+        )
+        == 0
+    )
     printed = capsys.readouterr().out
     found = json.loads(printed.splitlines()[-1])
     assert "0 violations" in printed and found["violations"] == []
@@ -36,9 +57,20 @@ def test_a_life_is_measured_killed_and_drawn(tmp_path: Path, capsys: pytest.Capt
     assert set(found["killed_at"]) <= {*RUNS, *WRITES, "random instant"}
     prompt = found["prompt"]
     assert 0 < prompt["summaries"]["least"] < prompt["system"]["most"] < prompt["whole"]["least"]
-    assert Cascade().immediate_window <= prompt["lines"]["least"] <= prompt["lines"]["most"] < 2 * Cascade().immediate_window
-    assert 0 < found["per_run"]["completion"] < found["per_run"]["prompt"] and found["per_run"]["dollars"] > 0
-    names = {element.text for element in ElementTree.parse(picture).getroot().iter("{http://www.w3.org/2000/svg}text")}
+    assert (
+        CascadeSettings().immediate_window
+        <= prompt["lines"]["least"]
+        <= prompt["lines"]["most"]
+        < 2 * CascadeSettings().immediate_window
+    )
+    assert (
+        0 < found["per_run"]["completion"] < found["per_run"]["prompt"]
+        and found["per_run"]["dollars"] > 0
+    )
+    names = {
+        element.text
+        for element in ElementTree.parse(picture).getroot().iter("{http://www.w3.org/2000/svg}text")
+    }
     assert names >= {"whole prompt", "system part", "LIFE, word for word", "memories"}
 
 
@@ -47,26 +79,43 @@ def test_what_differs_is_missing_or_was_made_too_often_is_seen(tmp_path: Path) -
     one.mkdir()
     Life(one, 1).live(130)
     copy_of(one, other)
-    assert checks.different(one, other) == [] and list(checks.of_runs(one, 130, 1)) == [] and list(checks.of_files(one)) == []
+    assert (
+        checks.different(one, other) == []
+        and list(checks.of_runs(one, 130, 1)) == []
+        and list(checks.of_files(one)) == []
+    )
     folder = listing.folders(other)[0] / "summaries"
-    (folder / "recent.md").write_text((folder / "recent.md").read_text(encoding="utf-8").replace(".\n", "!\n"), encoding="utf-8")
+    (folder / "recent.md").write_text(
+        (folder / "recent.md").read_text(encoding="utf-8").replace(".\n", "!\n"), encoding="utf-8"
+    )
     next(folder.glob("recent-*.md")).unlink()
-    assert [name.partition("-")[0] for name in checks.different(one, other)] == ["summaries/recent", "summaries/recent.md"]
+    assert [name.partition("-")[0] for name in checks.different(one, other)] == [
+        "summaries/recent",
+        "summaries/recent.md",
+    ]
     assert list(checks.of_runs(other, 130, 2)) == [
         "2 calls of the model, 1 were computed",
         "the 0 short-term summaries do not cover what the triggers say",
     ]
     (problem,) = checks.of_files(other)
-    assert problem.startswith("other: ") and problem.endswith("the summaries cover memories up to 65, their copies up to 0")
+    assert problem.startswith("other: ") and problem.endswith(
+        "the summaries cover memories up to 65, their copies up to 0"
+    )
 
 
 def test_a_prompt_that_grows_is_seen_and_so_is_one_that_shows_too_little() -> None:
-    sizes = [Size(memories, 3000, 1000, 100, 50, 50, 1900, 64) for memories in range(200, 1100, 100)]
+    sizes = [
+        Size(memories, 3000, 1000, 100, 50, 50, 1900, 64) for memories in range(200, 1100, 100)
+    ]
     assert list(checks.of_prompts(sizes)) == []
     growing = [replace(size, whole=size.whole + size.memories) for size in sizes]
-    assert [problem[:30] for problem in checks.of_prompts(growing)] == ["prompts of the last third of t"]
+    assert [problem[:30] for problem in checks.of_prompts(growing)] == [
+        "prompts of the last third of t"
+    ]
     few = [replace(size, lines=63 if size.memories == 500 else 64) for size in sizes]
-    assert list(checks.of_prompts(few)) == ["with 500 memories 63 lines of LIFE stand in the prompt"]
+    assert list(checks.of_prompts(few)) == [
+        "with 500 memories 63 lines of LIFE stand in the prompt"
+    ]
 
 
 def test_a_wrong_command_line_is_told_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,6 @@
-"""bench.cues as its user meets it: lives made of small conversations, the messages that arrive in them, and the table."""
+"""bench.cues as its user meets it: lives made of small conversations, the messages that arrive in
+them, and the table.
+"""
 
 import json
 from pathlib import Path
@@ -24,8 +26,14 @@ def sailed(folder: Path) -> Path:
         for number, turn in enumerate(content[f"session_{session}"]):
             said = f"The zeppelin over port {session} carried {number} trombones."
             turn |= {"speaker": ("Mia", "Otto")[number % 2], "text": said, "blip_caption": None}
-    asked = [("Which instruments did Mia's zeppelin carry?", 4), ("Why did Otto sell the zeppelin?", 5)]
-    content["qa"] = [{"question": question, "category": category, "evidence": ["D3:1"]} for question, category in asked]
+    asked = [
+        ("Which instruments did Mia's zeppelin carry?", 4),
+        ("Why did Otto sell the zeppelin?", 5),
+    ]
+    content["qa"] = [
+        {"question": question, "category": category, "evidence": ["D3:1"]}
+        for question, category in asked
+    ]
     path.write_text(json.dumps(content), encoding="utf-8")
     return path
 
@@ -33,11 +41,22 @@ def sailed(folder: Path) -> Path:
 def test_a_life_has_left_the_context_session_by_session_and_can_be_found(tmp_path: Path) -> None:
     path = told(tmp_path)
     content = json.loads(path.read_text(encoding="utf-8"))
-    path.write_text(json.dumps(content | {"session_2_summary": "Of boats, and what they are called."}), encoding="utf-8")
+    path.write_text(
+        json.dumps(content | {"session_2_summary": "Of boats, and what they are called."}),
+        encoding="utf-8",
+    )
     talk = questions.load(path)
     with faded.life(path, talk) as (past, live):
-        assert [(entry.kind, entry.ids) for entry in live] == [("compacted", "1-6"), ("compacted", "7-12"), ("compacted", "13-18")]
-        assert [entry.gist for entry in live] == [talk.documents[0].text, "Of boats, and what they are called.", talk.documents[12].text]
+        assert [(entry.kind, entry.ids) for entry in live] == [
+            ("compacted", "1-6"),
+            ("compacted", "7-12"),
+            ("compacted", "13-18"),
+        ]
+        assert [entry.gist for entry in live] == [
+            talk.documents[0].text,
+            "Of boats, and what they are called.",
+            talk.documents[12].text,
+        ]
         assert past.candidates(CANOE, live, THRESHOLDS[0])[0][0].hash == live[1].hash
         assert past.chronicle.mark.newest == 18 and len(list(past.notes)) == 3
 
@@ -47,34 +66,61 @@ def test_messages_are_about_the_life_or_about_nothing_that_was(tmp_path: Path) -
     found = list(messages(own, [other]))
     assert found[0].text == CANOE and found[0].numbers == frozenset({9})
     by_kind = {one.kind: one for one in reversed(found)}
-    assert set(by_kind) == {*NOTHING, RENAMED, "single-hop", "multi-hop", "temporal"}, "what others were asked wrongly is no fair question here"
+    assert set(by_kind) == {*NOTHING, RENAMED, "single-hop", "multi-hop", "temporal"}, (
+        "what others were asked wrongly is no fair question here"
+    )
     as_it_is, unnamed, turn, _ = (by_kind[kind].text for kind in NOTHING)
-    assert (as_it_is, unnamed) == ("Which instruments did Mia's zeppelin carry?", "Which instruments did 's zeppelin carry?")
+    assert (as_it_is, unnamed) == (
+        "Which instruments did Mia's zeppelin carry?",
+        "Which instruments did 's zeppelin carry?",
+    )
     assert by_kind[RENAMED].text == "Which instruments did Rosa's zeppelin carry?"
     assert turn == other.documents[0].text
     assert not any(one.numbers for one in found if one.kind not in OWN)
 
 
 def test_a_cue_is_right_if_it_names_a_stretch_with_evidence_and_costs_what_stands_in_it() -> None:
-    outcome = Outcome("7", "single-hop", ((0.8, False, 30.0), (0.6, True, 50.0), (0.3, False, 70.0)))
-    assert [outcome.at(threshold) for threshold in (0.2, 0.5, 0.7, 0.9)] == [("right", 70.0), ("right", 50.0), ("wrong", 30.0), ("silent", 0.0)]
+    outcome = Outcome(
+        "7", "single-hop", ((0.8, False, 30.0), (0.6, True, 50.0), (0.3, False, 70.0))
+    )
+    assert [outcome.at(threshold) for threshold in (0.2, 0.5, 0.7, 0.9)] == [
+        ("right", 70.0),
+        ("right", 50.0),
+        ("wrong", 30.0),
+        ("silent", 0.0),
+    ]
 
 
 def outcomes(talk: str, own: list[float], nothing: list[float]) -> list[Outcome]:
-    """Questions with a right candidate of these shares, and as many messages of each kind about nothing."""
-    kinds = [("single-hop", share, True) for share in own] + [(kind, share, False) for kind in (*NOTHING, RENAMED) for share in nothing]
+    """Questions with a right candidate of these shares, and as many messages of each kind about
+    nothing.
+    """
+    kinds = [("single-hop", share, True) for share in own] + [
+        (kind, share, False) for kind in (*NOTHING, RENAMED) for share in nothing
+    ]
     return [Outcome(talk, kind, ((share, right, 20.0),)) for kind, share, right in kinds]
 
 
 def test_the_threshold_is_the_lowest_that_leaves_nearly_all_about_nothing_silent() -> None:
-    few, many = outcomes("7", [0.9, 0.5], [0.1] * 97 + [0.41] * 3), outcomes("8", [0.9, 0.5], [0.1] * 90 + [0.62] * 10)
+    few, many = (
+        outcomes("7", [0.9, 0.5], [0.1] * 97 + [0.41] * 3),
+        outcomes("8", [0.9, 0.5], [0.1] * 90 + [0.62] * 10),
+    )
     assert __main__.choose(few) == 0.2 and __main__.choose(many) == 0.65
-    assert __main__.figures(many, 0.65)["right"] == 50.0 and __main__.figures(many, 0.65)["rightly_silent"] == 100.0
+    assert (
+        __main__.figures(many, 0.65)["right"] == 50.0
+        and __main__.figures(many, 0.65)["rightly_silent"] == 100.0
+    )
     assert __main__.figures(many, 0.5)["tokens_for_nothing"] == 2.0
-    assert {talk: one["threshold"] for talk, one in __main__.held_out(few + many).items()} == {"7": 0.65, "8": 0.2}
+    assert {talk: one["threshold"] for talk, one in __main__.held_out(few + many).items()} == {
+        "7": 0.65,
+        "8": 0.2,
+    }
 
 
-def test_the_report_has_every_threshold_and_every_kind_of_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_report_has_every_threshold_and_every_kind_of_message(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     sailed(tmp_path)
     told(tmp_path)
     assert __main__.main(["--data", str(tmp_path), "--json"]) == 0
@@ -84,12 +130,21 @@ def test_the_report_has_every_threshold_and_every_kind_of_message(tmp_path: Path
     assert found["rightly_silent"] >= 100 - __main__.MOST
     assert found["right"] > 0 and found["tokens"] > found["tokens_for_nothing"]
     assert round(found["right"] + found["wrong"] + found["silent"]) == 100
-    assert set(found["kinds"]) == {*NOTHING, RENAMED, ADVERSARIAL, "single-hop", "multi-hop", "temporal"}
+    assert set(found["kinds"]) == {
+        *NOTHING,
+        RENAMED,
+        ADVERSARIAL,
+        "single-hop",
+        "multi-hop",
+        "temporal",
+    }
     assert set(found["held_out"]) == {"7", "8"}
     assert all(f"| {one} |" in printed for one in [*found["thresholds"], *found["kinds"]])
 
 
-def test_one_conversation_is_not_enough_and_another_file_is_told_by_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_conversation_is_not_enough_and_another_file_is_told_by_its_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     told(tmp_path)
     assert __main__.main(["--data", str(tmp_path)]) == 2
     assert "snap-research/locomo" in capsys.readouterr().err

@@ -1,4 +1,6 @@
-"""The demonstration as its user meets it: what it shows, what it leaves behind, and Ctrl-C in the middle of it."""
+"""The demonstration as its user meets it: what it shows, what it leaves behind, and Ctrl-C in the
+middle of it.
+"""
 
 import os
 import re
@@ -9,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dory.text.prompt_files import HOUSE
+from dory.text.prompt_files import ROOT
 from tests.support.processes import processes_left
 
 PATIENCE = 60.0
@@ -19,7 +21,7 @@ def begin(folder: Path) -> subprocess.Popen[str]:
     """The demonstration with its temporary files below ``folder``, in a process group of its own."""
     return subprocess.Popen(
         [sys.executable, "-m", "bench.demo"],
-        cwd=HOUSE,
+        cwd=ROOT,
         env=os.environ | {"TMPDIR": str(folder)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -29,8 +31,12 @@ def begin(folder: Path) -> subprocess.Popen[str]:
 
 
 def asked_and_answered(part: str) -> str:
-    """The detail that a part of the transcript says is out of sight, and that is answered with behind an UNCOMPACT."""
-    found = re.search("“(.+)” stands nowhere .*UNCOMPACT ◱hash=.*Dory: (.*)", " ".join(part.split()))
+    """The detail that a part of the transcript says is out of sight, and that is answered with
+    behind an UNCOMPACT.
+    """
+    found = re.search(
+        "“(.+)” stands nowhere .*UNCOMPACT ◱hash=.*Dory: (.*)", " ".join(part.split())
+    )
     assert found, part
     assert found[1] in found[2]
     return found[1]
@@ -52,7 +58,9 @@ def test_the_demonstration_comes_true_and_leaves_nothing_behind(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_demonstration_leaves_nothing_behind(tmp_path: Path, number: signal.Signals) -> None:
+def test_an_interrupted_demonstration_leaves_nothing_behind(
+    tmp_path: Path, number: signal.Signals
+) -> None:
     with begin(tmp_path) as process:
         assert process.stdout is not None
         while "Ada:" not in process.stdout.readline():  # the agent is awake

@@ -7,10 +7,19 @@ import pytest
 from bench import dream
 
 
-def test_two_days_show_a_dream_its_record_and_its_versions(capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_days_show_a_dream_its_record_and_its_versions(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert dream.main(["--json"]) == 0
     printed = capsys.readouterr().out
     found = json.loads(printed.splitlines()[-1])
-    assert found["dreams"] >= 2 and found["calls"] > found["dreams"] and found["tokens.asked"] < found["turns.tokens.asked"]
-    assert "Dream: USER.md: + Ada's dog is called Rex" in printed and "## What it decided, and why" in printed
+    assert (
+        found["dreams"] >= 2
+        and found["calls"] > found["dreams"]
+        and found["tokens.asked"] < found["turns.tokens.asked"]
+    )
+    assert (
+        "Dream: USER.md: + Ada's dog is called Rex" in printed
+        and "## What it decided, and why" in printed
+    )
     assert "\nUSER.md\n\nAda's dog is called Rex\nAda's birthday is on 5 May\n" in printed

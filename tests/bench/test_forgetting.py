@@ -1,4 +1,6 @@
-"""bench.forgetting in small: the life that is lived, what each way keeps and loses of it, and what is counted."""
+"""bench.forgetting in small: the life that is lived, what each way keeps and loses of it, and what
+is counted.
+"""
 
 import json
 from pathlib import Path
@@ -31,8 +33,12 @@ def lived(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str,
 
 
 def test_the_same_seed_gives_the_same_life_and_another_seed_another() -> None:
-    assert [moment.text for moment in script(1, 9000)] == [moment.text for moment in script(1, 9000)]
-    assert [moment.text for moment in script(1, 9000)] != [moment.text for moment in script(2, 9000)]
+    assert [moment.text for moment in script(1, 9000)] == [
+        moment.text for moment in script(1, 9000)
+    ]
+    assert [moment.text for moment in script(1, 9000)] != [
+        moment.text for moment in script(2, 9000)
+    ]
 
 
 def test_what_is_asked_was_told_before_and_of_what_changed_the_right_value_was_told_last() -> None:
@@ -50,8 +56,14 @@ def test_what_is_asked_was_told_before_and_of_what_changed_the_right_value_was_t
 def test_an_answer_is_judged_by_the_value_it_names_and_by_what_was_used_to_find_it() -> None:
     question = Question("Where?", "Ghent", ("Porto",))
     assert judged(question, Answer("It is in **Ghent**.", frozenset({"SAY"}), 1)) == "direct"
-    assert judged(question, Answer("It is in Ghent.", frozenset({"SAY", "UNCOMPACT"}), 2)) == "followed"
-    assert judged(question, Answer("It is in Ghent.", frozenset({"SAY", "UNCOMPACT", "RECALL"}), 3)) == "recalled"
+    assert (
+        judged(question, Answer("It is in Ghent.", frozenset({"SAY", "UNCOMPACT"}), 2))
+        == "followed"
+    )
+    assert (
+        judged(question, Answer("It is in Ghent.", frozenset({"SAY", "UNCOMPACT", "RECALL"}), 3))
+        == "recalled"
+    )
     assert judged(question, Answer("In Porto.", frozenset({"SAY"}), 1)) == "outdated"
     assert judged(question, Answer("In Ghentbrugge, perhaps.", frozenset({"SAY"}), 1)) == "never"
 
@@ -64,7 +76,11 @@ def test_a_prompt_is_cached_as_far_as_it_begins_with_whole_blocks_of_an_earlier_
     assert meter.tokens["cached"] == (1000 // 256 + 300 // 256) * 64
     assert meter.tokens["prompt"] == 250 + 400 + 250
     cached = meter.tokens["cached"]
-    assert meter.spent == meter.dollars["turn"] == pytest.approx(((900 - cached) * 2.0 + cached * 0.5 + 30 * 3.0) / 1e6)
+    assert (
+        meter.spent
+        == meter.dollars["turn"]
+        == pytest.approx(((900 - cached) * 2.0 + cached * 0.5 + 30 * 3.0) / 1e6)
+    )
 
 
 def answered(row: dict[str, Any]) -> float:
@@ -72,34 +88,85 @@ def answered(row: dict[str, Any]) -> float:
     return float(row["direct"] + row["followed"] + row["recalled"])
 
 
-def test_all_five_ways_live_the_same_life_and_what_is_kept_can_be_searched_for(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    rows = {(row["way"], row["recall"]): row for row in lived(capsys, "--plot", str(tmp_path / "plot.svg"))}
-    assert list(rows) == [("dory", False), ("dory", True), ("halving", False), ("halving", True), *((way, False) for way in list(WAYS)[2:])]
+def test_all_five_ways_live_the_same_life_and_what_is_kept_can_be_searched_for(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    rows = {
+        (row["way"], row["recall"]): row
+        for row in lived(capsys, "--plot", str(tmp_path / "plot.svg"))
+    }
+    assert list(rows) == [
+        ("dory", False),
+        ("dory", True),
+        ("halving", False),
+        ("halving", True),
+        *((way, False) for way in list(WAYS)[2:]),
+    ]
     for row in rows.values():
         assert row["questions"] == 6
-        assert sum(row[name] for name in ("direct", "followed", "recalled", "never", "outdated")) == pytest.approx(1)
+        assert sum(
+            row[name] for name in ("direct", "followed", "recalled", "never", "outdated")
+        ) == pytest.approx(1)
         assert 0 < row["cached_tokens"] < row["prompt_tokens"] < row["tokens"]
         assert row["price"] == pytest.approx(sum(row["price_of"].values()))
         assert row["price"] > 0
     least = min(answered(rows[way, True]) for way in ("dory", "halving"))
-    assert least > max(answered(rows[way, False]) for way in ("halving", "window", "summary", "truncation"))
-    assert [rows[way, False]["calls"].get("summarise", 0) > 0 for way in WAYS] == [True, False, True, True, False]
-    assert [rows[way, False]["stall_calls"] for way in ("halving", "window", "summary", "truncation")] == [0, 1, 1, 0]
-    texts = [element.text or "" for element in ElementTree.parse(tmp_path / "plot.svg").getroot().iter("{http://www.w3.org/2000/svg}text")]
-    assert [sum(way in texts for way in WAYS), texts.count("dory"), texts.count("halving"), texts.count("window")] == [5, 2, 2, 1]
+    assert least > max(
+        answered(rows[way, False]) for way in ("halving", "window", "summary", "truncation")
+    )
+    assert [rows[way, False]["calls"].get("summarise", 0) > 0 for way in WAYS] == [
+        True,
+        False,
+        True,
+        True,
+        False,
+    ]
+    assert [
+        rows[way, False]["stall_calls"] for way in ("halving", "window", "summary", "truncation")
+    ] == [0, 1, 1, 0]
+    texts = [
+        element.text or ""
+        for element in ElementTree.parse(tmp_path / "plot.svg")
+        .getroot()
+        .iter("{http://www.w3.org/2000/svg}text")
+    ]
+    assert [
+        sum(way in texts for way in WAYS),
+        texts.count("dory"),
+        texts.count("halving"),
+        texts.count("window"),
+    ] == [5, 2, 2, 1]
 
 
-def test_what_is_gone_cannot_be_searched_for_and_nobody_has_to_have_a_search(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_gone_cannot_be_searched_for_and_nobody_has_to_have_a_search(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     without, searching = lived(capsys, "--ways", "truncation", "--recall", "truncation")
     assert [without["recall"], searching["recall"]] == [False, True]
     assert answered(searching) <= answered(without) + 1 / 6
-    assert [row["recall"] for row in lived(capsys, "--ways", "dory,halving", "--recall", "none")] == [False, False]
+    assert [
+        row["recall"] for row in lived(capsys, "--ways", "dory,halving", "--recall", "none")
+    ] == [False, False]
 
 
-@pytest.mark.parametrize(("way", "keeps"), [("dory", True), ("halving", True), ("window", False), ("summary", False), ("truncation", False)])
-def test_a_way_keeps_the_limit_and_what_it_takes_away_can_be_reached_or_not(tmp_path: Path, way: str, keeps: bool) -> None:
+@pytest.mark.parametrize(
+    ("way", "keeps"),
+    [
+        ("dory", True),
+        ("halving", True),
+        ("window", False),
+        ("summary", False),
+        ("truncation", False),
+    ],
+)
+def test_a_way_keeps_the_limit_and_what_it_takes_away_can_be_reached_or_not(
+    tmp_path: Path, way: str, keeps: bool
+) -> None:
     life = Life(tmp_path, way, 1000, Meter(Reader(), None), recall=False)
-    said = [f"Entry {number} of the logbook: {'calm sea, ' * 60}ink {number * 7919}." for number in range(10)]
+    said = [
+        f"Entry {number} of the logbook: {'calm sea, ' * 60}ink {number * 7919}."
+        for number in range(10)
+    ]
     for text in said:
         life.hear(text)
     assert life.me.context.characters < 2 * 1000 * 4
@@ -108,10 +175,14 @@ def test_a_way_keeps_the_limit_and_what_it_takes_away_can_be_reached_or_not(tmp_
 
 
 @pytest.mark.parametrize("way", list(WAYS)[1:])
-def test_with_too_little_to_forget_a_way_waits_until_the_hard_limit(tmp_path: Path, way: str) -> None:
+def test_with_too_little_to_forget_a_way_waits_until_the_hard_limit(
+    tmp_path: Path, way: str
+) -> None:
     life = Life(tmp_path, way, 1000, Meter(Reader(), None), recall=False)
     life.hear("Ahoy.")
-    life.me.state.opened[str(life.me.context.entries[1].first)] = Opened("0" * 16, "opened", "opened", until=1000)
+    life.me.state.opened[str(life.me.context.entries[1].first)] = Opened(
+        "0" * 16, "opened", "opened", until=1000
+    )
     epochs = list[int]()
     for number in range(15):
         life.hear(f"Entry {number} of the logbook: {'calm sea, ' * 60}")
@@ -125,7 +196,18 @@ def test_with_too_little_to_forget_a_way_waits_until_the_hard_limit(tmp_path: Pa
 def test_the_reader_may_be_a_model_behind_an_endpoint(capsys: pytest.CaptureFixture[str]) -> None:
     with Server(Reader(), 0) as server:
         endpoint = ["--model", "any", "--base-url", server.base_url]
-        (row,) = lived(capsys, "--ways", "dory", "--recall", "none", "--life", "6000", "--facts", "3", *endpoint)
+        (row,) = lived(
+            capsys,
+            "--ways",
+            "dory",
+            "--recall",
+            "none",
+            "--life",
+            "6000",
+            "--facts",
+            "3",
+            *endpoint,
+        )
     assert row["questions"] == 3
     assert answered(row) > 0
     assert row["price"] is row["price_of"] is None
@@ -133,7 +215,9 @@ def test_the_reader_may_be_a_model_behind_an_endpoint(capsys: pytest.CaptureFixt
     assert row["cached_tokens"] > 0
 
 
-def test_a_real_model_has_its_own_price_or_none_and_the_stand_in_that_of_the_default_model() -> None:
+def test_a_real_model_has_its_own_price_or_none_and_the_stand_in_that_of_the_default_model() -> (
+    None
+):
     url = "https://api.openai.com/v1"
     assert reader("gpt-5-mini", url)[1] == published(url, "gpt-5-mini", OFF_PEAK)
     assert reader("another", url)[1] is None
@@ -155,7 +239,9 @@ def test_a_real_model_has_its_own_price_or_none_and_the_stand_in_that_of_the_def
         "--life=0",
     ],
 )
-def test_a_wrong_command_line_is_told_in_one_line(wrong: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_command_line_is_told_in_one_line(
+    wrong: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as ended:
         main([wrong])
     assert ended.value.code == 2

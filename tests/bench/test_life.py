@@ -1,4 +1,6 @@
-"""bench.life as its user meets it: a conversation in LoCoMo's format, a real agent, and the report; and that a loss would show."""
+"""bench.life as its user meets it: a conversation in LoCoMo's format, a real agent, and the report;
+and that a loss would show.
+"""
 
 import json
 import subprocess
@@ -16,12 +18,12 @@ from bench.common.questions import Question
 from bench.common.reach import Piece, depths, entered
 from bench.life import __main__, asking
 from dory import check
-from dory.config.profiles import STAND_IN
+from dory.config.profiles import OFFLINE
 from dory.config.settings import Config
 from dory.errors import DoryError
 from dory.identity import context, listing
 from dory.storage.blobs import Blobs
-from dory.text.prompt_files import HOUSE
+from dory.text.prompt_files import ROOT
 
 GARDEN = (
     "I put the beans along the fence today, {} of them, and the soil is still cold below the first hand's breadth.",
@@ -33,15 +35,24 @@ PICTURE = "a photo of a bean plant on a fence"
 
 
 def conversation(folder: Path, sessions: int = 4, turns: int = 9) -> Path:
-    """A file in LoCoMo's format; the first turn of every session is evidence, the second shares a picture."""
+    """A file in LoCoMo's format; the first turn of every session is evidence, the second shares a
+    picture.
+    """
     content: dict[str, Any] = {"speaker_a": "Rosa", "speaker_b": "Henk Jan", "qa": []}
     for session in range(1, sessions + 1):
         said = [
-            {"speaker": ("Rosa", "Henk Jan")[at % 2], "dia_id": f"D{session}:{at + 1}", "text": GARDEN[at % 4].format(10 * session + at)}
+            {
+                "speaker": ("Rosa", "Henk Jan")[at % 2],
+                "dia_id": f"D{session}:{at + 1}",
+                "text": GARDEN[at % 4].format(10 * session + at),
+            }
             for at in range(turns)
         ]
         said[1]["blip_caption"] = PICTURE
-        content |= {f"session_{session}": said, f"session_{session}_date_time": f"9:30 am on {session} May, 2023"}
+        content |= {
+            f"session_{session}": said,
+            f"session_{session}_date_time": f"9:30 am on {session} May, 2023",
+        }
         content["qa"].append(
             {
                 "question": f"Were {10 * session} beans put along the fence, in soil that is cold?",
@@ -57,18 +68,31 @@ def conversation(folder: Path, sessions: int = 4, turns: int = 9) -> Path:
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "bench.life", *arguments]
-    return subprocess.run(command, cwd=HOUSE, capture_output=True, text=True, timeout=100)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=100)
 
 
 @pytest.fixture(scope="module")
-def lived(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
+def lived(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[Path, subprocess.CompletedProcess[str]]:
     """The home of a life that was played and kept, and what was printed."""
     folder = tmp_path_factory.mktemp("life")
-    ended = run(str(conversation(folder)), "--limit", "1000", "--questions", "3", "--json", "--keep", str(folder / "homes"))
+    ended = run(
+        str(conversation(folder)),
+        "--limit",
+        "1000",
+        "--questions",
+        "3",
+        "--json",
+        "--keep",
+        str(folder / "homes"),
+    )
     return folder / "homes" / "7", ended
 
 
-def test_a_life_in_a_small_context_is_compacted_and_nothing_of_it_is_lost(lived: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+def test_a_life_in_a_small_context_is_compacted_and_nothing_of_it_is_lost(
+    lived: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
     home, ended = lived
     figures = json.loads(ended.stdout.splitlines()[-1])
     heard = (home / "chats" / f"{ROOM}.md").read_text(encoding="utf-8").count("[USER:")
@@ -91,10 +115,14 @@ def test_questions_are_asked_of_it_and_of_the_same_life_without_notes_and_recall
     assert asked["asked"] == 3
     for way in ("with_recall", "with_recall_without_cues", "without_recall"):
         counts = asked["after"][way]
-        assert list(counts) == ["0", "1", "2", "3"] and asked[way] == round(100 * sum(counts.values()) / 3, 1)
+        assert list(counts) == ["0", "1", "2", "3"] and asked[way] == round(
+            100 * sum(counts.values()) / 3, 1
+        )
     assert "of 3 questions have their evidence in the prompt" in ended.stdout
     assert not list((home.parent / "7-without-recall" / "agents").glob("*/memory.sqlite"))
-    assert "guest" not in (home / "chats" / f"{ROOM}.md").read_text(encoding="utf-8"), "a question was asked in the life itself"
+    assert "guest" not in (home / "chats" / f"{ROOM}.md").read_text(encoding="utf-8"), (
+        "a question was asked in the life itself"
+    )
 
 
 def test_evidence_is_counted_by_the_calls_that_it_took_to_bring_it_into_the_prompt(
@@ -102,13 +130,18 @@ def test_evidence_is_counted_by_the_calls_that_it_took_to_bring_it_into_the_prom
 ) -> None:
     turns = [
         locomo.Turn(
-            "", "Rosa", "I put the beans along the fence today, 10 of them, and the soil is still cold below the first hand's breadth."
+            "",
+            "Rosa",
+            "I put the beans along the fence today, 10 of them, and the soil is still cold below the first hand's breadth.",
         ),
         locomo.Turn("", "Rosa", GARDEN[0].format(48)),
         locomo.Turn("", "Rosa", "That was never said."),
     ]
-    wanted = [Question("Were 10 beans put along the fence, in soil that is cold?", 4, frozenset([number])) for number in range(3)]
-    settings = Config(model=STAND_IN, context_limit=1000)
+    wanted = [
+        Question("Were 10 beans put along the fence, in soil that is cold?", 4, frozenset([number]))
+        for number in range(3)
+    ]
+    settings = Config(model=OFFLINE, context_limit=1000)
     found = [asking.ask(lived[0], settings, [question], turns) for question in wanted]
     assert found[1:] == [Counter([0]), Counter([None])]
     assert set(found[0]) <= {1, 2, 3}
@@ -116,7 +149,9 @@ def test_evidence_is_counted_by_the_calls_that_it_took_to_bring_it_into_the_prom
 
 def test_a_sample_has_as_many_of_each_category_as_there_are_and_is_the_same_each_time() -> None:
     stock = [
-        Question(f"{category}.{number}", category, frozenset([0])) for category, count in ((1, 9), (2, 2), (3, 9)) for number in range(count)
+        Question(f"{category}.{number}", category, frozenset([0]))
+        for category, count in ((1, 9), (2, 2), (3, 9))
+        for number in range(count)
     ]
     taken = asking.sample(stock, 10)
     assert Counter(question.category for question in taken) == {1: 4, 2: 2, 3: 4}
@@ -124,23 +159,33 @@ def test_a_sample_has_as_many_of_each_category_as_there_are_and_is_the_same_each
     assert len(asking.sample(stock, 99)) == 20
 
 
-def test_sessions_begin_with_their_date_and_pictures_are_told_by_their_caption(lived: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+def test_sessions_begin_with_their_date_and_pictures_are_told_by_their_caption(
+    lived: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
     said = (lived[0] / "chats" / f"{ROOM}.md").read_text(encoding="utf-8")
     assert "] (9:30 am on 3 May, 2023) I put the beans" in said
     assert said.count("(9:30 am on 3 May, 2023)") == 1
     assert said.count(f"[shares a picture: {PICTURE}]") == 4
 
 
-def test_what_never_entered_a_life_and_what_was_taken_out_of_it_count_as_lost(lived: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+def test_what_never_entered_a_life_and_what_was_taken_out_of_it_count_as_lost(
+    lived: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
     home, _ = lived
-    (resident,) = listing.residents(home)
+    (resident,) = listing.agents(home)
     pieces = entered(home, resident.folder, ROOM)
     _, text = context.read_epoch((resident.folder / "context.md").read_bytes())
     entries = context.parse(text)
     blobs = Blobs(home / "blobs")
     newest = max(place for place, piece in enumerate(pieces) if piece.kind == "heard")
-    changed = [replace(entry, body=entry.body.replace("] ", "] !", 1)) if entry.kind == "heard" else entry for entry in entries]
-    assert depths([*pieces, Piece("heard", "never said"), pieces[0]], entries, blobs)[-2:] == [None, None]
+    changed = [
+        replace(entry, body=entry.body.replace("] ", "] !", 1)) if entry.kind == "heard" else entry
+        for entry in entries
+    ]
+    assert depths([*pieces, Piece("heard", "never said"), pieces[0]], entries, blobs)[-2:] == [
+        None,
+        None,
+    ]
     assert None not in depths(pieces, entries, blobs)
     assert depths(pieces, changed, blobs)[newest] is None
     assert None in depths(pieces, entries, Blobs(home / "nowhere"))

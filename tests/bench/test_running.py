@@ -1,4 +1,6 @@
-"""bench.running: how measurements end, what they take on their command line; and the list of all that there is in bench/."""
+"""bench.running: how measurements end, what they take on their command line; and the list of all
+that there is in bench/.
+"""
 
 import signal
 from argparse import ArgumentTypeError
@@ -9,7 +11,7 @@ import pytest
 import bench
 from bench.common import running
 from dory.errors import ConfigError, DoryError
-from dory.text.prompt_files import HOUSE
+from dory.text.prompt_files import ROOT
 
 
 @pytest.fixture
@@ -64,5 +66,9 @@ def test_numbers_are_taken_within_their_bounds_and_lists_of_them_in_order() -> N
 
 def test_the_list_of_measurements_names_every_module() -> None:
     listed = [line.split()[0] for line in (bench.__doc__ or "").splitlines()[2:]]
-    there = [path.stem for path in (HOUSE / "bench").iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()]
+    there = [
+        path.stem
+        for path in (ROOT / "bench").iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").exists()
+    ]
     assert sorted(listed) == sorted(set(there) - {"__init__"})

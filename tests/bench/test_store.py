@@ -1,4 +1,6 @@
-"""bench.store in small: the figures are there, what is counted is right, and a broken promise would show."""
+"""bench.store in small: the figures are there, what is counted is right, and a broken promise would
+show.
+"""
 
 import json
 from pathlib import Path
@@ -18,7 +20,9 @@ from tests.bench.test_recall import told
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[int, dict[str, Any]]:
     folder = tmp_path_factory.mktemp("store")
-    return program.measure(folder, [200, 400], questions.load(told(tmp_path_factory.mktemp("talk"))))
+    return program.measure(
+        folder, [200, 400], questions.load(told(tmp_path_factory.mktemp("talk")))
+    )
 
 
 def test_each_size_has_its_figures_and_a_write_one_sync(found: dict[int, dict[str, Any]]) -> None:
@@ -31,19 +35,41 @@ def test_each_size_has_its_figures_and_a_write_one_sync(found: dict[int, dict[st
         assert figures["same_top_10"] == 1
         assert figures["recall@10"] == figures["recall@10_endless"] > 0
         assert figures["fts5_recall@10"] > 0 < figures["fts5_scored"]
-        assert all(figures[name] > 0 for name in ("write_ms", "open_ms", "memory_bytes", "snapshot_write_ms"))
-        assert all(figures[name] > 0 for name in ("search_ms", "question_ms", "fts5_search_ms", "fts5_question_ms", "fts5_count_ms"))
+        assert all(
+            figures[name] > 0
+            for name in ("write_ms", "open_ms", "memory_bytes", "snapshot_write_ms")
+        )
+        assert all(
+            figures[name] > 0
+            for name in (
+                "search_ms",
+                "question_ms",
+                "fts5_search_ms",
+                "fts5_question_ms",
+                "fts5_count_ms",
+            )
+        )
 
 
-def test_the_report_shows_them_and_a_broken_promise_is_told(found: dict[int, dict[str, Any]]) -> None:
+def test_the_report_shows_them_and_a_broken_promise_is_told(
+    found: dict[int, dict[str, Any]],
+) -> None:
     assert len(program.report(found).splitlines()) == 1 + len(program.ROWS)
-    slow = {"write_bytes": 2 * found[200]["write_bytes"], "syncs_worst": 2, "question_ms": 120.0, "recall@10": 1.0}
+    slow = {
+        "write_bytes": 2 * found[200]["write_bytes"],
+        "syncs_worst": 2,
+        "question_ms": 120.0,
+        "recall@10": 1.0,
+    }
     worse = {200: found[200], 400: found[400] | slow}
     lines = program.broken(worse)
     assert any(line.startswith("write_bytes at 400 entries is 2.0 times") for line in lines)
     assert any("took 2 syncs" in line for line in lines)
     assert "question_ms at 400 entries is 120, less than 100 was promised" in lines
-    assert any(line.startswith("recall at 400 entries is 1.0, that of reading everything is") for line in lines)
+    assert any(
+        line.startswith("recall at 400 entries is 1.0, that of reading everything is")
+        for line in lines
+    )
     assert not any(line.startswith("write_bytes at 200") for line in lines)
 
 
@@ -80,7 +106,9 @@ def test_what_a_piece_of_work_writes_and_syncs_is_counted(tmp_path: Path) -> Non
         growth.close()
 
 
-def test_the_figures_come_as_json_on_the_last_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_figures_come_as_json_on_the_last_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     code = program.main(["--sizes", "100", "--data", str(tmp_path / "nowhere"), "--json"])
     printed = capsys.readouterr().out
     figures = json.loads(printed.splitlines()[-1])

@@ -1,4 +1,6 @@
-"""bench.turn in small: homes as old as one likes that the house itself finds sound, turns, and processes seen from outside."""
+"""bench.turn in small: homes as old as one likes that the house itself finds sound, turns, and
+processes seen from outside.
+"""
 
 import json
 import subprocess
@@ -16,15 +18,17 @@ from bench.turn.homes import LINE, Home
 from bench.turn.process import peak_bytes, processor_seconds, side_by_side
 from dory import check
 from dory.clock import utc
-from dory.extensions.recall.search import Recollection
+from dory.extensions.recall.search import RecallSearch
 from dory.identity import listing
 from dory.identity.identity import Identity
 from dory.llm import usage_log
-from dory.process.signals import Stop
+from dory.process.signals import ShutdownSignal
 from dory.storage.rooms import Rooms
 from dory.types import Message, Prompt
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the clock of another process is read as Linux has it")
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="the clock of another process is read as Linux has it"
+)
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +40,9 @@ def old(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     return home, grown.settle(6000)
 
 
-def test_an_old_life_has_its_length_and_nothing_is_wrong_with_it_but_the_entries_that_never_were(old: tuple[Path, str]) -> None:
+def test_an_old_life_has_its_length_and_nothing_is_wrong_with_it_but_the_entries_that_never_were(
+    old: tuple[Path, str],
+) -> None:
     home, hash = old
     me = Identity(home, hash, utc)
     assert me.damage == [] and me.tokens(me.context.characters) >= 6000
@@ -44,13 +50,17 @@ def test_an_old_life_has_its_length_and_nothing_is_wrong_with_it_but_the_entries
     assert len(list(me.blobs.walk())) > 300
     assert len(list(usage_log.since(me.folder / usage_log.NAME, utc() - timedelta(days=1)))) == 100
     never_were = ("ids are missing", "of the index is nowhere else")
-    assert [line for line in check.problems(home) if not any(words in line for words in never_were)] == []
+    assert [
+        line for line in check.problems(home) if not any(words in line for words in never_were)
+    ] == []
 
 
-def test_an_old_life_has_an_index_in_which_what_a_person_says_finds_what_came_before(old: tuple[Path, str]) -> None:
+def test_an_old_life_has_an_index_in_which_what_a_person_says_finds_what_came_before(
+    old: tuple[Path, str],
+) -> None:
     home, hash = old
     me = Identity(home, hash, utc)
-    past = Recollection(me.folder, me.blobs, readonly=True)
+    past = RecallSearch(me.folder, me.blobs, readonly=True)
     assert {document.origin for document in past.index.walk("heard")} >= set(range(1, 301))
     assert any(hit.document.origin <= 300 for hit in past.index.search(Noise(2).text(LINE)))
     past.store.close()
@@ -64,10 +74,12 @@ def test_turns_are_taken_in_it_and_their_time_is_that_of_the_harness(old: tuple[
     assert Identity(home, hash, utc).state.turn == before + 3 + turns.WARM
 
 
-def test_what_faculties_ask_beside_the_loop_is_no_turn(tmp_path: Path) -> None:
-    model = turns.Metronome(Rooms(tmp_path), 1, Stop())
+def test_what_extensions_ask_beside_the_loop_is_no_turn(tmp_path: Path) -> None:
+    model = turns.Metronome(Rooms(tmp_path), 1, ShutdownSignal())
     for purpose in turns.BESIDE:
-        assert model.complete(Prompt((Message("user", "x"),)), purpose).text == turns.BESIDE[purpose]
+        assert (
+            model.complete(Prompt((Message("user", "x"),)), purpose).text == turns.BESIDE[purpose]
+        )
     assert model.between == [] and list(tmp_path.iterdir()) == []
 
 
@@ -78,7 +90,9 @@ def test_a_turn_with_a_self_has_a_promise_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("wrong", ["--runs=0", "--lines=0", "--lines=1000,-1", "--contexts=some"])
-def test_what_cannot_be_measured_is_refused_in_one_line(wrong: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_measured_is_refused_in_one_line(
+    wrong: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as ended:
         program.main([wrong])
     assert ended.value.code == 2
@@ -87,7 +101,11 @@ def test_what_cannot_be_measured_is_refused_in_one_line(wrong: str, capsys: pyte
 
 def test_a_process_is_measured_without_the_one_that_starts_it(tmp_path: Path) -> None:
     busy = "sum(range(3_000_000)); bytearray(60_000_000)"
-    spent = side_by_side({"nothing": [sys.executable, "-c", "pass"], "busy": [sys.executable, "-c", busy]}, 1, tmp_path)
+    spent = side_by_side(
+        {"nothing": [sys.executable, "-c", "pass"], "busy": [sys.executable, "-c", busy]},
+        1,
+        tmp_path,
+    )
     assert 0 < spent["nothing"].processor < spent["busy"].processor
     assert spent["nothing"].memory < 40 < spent["busy"].memory
     with pytest.raises(subprocess.CalledProcessError):

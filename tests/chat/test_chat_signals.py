@@ -1,4 +1,6 @@
-"""chat.py and the signals that end it: whenever they come, the visit ends in good order and the agent that was started for it is stopped."""
+"""chat.py and the signals that end it: whenever they come, the visit ends in good order and the
+agent that was started for it is stopped.
+"""
 
 import fcntl
 import os
@@ -21,7 +23,17 @@ from dory.identity import listing
 from dory.process.signals import SIGNALS
 from dory.storage.rooms import Rooms
 from tests.support.household import Household
-from tests.support.processes import CONTROLLED, HOUSE, PATIENCE, agent, environment, processes, running, terminal, with_python
+from tests.support.processes import (
+    CONTROLLED,
+    PATIENCE,
+    ROOT,
+    agent,
+    environment,
+    processes,
+    running,
+    terminal,
+    with_python,
+)
 
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 
@@ -44,7 +56,9 @@ sys.path.insert(0, os.path.dirname(sys.argv[0]))
 sys.setprofile(watch)
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
-"""Runs the program behind it, and sends it SIGTERM just behind the n-th taking of one of Python's locks since its loop was imported."""
+"""Runs the program behind it, and sends it SIGTERM just behind the n-th taking of one of Python's
+locks since its loop was imported.
+"""
 
 
 def eventually(condition: Callable[[], bool]) -> None:
@@ -57,9 +71,11 @@ def eventually(condition: Callable[[], bool]) -> None:
 @contextmanager
 def piped(home: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
     """chat.py between two pipes that stay open."""
-    command = [sys.executable, str(HOUSE / "chat.py"), "--name", "ada", *arguments]
+    command = [sys.executable, str(ROOT / "chat.py"), "--name", "ada", *arguments]
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment(home)) as process:
+    with subprocess.Popen(
+        command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment(home)
+    ) as process:
         try:
             yield process
         finally:
@@ -73,14 +89,18 @@ def say(process: subprocess.Popen[bytes], text: str) -> None:
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-def test_a_signal_ends_the_screen_and_leaves_the_terminal_as_it_was(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_signal_ends_the_screen_and_leaves_the_terminal_as_it_was(
+    tmp_path: Path, number: signal.Signals
+) -> None:
     with terminal(tmp_path, "--boot") as screen:
         before = screen.settings
         screen.await_text("dory-[0-9a-f]{8} listens")
         screen.process.send_signal(number)
         assert screen.await_end() == 128 + number
         assert screen.settings == before
-    assert screen.seen.rindex("\x1b[?2004l") > screen.seen.rindex("\x1b[?2004h")  # pasted text is not marked any more
+    assert screen.seen.rindex("\x1b[?2004l") > screen.seen.rindex(
+        "\x1b[?2004h"
+    )  # pasted text is not marked any more
     assert "brings it back" in screen.seen
     assert processes(tmp_path) == []
 
@@ -148,7 +168,9 @@ def test_a_signal_ends_a_script_whose_reader_has_fallen_asleep(tmp_path: Path) -
         with open(rooms.path("dev"), "a") as room:
             room.write("[AGENT:bob 2026-03-02T12:00:00Z] a short line\n" * 20_000)
         say(process, "hello again")
-        eventually(lambda: struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))[0] > 50_000)  # as many as a pipe holds
+        eventually(
+            lambda: struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))[0] > 50_000
+        )  # as many as a pipe holds
         process.terminate()
         assert process.wait(PATIENCE) == 128 + signal.SIGTERM
 
@@ -163,7 +185,9 @@ def test_a_reader_that_is_gone_ends_a_script_without_a_word(tmp_path: Path) -> N
 
 
 def test_a_second_signal_does_not_wait_for_the_agent_to_end_its_step(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as silent:  # a model that takes every question and answers none
+    with socket.create_server(
+        ("127.0.0.1", 0)
+    ) as silent:  # a model that takes every question and answers none
         silent.settimeout(PATIENCE)
         model = ["--base-url", f"http://127.0.0.1:{silent.getsockname()[1]}/v1", "--model", "none"]
         with terminal(tmp_path, "--boot", "--", *model) as screen:
@@ -178,7 +202,9 @@ def test_a_second_signal_does_not_wait_for_the_agent_to_end_its_step(tmp_path: P
     assert processes(tmp_path) == []
 
 
-def test_an_agent_that_does_not_react_is_killed_when_it_was_asked_often_enough(tmp_path: Path) -> None:
+def test_an_agent_that_does_not_react_is_killed_when_it_was_asked_often_enough(
+    tmp_path: Path,
+) -> None:
     with terminal(tmp_path, "--boot") as screen:
         screen.await_text("dory-[0-9a-f]{8} listens")
         (resident,) = listing.listening(tmp_path, "dev")
@@ -192,8 +218,14 @@ def test_an_agent_that_does_not_react_is_killed_when_it_was_asked_often_enough(t
     assert processes(tmp_path) == []
 
 
-@pytest.mark.parametrize(("under", "to_print"), [([], 0), ([], 9), (CONTROLLED, 0)], ids=["unsaid", "by failing prints", "by a signal"])
-def test_a_closed_window_ends_the_visit_and_stops_its_agent(tmp_path: Path, under: list[str], to_print: int) -> None:
+@pytest.mark.parametrize(
+    ("under", "to_print"),
+    [([], 0), ([], 9), (CONTROLLED, 0)],
+    ids=["unsaid", "by failing prints", "by a signal"],
+)
+def test_a_closed_window_ends_the_visit_and_stops_its_agent(
+    tmp_path: Path, under: list[str], to_print: int
+) -> None:
     with terminal(tmp_path, "--boot", under=under) as screen:
         screen.await_text("dory-[0-9a-f]{8} listens")
         for number in range(to_print):
@@ -204,7 +236,9 @@ def test_a_closed_window_ends_the_visit_and_stops_its_agent(tmp_path: Path, unde
 
 
 def test_whoever_starts_it_decides_what_it_ignores(tmp_path: Path) -> None:
-    with terminal(tmp_path, under=with_python("import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)")) as screen:
+    with terminal(
+        tmp_path, under=with_python("import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)")
+    ) as screen:
         screen.await_prompt()
         screen.process.send_signal(signal.SIGHUP)
         screen.process.terminate()
@@ -226,10 +260,14 @@ def test_control_c_as_a_signal_clears_the_line_before_it_leaves(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("program", [["chat.py", "--boot"], ["clean.py"]])
-def test_control_c_while_it_is_being_imported_ends_it_without_a_word(tmp_path: Path, program: list[str]) -> None:
+def test_control_c_while_it_is_being_imported_ends_it_without_a_word(
+    tmp_path: Path, program: list[str]
+) -> None:
     Household(tmp_path)  # so that clean.py has a question
-    command = [sys.executable, "-X", "importtime", str(HOUSE / program[0]), *program[1:]]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(tmp_path)) as process:
+    command = [sys.executable, "-X", "importtime", str(ROOT / program[0]), *program[1:]]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(tmp_path)
+    ) as process:
         assert process.stderr is not None
         next(line for line in process.stderr if re.search(r"\| +dory", line))
         process.send_signal(signal.SIGINT)

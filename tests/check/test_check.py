@@ -22,7 +22,9 @@ from tests.support.household import Household, household, turns_of_life
 
 @pytest.fixture
 def house(tmp_path: Path) -> Household:
-    """A life with a stretch that faded twice, an original put back, and some that stand as they were."""
+    """A life with a stretch that faded twice, an original put back, and some that stand as they
+    were.
+    """
     house = Household(tmp_path)
     house.hear("dev", "ada", "hello")
     for number in range(4):
@@ -41,7 +43,9 @@ def found(house: Household) -> list[str]:
 
 def hash_of(house: Household, gist: str) -> str:
     """The blob with this gist, as LIFE names it."""
-    return next(hash for hash, said in references.live(house.me.life.tail(50)) if said.startswith(gist))
+    return next(
+        hash for hash, said in references.live(house.me.life.tail(50)) if said.startswith(gist)
+    )
 
 
 def rewritten(house: Household, entries: Sequence[Entry]) -> None:
@@ -154,8 +158,12 @@ def lose_the_newest_entry(house: Household) -> str:
 
 def lose_an_entry_inside_an_original(house: Household) -> str:
     entries = house.me.context.entries[1:5]
-    short = house.me.blobs.stash(context.render([entries[0], *entries[2:]]), kind="context", gist="short", at=house.clock())
-    house.me.context.replace(entries, [compacted(entries[0].first, entries[-1].last, short, "short", "")])
+    short = house.me.blobs.stash(
+        context.render([entries[0], *entries[2:]]), kind="context", gist="short", at=house.clock()
+    )
+    house.me.context.replace(
+        entries, [compacted(entries[0].first, entries[-1].last, short, "short", "")]
+    )
     house.me.new_epoch()
     return f"entry #{entries[2].ids} follows on #{entries[0].last}: ids are missing or doubled"
 
@@ -264,14 +272,18 @@ DAMAGES: list[Callable[[Household], str]] = [
 
 
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
-def test_every_kind_of_damage_is_found_and_named(house: Household, damage: Callable[[Household], str]) -> None:
+def test_every_kind_of_damage_is_found_and_named(
+    house: Household, damage: Callable[[Household], str]
+) -> None:
     assert found(house) == []
     complaint = damage(house)
     assert [problem for problem in found(house) if complaint in problem], found(house)
 
 
 @given(st.lists(turns_of_life, max_size=10))
-def test_after_any_life_the_check_finds_nothing_and_the_next_process_sees_the_same(life: list[tuple[str, str]]) -> None:
+def test_after_any_life_the_check_finds_nothing_and_the_next_process_sees_the_same(
+    life: list[tuple[str, str]],
+) -> None:
     with household() as house:
         for moment in life:
             house.live(moment)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dory.storage import locks
-from dory.text.prompt_files import HOUSE
+from dory.text.prompt_files import ROOT
 from tests.support.household import Household
 
 STATE = ["agents", "blobs", "chats"]
@@ -16,7 +16,7 @@ STATE = ["agents", "blobs", "chats"]
 
 def clean(home: Path, *options: str, answer: str = "") -> subprocess.CompletedProcess[str]:
     """Run it on ``home``, with ``answer`` typed."""
-    command = [sys.executable, str(HOUSE / "clean.py"), "--home", str(home), *options]
+    command = [sys.executable, str(ROOT / "clean.py"), "--home", str(home), *options]
     return subprocess.run(command, input=answer, capture_output=True, text=True)
 
 
@@ -31,17 +31,26 @@ def test_it_shows_what_goes_and_asks_and_anything_but_yes_removes_nothing(house:
         ended = clean(house.home, answer=answer)
         assert ended.returncode == 1 and ended.stdout.endswith("nothing was removed\n"), ended
         assert "Remove all of it? It cannot be undone. [y/N]" in ended.stdout
-        assert [line.split()[:2] for line in ended.stdout.splitlines()[1:4]] == [["agents/", "1"], ["chats/", "1"], ["blobs/", "1"]]
+        assert [line.split()[:2] for line in ended.stdout.splitlines()[1:4]] == [
+            ["agents/", "1"],
+            ["chats/", "1"],
+            ["blobs/", "1"],
+        ]
     assert sorted(os.listdir(house.home)) == [*STATE, "dory.yaml"]
     house.restart()
 
 
 @pytest.mark.parametrize(("options", "answer"), [(["--yes"], ""), ([], "y\n"), ([], " Yes \n")])
-def test_agreed_it_removes_the_state_and_nothing_else(house: Household, options: list[str], answer: str) -> None:
+def test_agreed_it_removes_the_state_and_nothing_else(
+    house: Household, options: list[str], answer: str
+) -> None:
     ended = clean(house.home, *options, answer=answer)
     assert ended.returncode == 0 and ended.stdout.endswith("removed\n")
     assert os.listdir(house.home) == ["dory.yaml"]
-    assert clean(house.home, "--yes").stdout == f"{house.home} holds no agents, rooms or blobs: nothing to do\n"
+    assert (
+        clean(house.home, "--yes").stdout
+        == f"{house.home} holds no agents, rooms or blobs: nothing to do\n"
+    )
 
 
 def test_it_refuses_while_an_agent_runs_even_if_told_yes(house: Household) -> None:
@@ -49,7 +58,10 @@ def test_it_refuses_while_an_agent_runs_even_if_told_yes(house: Household) -> No
         ended = clean(house.home, "--yes")
     assert ended.returncode == 2
     way = f"python agent.py --stop {house.hash[:8]} --home {house.home}"
-    assert ended.stderr == f"clean.py: {house.me.name} (process {os.getpid()}) runs: stop it first: {way}\n"
+    assert (
+        ended.stderr
+        == f"clean.py: {house.me.name} (process {os.getpid()}) runs: stop it first: {way}\n"
+    )
     assert sorted(os.listdir(house.home)) == [*STATE, "dory.yaml"]
 
 
@@ -57,11 +69,16 @@ def test_what_the_disk_refuses_is_told_in_one_line(house: Household) -> None:
     (house.home / "blobs").rename(house.home / "elsewhere")
     (house.home / "blobs").symlink_to("elsewhere")
     ended = clean(house.home, "--yes")
-    assert ended.returncode == 2 and ended.stderr == "clean.py: Cannot call rmtree on a symbolic link\n"
+    assert (
+        ended.returncode == 2
+        and ended.stderr == "clean.py: Cannot call rmtree on a symbolic link\n"
+    )
     assert (house.home / "elsewhere").exists()
 
 
-def test_the_check_tells_by_its_exit_code_whether_all_is_whole_also_beside_a_running_agent(house: Household) -> None:
+def test_the_check_tells_by_its_exit_code_whether_all_is_whole_also_beside_a_running_agent(
+    house: Household,
+) -> None:
     with locks.held(house.me.folder):
         ended = clean(house.home, "--check")
     assert (ended.returncode, ended.stdout) == (0, f"{house.home}: everything is whole\n")
@@ -73,9 +90,11 @@ def test_the_check_tells_by_its_exit_code_whether_all_is_whole_also_beside_a_run
     assert sorted(os.listdir(house.home)) == [*STATE, "dory.yaml"]
 
 
-def test_a_pipe_that_nobody_reads_on_changes_nothing_of_what_the_check_found(house: Household) -> None:
+def test_a_pipe_that_nobody_reads_on_changes_nothing_of_what_the_check_found(
+    house: Household,
+) -> None:
     house.me.blobs.path(house.hash).unlink()
-    command = [sys.executable, str(HOUSE / "clean.py"), "--home", str(house.home), "--check"]
+    command = [sys.executable, str(ROOT / "clean.py"), "--home", str(house.home), "--check"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout and process.stderr
         process.stdout.close()
@@ -84,6 +103,8 @@ def test_a_pipe_that_nobody_reads_on_changes_nothing_of_what_the_check_found(hou
 
 def test_a_folder_without_any_state_is_not_called_whole(tmp_path: Path) -> None:
     ended = subprocess.run(
-        [sys.executable, str(HOUSE / "clean.py"), "--check", "--home", str(tmp_path / "typo")], capture_output=True, text=True
+        [sys.executable, str(ROOT / "clean.py"), "--check", "--home", str(tmp_path / "typo")],
+        capture_output=True,
+        text=True,
     )
     assert ended.returncode == 2 and "is it the right folder?" in ended.stderr

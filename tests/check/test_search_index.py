@@ -1,4 +1,6 @@
-"""The SQLite file held against its sources: every kind of damage is named, and what is only unfinished is none."""
+"""The SQLite file held against its sources: every kind of damage is named, and what is only
+unfinished is none.
+"""
 
 import sqlite3
 from collections.abc import Callable
@@ -8,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from dory import check
-from dory.extensions.recall.search import Recollection
+from dory.extensions.recall.search import RecallSearch
 from dory.storage import locks
-from dory.storage.store import NAME
+from dory.storage.database import NAME
 from tests.support.compacting import House, Scripted, act
 from tests.support.remembering import OTHERS, TRIP, hear, long_past, step
 
@@ -38,7 +40,9 @@ def problems(house: House) -> list[str]:
     return [one.removeprefix(f"agents/{house.hash}: ") for one in check.problems(house.home)]
 
 
-def test_a_sound_file_is_no_problem_and_neither_is_a_life_from_before_there_was_one(house: House, tmp_path: Path) -> None:
+def test_a_sound_file_is_no_problem_and_neither_is_a_life_from_before_there_was_one(
+    house: House, tmp_path: Path
+) -> None:
     assert problems(house) == []
     assert problems(long_past(tmp_path / "other", 80)) == []
 
@@ -46,7 +50,9 @@ def test_a_sound_file_is_no_problem_and_neither_is_a_life_from_before_there_was_
 def test_archives_of_which_life_tells_are_missed_when_the_whole_file_is_gone(house: House) -> None:
     for file in house.me.folder.glob(f"{NAME}*"):
         file.unlink()
-    assert problems(house) == ["memory.sqlite lacks archives that LIFE.md tells of (3, the first is about-1-3-1-3)"]
+    assert problems(house) == [
+        "memory.sqlite lacks archives that LIFE.md tells of (3, the first is about-1-3-1-3)"
+    ]
     house.wake()
     step(house)
     assert problems(house) == []
@@ -65,9 +71,18 @@ def test_what_is_not_indexed_yet_is_no_problem(house: House) -> None:
 
 
 DAMAGE: dict[str, tuple[str, str]] = {
-    "an entry that is missing": ("DELETE FROM piece WHERE kind = 'heard' AND origin = 2", "the heard #2 is not in the index"),
-    "another text": ("UPDATE piece SET text = 'x' WHERE kind = 'heard' AND origin = 3", "the heard #3 is in the index with another text"),
-    "another speaker": ("UPDATE piece SET speaker = 'eve' WHERE origin = 4", "the heard #4 is in the index with another text"),
+    "an entry that is missing": (
+        "DELETE FROM piece WHERE kind = 'heard' AND origin = 2",
+        "the heard #2 is not in the index",
+    ),
+    "another text": (
+        "UPDATE piece SET text = 'x' WHERE kind = 'heard' AND origin = 3",
+        "the heard #3 is in the index with another text",
+    ),
+    "another speaker": (
+        "UPDATE piece SET speaker = 'eve' WHERE origin = 4",
+        "the heard #4 is in the index with another text",
+    ),
     "an entry twice": (
         "INSERT INTO piece SELECT id + 10000, kind, origin, room, speaker, at, asks, hash, text FROM piece WHERE origin = 5 AND kind = 'heard'",
         "the heard #5 is in the index with another text",
@@ -76,14 +91,35 @@ DAMAGE: dict[str, tuple[str, str]] = {
         "INSERT INTO piece SELECT id + 10000, kind, 77, room, speaker, at, asks, hash, text FROM piece WHERE origin = 5 AND kind = 'heard'",
         "the heard #77 of the index is nowhere else",
     ),
-    "a note that is not indexed": ("DELETE FROM piece WHERE kind = 'Note'", "the Note #4 is not in the index"),
-    "a note with another text": ("UPDATE note SET content = 'y' WHERE kind = 'Note'", "is in the index with another text"),
+    "a note that is not indexed": (
+        "DELETE FROM piece WHERE kind = 'Note'",
+        "the Note #4 is not in the index",
+    ),
+    "a note with another text": (
+        "UPDATE note SET content = 'y' WHERE kind = 'Note'",
+        "is in the index with another text",
+    ),
     "a note that is gone": ("DELETE FROM note WHERE kind = 'Note'", "of the index is nowhere else"),
-    "an alias of nothing": ("INSERT INTO alias VALUES ('x', 99)", "the table alias names an entry that is not there"),
-    "a note without its name": ("DELETE FROM alias WHERE name = 'lisbon-hotel'", "the note lisbon-hotel is not found by its name"),
-    "an unknown kind": ("UPDATE note SET kind = 'Diary' WHERE kind = 'Note'", "of the unknown kind 'Diary'"),
-    "an archive of nothing": ("UPDATE note SET hash = '0123456789abcdef' WHERE id = 1", "refers to 0123456789abcdef, which is missing"),
-    "an archive that is gone": ("DELETE FROM note WHERE id = 2", "lacks archives that LIFE.md tells of (1, the first is about-4-6-4-6)"),
+    "an alias of nothing": (
+        "INSERT INTO alias VALUES ('x', 99)",
+        "the table alias names an entry that is not there",
+    ),
+    "a note without its name": (
+        "DELETE FROM alias WHERE name = 'lisbon-hotel'",
+        "the note lisbon-hotel is not found by its name",
+    ),
+    "an unknown kind": (
+        "UPDATE note SET kind = 'Diary' WHERE kind = 'Note'",
+        "of the unknown kind 'Diary'",
+    ),
+    "an archive of nothing": (
+        "UPDATE note SET hash = '0123456789abcdef' WHERE id = 1",
+        "refers to 0123456789abcdef, which is missing",
+    ),
+    "an archive that is gone": (
+        "DELETE FROM note WHERE id = 2",
+        "lacks archives that LIFE.md tells of (1, the first is about-4-6-4-6)",
+    ),
     "a mark ahead of the life": ("UPDATE mark SET newest = 99", "has indexed entries up to #99"),
 }
 
@@ -103,8 +139,12 @@ def corrupt(house: House) -> None:
         file.write(b"\xff" * 8192)
 
 
-@pytest.mark.parametrize("damage", [corrupt, lambda house: (house.me.folder / NAME).write_bytes(b"no database" * 99)])
-def test_what_sqlite_itself_finds_is_told_of(house: House, damage: Callable[[House], object]) -> None:
+@pytest.mark.parametrize(
+    "damage", [corrupt, lambda house: (house.me.folder / NAME).write_bytes(b"no database" * 99)]
+)
+def test_what_sqlite_itself_finds_is_told_of(
+    house: House, damage: Callable[[House], object]
+) -> None:
     change(house, "PRAGMA wal_checkpoint(TRUNCATE)")
     damage(house)
     assert any(NAME in one for one in problems(house))
@@ -113,7 +153,9 @@ def test_what_sqlite_itself_finds_is_told_of(house: House, damage: Callable[[Hou
 def test_in_a_damaged_blob_nothing_is_missed_twice(house: House) -> None:
     hash = house.me.context.entries[0].hash or ""
     house.me.blobs.path(hash).write_text("gone")
-    assert not any("nowhere else" in one for one in problems(house)) and any(hash in one for one in problems(house))
+    assert not any("nowhere else" in one for one in problems(house)) and any(
+        hash in one for one in problems(house)
+    )
 
 
 def test_what_a_running_agent_has_indexed_meanwhile_is_no_problem(house: House) -> None:
@@ -128,9 +170,14 @@ def test_what_a_running_agent_has_indexed_meanwhile_is_no_problem(house: House) 
 
 
 def test_a_rebuild_mends_the_index(house: House) -> None:
-    for damage in ("an entry that is missing", "another text", "an entry of nowhere", "a note that is not indexed"):
+    for damage in (
+        "an entry that is missing",
+        "another text",
+        "an entry of nowhere",
+        "a note that is not indexed",
+    ):
         change(house, DAMAGE[damage][0])
-    past = Recollection(house.me.folder, house.me.blobs)
+    past = RecallSearch(house.me.folder, house.me.blobs)
     past.reset()
     past.store.close()
     assert problems(house) == []

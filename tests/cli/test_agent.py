@@ -1,4 +1,6 @@
-"""agent.py at the command line: who lives here, what is set, and errors of one line that say what to do. Real processes."""
+"""agent.py at the command line: who lives here, what is set, and errors of one line that say what
+to do. Real processes.
+"""
 
 import os
 import subprocess
@@ -10,28 +12,35 @@ import pytest
 
 from bench.common import household
 from dory.cli import agent as cli_agent
-from dory.config import arguments, command_line
-from dory.config.profiles import STAND_IN
+from dory.config import command_line
+from dory.config.profiles import OFFLINE
 from dory.config.settings import Config
 from dory.errors import IdentityError
 from dory.identity import listing
 from dory.identity.create import boot
 from dory.storage import locks
-from dory.text.prompt_files import HOUSE
+from dory.text.prompt_files import ROOT
 from tests.support.household import Household
 
 
 def agent(home: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run it with these arguments, without any key or setting of this machine."""
-    command = [sys.executable, str(HOUSE / "agent.py"), "--home", str(home), *arguments]
+    command = [sys.executable, str(ROOT / "agent.py"), "--home", str(home), *arguments]
     return subprocess.run(
-        command, env=household.environment() | environment, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60
+        command,
+        env=household.environment() | environment,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=60,
     )
 
 
 def complaint(ended: subprocess.CompletedProcess[str]) -> str:
     """The one line of an error."""
-    assert ended.returncode == 2 and ended.stdout == "" and len(ended.stderr.splitlines()) == 1, ended
+    assert ended.returncode == 2 and ended.stdout == "" and len(ended.stderr.splitlines()) == 1, (
+        ended
+    )
     return ended.stderr.removeprefix("agent.py: ").rstrip()
 
 
@@ -49,7 +58,10 @@ def twins(house: Household) -> list[str]:
 
 def test_nobody_lives_in_a_new_home(tmp_path: Path) -> None:
     ended = agent(tmp_path, "--list")
-    assert (ended.returncode, ended.stdout) == (0, f"nobody lives in {tmp_path} yet: 'python agent.py --home {tmp_path}' boots an agent\n")
+    assert (ended.returncode, ended.stdout) == (
+        0,
+        f"nobody lives in {tmp_path} yet: 'python agent.py --home {tmp_path}' boots an agent\n",
+    )
     assert os.listdir(tmp_path) == []
 
 
@@ -62,7 +74,11 @@ def test_the_list_shows_everyone_with_turns_sizes_and_whether_it_runs(house: Hou
     assert ended.returncode == 0
     heading, first, damaged = ended.stdout.splitlines()
     assert heading.split()[:2] == ["identity", "last"]
-    assert first.startswith(house.hash) and f"pid {os.getpid()}" in first and "You are Dory, a long-lived agent" in first
+    assert (
+        first.startswith(house.hash)
+        and f"pid {os.getpid()}" in first
+        and "You are Dory, a long-lived agent" in first
+    )
     assert f"{(house.me.folder / 'LIFE.md').stat().st_size} bytes" in first
     assert damaged.startswith(second) and "never" in damaged and "state.json is damaged" in damaged
 
@@ -71,10 +87,17 @@ def test_the_settings_show_every_setting_with_its_meaning_and_hide_the_key(tmp_p
     (tmp_path / "dory.yaml").write_text("context_limit: 12345\n")
     ended = agent(tmp_path, "--settings", "--heartbeat", "60", OPENAI_API_KEY="sk-very-secret")
     assert ended.returncode == 0 and "sk-very-secret" not in ended.stdout
-    rows = {line.partition("=")[0].strip(): line.partition("= ")[2] for line in ended.stdout.splitlines()}
+    rows = {
+        line.partition("=")[0].strip(): line.partition("= ")[2]
+        for line in ended.stdout.splitlines()
+    }
     assert list(rows) == [one.name for one in fields(Config)]
     assert all(one.metadata["meaning"] in rows[one.name] for one in fields(Config))
-    assert rows["context_limit"].startswith("12345") and rows["heartbeat"].startswith("60.0") and rows["api_key"].startswith("(given)")
+    assert (
+        rows["context_limit"].startswith("12345")
+        and rows["heartbeat"].startswith("60.0")
+        and rows["api_key"].startswith("(given)")
+    )
 
 
 def test_an_unknown_setting_ends_it_with_one_line(tmp_path: Path) -> None:
@@ -84,22 +107,42 @@ def test_an_unknown_setting_ends_it_with_one_line(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
-def test_a_hash_that_names_nobody_several_or_too_little_is_an_error_that_lists_the_candidates(house: Household) -> None:
+def test_a_hash_that_names_nobody_several_or_too_little_is_an_error_that_lists_the_candidates(
+    house: Household,
+) -> None:
     hash = house.hash
-    assert complaint(agent(house.home, "ffff")) == f"no identity begins with 'ffff' (there are {hash})"
-    assert complaint(agent(house.home, hash[:3])) == f"'{hash[:3]}' is too short: give at least 4 digits of an identity (there are {hash})"
-    assert complaint(agent(house.home, "")) == f"'' is too short: give at least 4 digits of an identity (there are {hash})"
+    assert (
+        complaint(agent(house.home, "ffff")) == f"no identity begins with 'ffff' (there are {hash})"
+    )
+    assert (
+        complaint(agent(house.home, hash[:3]))
+        == f"'{hash[:3]}' is too short: give at least 4 digits of an identity (there are {hash})"
+    )
+    assert (
+        complaint(agent(house.home, ""))
+        == f"'' is too short: give at least 4 digits of an identity (there are {hash})"
+    )
     first, second = twins(house)
-    assert complaint(agent(house.home, hash[:4])) == f"{hash[:4]} fits 2 identities: give more digits of {first}, {second}"
-    assert complaint(agent(house.home, "no hash at all")).startswith("no identity begins with 'no hash at all'")
+    assert (
+        complaint(agent(house.home, hash[:4]))
+        == f"{hash[:4]} fits 2 identities: give more digits of {first}, {second}"
+    )
+    assert complaint(agent(house.home, "no hash at all")).startswith(
+        "no identity begins with 'no hash at all'"
+    )
 
 
 def test_a_home_without_anybody_says_how_to_boot(tmp_path: Path) -> None:
-    with pytest.raises(IdentityError, match=rf"begins with 'abcd' \(there is none yet: 'python agent.py --home {tmp_path}' boots one\)"):
+    with pytest.raises(
+        IdentityError,
+        match=rf"begins with 'abcd' \(there is none yet: 'python agent.py --home {tmp_path}' boots one\)",
+    ):
         listing.find(tmp_path, "abcd")
 
 
-def test_four_digits_or_its_name_find_an_identity_and_more_digits_find_one_of_twins(house: Household) -> None:
+def test_four_digits_or_its_name_find_an_identity_and_more_digits_find_one_of_twins(
+    house: Household,
+) -> None:
     for one in (house.hash[:4], house.hash[:8].upper(), house.me.name, f"dory-{house.hash[:4]}"):
         assert listing.find(house.home, one) == house.hash
     for twin in twins(house):
@@ -115,7 +158,9 @@ def test_an_identity_that_runs_is_not_run_twice(house: Household) -> None:
 
 def test_a_damaged_identity_is_one_line_and_stays_as_it_is(house: Household) -> None:
     (house.me.folder / "context.md").write_text("[dory-context 9 epoch 1]\n")
-    assert "context.md begins with '[dory-context 9 epoch 1]" in complaint(agent(house.home, house.hash))
+    assert "context.md begins with '[dory-context 9 epoch 1]" in complaint(
+        agent(house.home, house.hash)
+    )
     assert (house.me.folder / "context.md").read_text() == "[dory-context 9 epoch 1]\n"
 
 
@@ -130,47 +175,88 @@ def test_a_changed_soul_is_told_on_resume_and_the_old_one_goes_on(tmp_path: Path
     assert "SOUL.md has changed" not in cli_agent.greeting(house.me, Config(), "")
     (tmp_path / "SOUL.md").write_text("Somebody else.\n")
     greeting = cli_agent.greeting(house.restart(), Config(), "")
-    assert "SOUL.md has changed since this identity was booted; it goes on with the one it was booted with" in greeting.splitlines()
+    assert (
+        "SOUL.md has changed since this identity was booted; it goes on with the one it was booted with"
+        in greeting.splitlines()
+    )
     assert house.me.soul == "I am who I am.\n"
 
 
-def test_the_greeting_says_how_to_talk_to_it_and_how_to_wake_it_and_which_model_it_is(house: Household) -> None:
-    stand_in = cli_agent.greeting(house.me, Config(model=STAND_IN), "the way back")
-    assert f"python chat.py dev --home {house.home}   " in stand_in and "wake it again: the way back" in stand_in
+def test_the_greeting_says_how_to_talk_to_it_and_how_to_wake_it_and_which_model_it_is(
+    house: Household,
+) -> None:
+    stand_in = cli_agent.greeting(house.me, Config(model=OFFLINE), "the way back")
+    assert (
+        f"python chat.py dev --home {house.home}   " in stand_in
+        and "wake it again: the way back" in stand_in
+    )
     assert "No model is configured" in stand_in and "DEEPSEEK_API_KEY" in stand_in
-    assert cli_agent.greeting(house.me, Config(model="m", base_url="http://localhost/v1"), "").endswith("model: m at http://localhost/v1")
+    assert cli_agent.greeting(
+        house.me, Config(model="m", base_url="http://localhost/v1"), ""
+    ).endswith("model: m at http://localhost/v1")
 
 
 def test_the_way_back_has_the_home_and_the_flags_and_no_key(house: Household) -> None:
-    given = ["--home", str(house.home), "--model", "m", "--base-url", "http://x:geheim@localhost/v1", "--api-key", "sk-secret", "--name", "x"]
-    options = arguments.parser().parse_args([*given, "--verbose"])
-    again = cli_agent.again(options, house.hash, Config(model="m", base_url=options.base_url, api_key=options.api_key))
-    assert again.startswith(f"python agent.py {house.hash[:8]} --model=m --base-url=") and again.endswith(f" --verbose --home {house.home}")
+    given = [
+        "--home",
+        str(house.home),
+        "--model",
+        "m",
+        "--base-url",
+        "http://x:geheim@localhost/v1",
+        "--api-key",
+        "sk-secret",
+        "--name",
+        "x",
+    ]
+    options = command_line.parser().parse_args([*given, "--verbose"])
+    again = cli_agent.again(
+        options, house.hash, Config(model="m", base_url=options.base_url, api_key=options.api_key)
+    )
+    assert again.startswith(
+        f"python agent.py {house.hash[:8]} --model=m --base-url="
+    ) and again.endswith(f" --verbose --home {house.home}")
     assert not any(hidden in again for hidden in ("geheim", "secret", "--name"))
 
 
-def test_a_home_that_is_no_folder_or_cannot_be_written_is_one_line_that_says_what_it_must_be(house: Household) -> None:
+def test_a_home_that_is_no_folder_or_cannot_be_written_is_one_line_that_says_what_it_must_be(
+    house: Household,
+) -> None:
     (house.home / "file").write_text("")
     told = complaint(agent(house.home / "file"))
-    assert told.startswith("Not a directory: ") and told.endswith("must be a folder that can be written: --home or DORY_HOME names another")
+    assert told.startswith("Not a directory: ") and told.endswith(
+        "must be a folder that can be written: --home or DORY_HOME names another"
+    )
     assert command_line.failure(OSError("not of the disk"), house.home) == "not of the disk"
 
 
-def test_state_lives_where_the_flag_or_the_environment_says_or_beside_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    for value, given, home in (("/there", ["--home", "/here/."], "/here"), ("~", [], Path.home()), ("", [], HOUSE), ("/there", [], "/there")):
+def test_state_lives_where_the_flag_or_the_environment_says_or_beside_the_program(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for value, given, home in (
+        ("/there", ["--home", "/here/."], "/here"),
+        ("~", [], Path.home()),
+        ("", [], ROOT),
+        ("/there", [], "/there"),
+    ):
         monkeypatch.setenv("DORY_HOME", value)
-        assert arguments.parser().parse_args(given).home == Path(home)
+        assert command_line.parser().parse_args(given).home == Path(home)
     assert "Could not determine home directory" in complaint(agent(Path("~nobody-has-this-name")))
 
 
 def test_a_misspelt_flag_is_one_line_that_names_the_nearest(tmp_path: Path) -> None:
     ended = agent(tmp_path, "--contxt-limit", "5000")
     assert ended.returncode == 2
-    assert ended.stderr == "agent.py: unrecognized arguments: --contxt-limit (did you mean --context-limit?)\n"
+    assert (
+        ended.stderr
+        == "agent.py: unrecognized arguments: --contxt-limit (did you mean --context-limit?)\n"
+    )
 
 
 def test_what_only_a_new_agent_can_take_is_refused_on_resume(house: Household) -> None:
-    assert "--room and --name are for a new agent" in complaint(agent(house.home, house.hash, "--room", "lab"))
+    assert "--room and --name are for a new agent" in complaint(
+        agent(house.home, house.hash, "--room", "lab")
+    )
 
 
 def test_an_address_is_shown_without_its_password(house: Household) -> None:
@@ -179,5 +265,18 @@ def test_an_address_is_shown_without_its_password(house: Household) -> None:
 
 
 def test_a_limit_without_a_price_is_refused_at_the_start(tmp_path: Path) -> None:
-    told = complaint(agent(tmp_path, "--base-url", "http://localhost:1/v1", "--model", "qwen3", "--spend-per-hour", "0.5"))
-    assert "a limit of spending needs the price of 'qwen3', which is not known: give it in dory.yaml" in told
+    told = complaint(
+        agent(
+            tmp_path,
+            "--base-url",
+            "http://localhost:1/v1",
+            "--model",
+            "qwen3",
+            "--spend-per-hour",
+            "0.5",
+        )
+    )
+    assert (
+        "a limit of spending needs the price of 'qwen3', which is not known: give it in dory.yaml"
+        in told
+    )

@@ -1,4 +1,6 @@
-"""Signals to agent.py: end after the step, end at once, live on behind a terminal that was closed, be ended from elsewhere."""
+"""Signals to agent.py: end after the step, end at once, live on behind a terminal that was closed,
+be ended from elsewhere.
+"""
 
 import os
 import pty
@@ -14,11 +16,11 @@ import pytest
 from dory import check
 from dory.clock import utc
 from dory.identity import listing
-from dory.offline import StandIn
+from dory.offline import OfflineModel
 from dory.offline.server import Server
 from dory.storage import locks
 from dory.storage.rooms import Rooms
-from tests.support.processes import HOUSE, PATIENCE, environment
+from tests.support.processes import PATIENCE, ROOT, environment
 
 
 def until(condition: Callable[[], object]) -> None:
@@ -29,17 +31,19 @@ def until(condition: Callable[[], object]) -> None:
 
 
 def command(*arguments: str) -> list[str]:
-    return [sys.executable, str(HOUSE / "agent.py"), *arguments]
+    return [sys.executable, str(ROOT / "agent.py"), *arguments]
 
 
 def run(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command(*arguments), env=environment(home), capture_output=True, text=True, timeout=PATIENCE)
+    return subprocess.run(
+        command(*arguments), env=environment(home), capture_output=True, text=True, timeout=PATIENCE
+    )
 
 
 @pytest.fixture
 def slow() -> Iterator[Server]:
     """A model that takes longer than any test: an agent that asks it is in the middle of a step."""
-    with Server(StandIn(), latency=600) as server:
+    with Server(OfflineModel(), latency=600) as server:
         yield server
 
 
@@ -47,13 +51,21 @@ def thinking(home: Path, server: Server) -> subprocess.Popen[str]:
     """An agent in the middle of a turn."""
     Rooms(home / "chats").say("dev", "USER", "ada", "hello", utc())
     flags = ["--base-url", server.base_url, "--model", "any", "--api-key", "none"]
-    agent = subprocess.Popen(command(*flags), env=environment(home), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    agent = subprocess.Popen(
+        command(*flags),
+        env=environment(home),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
     until(lambda: server.arrived)
     return agent
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_second_signal_ends_at_once_what_the_first_lets_finish(tmp_path: Path, slow: Server, number: signal.Signals) -> None:
+def test_a_second_signal_ends_at_once_what_the_first_lets_finish(
+    tmp_path: Path, slow: Server, number: signal.Signals
+) -> None:
     agent = thinking(tmp_path, slow)
     assert agent.stdout
     agent.send_signal(number)
@@ -66,8 +78,16 @@ def test_a_second_signal_ends_at_once_what_the_first_lets_finish(tmp_path: Path,
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_to_an_agent_that_sleeps_ends_it_in_good_order(tmp_path: Path, number: signal.Signals) -> None:
-    agent = subprocess.Popen(command(), env=environment(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+def test_a_signal_to_an_agent_that_sleeps_ends_it_in_good_order(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    agent = subprocess.Popen(
+        command(),
+        env=environment(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
     assert agent.stdout and "is awake" in agent.stdout.readline()
     agent.send_signal(number)
     told, _ = agent.communicate(timeout=PATIENCE)
@@ -77,7 +97,12 @@ def test_a_signal_to_an_agent_that_sleeps_ends_it_in_good_order(tmp_path: Path, 
 def test_a_detached_agent_outlives_its_terminal_and_is_stopped_from_another(tmp_path: Path) -> None:
     master, slave = pty.openpty()
     with subprocess.Popen(
-        command("--detach"), env=environment(tmp_path), stdin=slave, stdout=slave, stderr=slave, start_new_session=True
+        command("--detach"),
+        env=environment(tmp_path),
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        start_new_session=True,
     ) as starter:
         os.close(slave)
         assert starter.wait(PATIENCE) == 0
@@ -92,7 +117,10 @@ def test_a_detached_agent_outlives_its_terminal_and_is_stopped_from_another(tmp_
     again = run(tmp_path, folder.name, "--detach")
     assert again.returncode == 2 and f"runs already, as process {pid}" in again.stderr
     stopped = run(tmp_path, "--stop", folder.name[:6])
-    assert (stopped.returncode, stopped.stdout) == (0, f"{folder.name[:8]} (process {pid}) has ended\n")
+    assert (stopped.returncode, stopped.stdout) == (
+        0,
+        f"{folder.name[:8]} (process {pid}) has ended\n",
+    )
     assert "wakes it" in (folder / "agent.log").read_text()
     assert run(tmp_path, "--stop", folder.name).stdout == f"{folder.name[:8]} does not run\n"
     assert list(check.problems(tmp_path)) == []
@@ -104,7 +132,12 @@ def test_stop_needs_to_know_whom(tmp_path: Path) -> None:
 
 
 def test_an_agent_whose_output_nobody_reads_any_more_lives_on(tmp_path: Path) -> None:
-    agent = subprocess.Popen(command("--verbose"), env=environment(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    agent = subprocess.Popen(
+        command("--verbose"),
+        env=environment(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
     assert agent.stdout
     agent.stdout.readline()
     agent.stdout.close()

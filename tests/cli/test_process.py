@@ -7,12 +7,20 @@ import time
 from pathlib import Path
 
 from dory import check
-from dory.text.prompt_files import HOUSE
+from dory.text.prompt_files import ROOT
 from tests.support.compacting import House, Scripted
 
 
 def process(home: Path, *arguments: str) -> subprocess.Popen[str]:
-    command = [sys.executable, str(HOUSE / "agent.py"), "--home", str(home), "--model", "stand-in", *arguments]
+    command = [
+        sys.executable,
+        str(ROOT / "agent.py"),
+        "--home",
+        str(home),
+        "--model",
+        "offline",
+        *arguments,
+    ]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
@@ -29,7 +37,10 @@ def test_ctrl_c_ends_after_the_running_step_and_resume_says_how(tmp_path: Path) 
     agent.send_signal(signal.SIGINT)
     rest, _ = agent.communicate(timeout=20)
     assert agent.returncode == 0
-    assert "stopping after this step" in rest and f"'python agent.py {identity[:8]} --model=stand-in --home {tmp_path}' wakes it" in rest
+    assert (
+        "stopping after this step" in rest
+        and f"'python agent.py {identity[:8]} --model=offline --home {tmp_path}' wakes it" in rest
+    )
     again = process(tmp_path, identity[:4])
     assert line_of(again) == first
     refused = process(tmp_path, identity)

@@ -1,4 +1,6 @@
-"""An agent's past from the shell: searching beside a running agent and on a stopped one, dump, load, rebuild, and errors of one line."""
+"""An agent's past from the shell: searching beside a running agent and on a stopped one, dump,
+load, rebuild, and errors of one line.
+"""
 
 import sqlite3
 import subprocess
@@ -10,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from dory import check
-from dory.extensions.recall.search import Recollection
+from dory.extensions.recall.search import RecallSearch
 from dory.identity import listing
 from dory.storage import locks
-from dory.storage.store import NAME
-from dory.text.prompt_files import HOUSE
+from dory.storage.database import NAME
+from dory.text.prompt_files import ROOT
 from tests.support.compacting import House, Scripted, act
 from tests.support.processes import PATIENCE, agent, chat, environment
 from tests.support.remembering import OTHERS, TRIP, fade, hear, indexed, long_past, step
@@ -22,7 +24,9 @@ from tests.support.remembering import OTHERS, TRIP, fade, hear, indexed, long_pa
 
 def recall(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "dory.recall", *arguments]
-    return subprocess.run(command, cwd=HOUSE, capture_output=True, text=True, env=environment(home), timeout=PATIENCE)
+    return subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, env=environment(home), timeout=PATIENCE
+    )
 
 
 @pytest.fixture
@@ -36,17 +40,34 @@ def house(tmp_path: Path) -> House:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
 
 
 def test_a_stopped_agent_is_searched_and_only_read(house: House) -> None:
     hash = fade(house, house.me.context.entries[1:3], "Ada's trip")
     before = files(house.home)
     done = recall(house.home, house.hash[:6], "hotel", "in", "Lisbon")
-    assert done.returncode == 0 and done.stderr == "" and f"-> UNCOMPACT {hash} (Ada's trip)" in done.stdout
-    assert done.stdout.splitlines()[0].endswith('hits for "hotel in Lisbon"') and ". note 2" in done.stdout
-    kept = {name: content for name, content in files(house.home).items() if not name.endswith(("-shm", "-wal"))}
-    assert kept == {name: content for name, content in before.items() if not name.endswith(("-shm", "-wal"))}
+    assert (
+        done.returncode == 0
+        and done.stderr == ""
+        and f"-> UNCOMPACT {hash} (Ada's trip)" in done.stdout
+    )
+    assert (
+        done.stdout.splitlines()[0].endswith('hits for "hotel in Lisbon"')
+        and ". note 2" in done.stdout
+    )
+    kept = {
+        name: content
+        for name, content in files(house.home).items()
+        if not name.endswith(("-shm", "-wal"))
+    }
+    assert kept == {
+        name: content for name, content in before.items() if not name.endswith(("-shm", "-wal"))
+    }
     nothing = recall(house.home, house.hash, "xylophone")
     assert nothing.returncode == 1 and nothing.stdout.startswith('no hits for "xylophone"; try')
 
@@ -61,8 +82,15 @@ def test_a_running_agent_is_searched_beside_it(tmp_path: Path) -> None:
         assert "the **Miramar** -> in your context at #" in found
         for refused in (["--rebuild"], ["--load", str(tmp_path)]):
             done = recall(tmp_path, one.name, *refused)
-            assert done.returncode == 2 and "runs already, as process" in done.stderr and done.stdout == ""
-        assert recall(tmp_path, one.name, "--dump", str(tmp_path / "out")).stdout == f"0 notes and archives are in {tmp_path / 'out'}\n"
+            assert (
+                done.returncode == 2
+                and "runs already, as process" in done.stderr
+                and done.stdout == ""
+            )
+        assert (
+            recall(tmp_path, one.name, "--dump", str(tmp_path / "out")).stdout
+            == f"0 notes and archives are in {tmp_path / 'out'}\n"
+        )
 
 
 def test_what_is_not_indexed_yet_is_told_of(tmp_path: Path) -> None:
@@ -75,13 +103,16 @@ def test_what_is_not_indexed_yet_is_told_of(tmp_path: Path) -> None:
 
 def hits(house: House) -> list[str]:
     """What is found, whatever order equals come in."""
-    return sorted(line.partition(". ")[2] for line in recall(house.home, house.hash, "Lisbon").stdout.splitlines())
+    return sorted(
+        line.partition(". ")[2]
+        for line in recall(house.home, house.hash, "Lisbon").stdout.splitlines()
+    )
 
 
 def test_a_rebuild_makes_the_same_index_again(house: House) -> None:
     fade(house, house.me.context.entries[1:3], "Ada's trip")
     before, known = hits(house), indexed(house)
-    with Recollection(house.me.folder, house.me.blobs).store.writing() as connection:
+    with RecallSearch(house.me.folder, house.me.blobs).store.writing() as connection:
         connection.execute("DELETE FROM piece WHERE id % 2")
         connection.execute("INSERT INTO words(words) VALUES ('delete-all')")
     assert len(list(check.problems(house.home))) > 1
@@ -100,13 +131,18 @@ def test_a_rebuild_of_a_long_past_with_a_damaged_blob_tells_what_is_missing(tmp_
     lost = next(entry for entry in house.me.context if entry.hash)
     house.me.blobs.path(lost.hash or "").unlink()
     done = recall(tmp_path, house.hash, "--rebuild")
-    assert done.returncode == 1 and done.stderr.startswith(f"dory.recall: no blob begins with {lost.hash}")
+    assert done.returncode == 1 and done.stderr.startswith(
+        f"dory.recall: no blob begins with {lost.hash}"
+    )
     assert indexed(house) == [*range(1, lost.first), *range(lost.last + 1, house.me.state.next_id)]
 
 
 def test_notes_are_dumped_edited_and_loaded(house: House, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    assert recall(house.home, house.hash, "--dump", str(out)).stdout == f"1 notes and archives are in {out}\n"
+    assert (
+        recall(house.home, house.hash, "--dump", str(out)).stdout
+        == f"1 notes and archives are in {out}\n"
+    )
     (file,) = out.iterdir()
     file.write_text(file.read_text().replace("Miramar", "Belvedere"))
     done = recall(house.home, house.hash, "--load", str(out))
@@ -115,7 +151,11 @@ def test_notes_are_dumped_edited_and_loaded(house: House, tmp_path: Path) -> Non
     assert list(check.problems(house.home)) == [] and locks.holder(house.me.folder) is None
     file.write_bytes(b"\xff")
     bad = recall(house.home, house.hash, "--load", str(out))
-    assert bad.returncode == 2 and bad.stderr.startswith(f"dory.recall: {file.name}: ") and len(bad.stderr.splitlines()) == 1
+    assert (
+        bad.returncode == 2
+        and bad.stderr.startswith(f"dory.recall: {file.name}: ")
+        and len(bad.stderr.splitlines()) == 1
+    )
     assert "Belvedere" in recall(house.home, house.hash, "Belvedere").stdout
 
 
@@ -136,32 +176,55 @@ def test_notes_are_dumped_edited_and_loaded(house: House, tmp_path: Path) -> Non
         (["{hash}", "--load", ""], "--load: name a folder"),
     ],
 )
-def test_what_cannot_be_done_is_told_in_one_line(house: House, arguments: list[str], told: str) -> None:
-    done = recall(house.home, *[argument.format(hash=house.hash, home=house.home) for argument in arguments])
+def test_what_cannot_be_done_is_told_in_one_line(
+    house: House, arguments: list[str], told: str
+) -> None:
+    done = recall(
+        house.home, *[argument.format(hash=house.hash, home=house.home) for argument in arguments]
+    )
     assert done.returncode == 2 and done.stdout == ""
-    assert done.stderr.startswith("dory.recall: ") and told in done.stderr and len(done.stderr.splitlines()) == 1
+    assert (
+        done.stderr.startswith("dory.recall: ")
+        and told in done.stderr
+        and len(done.stderr.splitlines()) == 1
+    )
     assert "QUERY" not in done.stderr
 
 
 def test_a_damaged_file_is_told_of_in_one_line(house: House) -> None:
     for file in house.me.folder.glob(f"{NAME}-*"):
         file.unlink()
-    (house.me.folder / NAME).write_bytes(b"this is no database, and long enough to be seen as none" * 9)
+    (house.me.folder / NAME).write_bytes(
+        b"this is no database, and long enough to be seen as none" * 9
+    )
     for arguments in (["words"], ["--rebuild"], ["--dump", str(house.home / "out")]):
         done = recall(house.home, house.hash, *arguments)
-        assert done.returncode == 2 and "is damaged" in done.stderr and len(done.stderr.splitlines()) == 1
+        assert (
+            done.returncode == 2
+            and "is damaged" in done.stderr
+            and len(done.stderr.splitlines()) == 1
+        )
 
 
-def test_where_damage_prevents_a_rebuild_the_notes_are_to_be_dumped_first_and_can_be(house: House) -> None:
+def test_where_damage_prevents_a_rebuild_the_notes_are_to_be_dumped_first_and_can_be(
+    house: House,
+) -> None:
     with closing(sqlite3.connect(house.me.folder / NAME)) as connection:
-        (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'piece'").fetchone()
+        (page,) = connection.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = 'piece'"
+        ).fetchone()
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     with open(house.me.folder / NAME, "r+b") as file:
         file.seek(4096 * (page - 1))
         file.write(b"\xff" * 4096)
     done = recall(house.home, house.hash, "--rebuild")
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
-    assert done.stderr.startswith("dory.recall: first save the 1 notes and archives with --dump FOLDER") and "move it away" in done.stderr
+    assert (
+        done.stderr.startswith(
+            "dory.recall: first save the 1 notes and archives with --dump FOLDER"
+        )
+        and "move it away" in done.stderr
+    )
     out = house.home / "out"
     assert recall(house.home, house.hash, "--dump", str(out)).returncode == 0
     for file_of_it in house.me.folder.glob(f"{NAME}*"):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dory.config import dream_schedule
-from dory.config.dream_schedule import Dream, due
+from dory.config.dream_schedule import DreamSettings, due
 from dory.config.profiles import Profile
 from dory.config.settings import Config, load
 from dory.errors import ConfigError
@@ -19,9 +19,17 @@ def settings(tmp_path: Path, text: str, **flags: str) -> Config:
     return load(tmp_path / "dory.yaml", {}, flags)
 
 
-def test_by_default_two_hours_twenty_entries_ten_tool_calls_and_the_agents_own_model(tmp_path: Path) -> None:
-    found = settings(tmp_path, "model: stand-in\n")
-    assert found.dream == Dream(interval_h=2.0, max_batch_size=20, max_iterations=10, model_override="", cron="") and found.dreamer == found.own
+def test_by_default_two_hours_twenty_entries_ten_tool_calls_and_the_agents_own_model(
+    tmp_path: Path,
+) -> None:
+    found = settings(tmp_path, "model: offline\n")
+    assert (
+        found.dream
+        == DreamSettings(
+            interval_h=2.0, max_batch_size=20, max_iterations=10, model_override="", cron=""
+        )
+        and found.dreamer == found.own
+    )
     assert due(found.dream, AT) == AT + timedelta(hours=2)
 
 
@@ -35,34 +43,49 @@ def test_by_default_two_hours_twenty_entries_ten_tool_calls_and_the_agents_own_m
 )
 def test_both_spellings_of_the_keys_are_read_and_model_as_well(tmp_path: Path, text: str) -> None:
     found = settings(tmp_path, f"{text}\nbase_url: http://localhost:1/v1\nmodel: main\n")
-    assert found.dream == Dream(0.5, 3, 4, "other", "0 3 * * *")
+    assert found.dream == DreamSettings(0.5, 3, 4, "other", "0 3 * * *")
 
 
 def test_of_two_layers_the_later_wins_name_by_name_however_each_is_spelt(tmp_path: Path) -> None:
-    (tmp_path / "dory.yaml").write_text("model: stand-in\ndream: {interval_h: 2, maxIterations: 7, model: stand-in}\n")
-    found = load(tmp_path / "dory.yaml", {"DORY_DREAM": "{intervalH: 3, modelOverride: null}"}, {"dream": "{max_iterations: 8}"})
-    assert found.dream == Dream(interval_h=3, max_iterations=8)
+    (tmp_path / "dory.yaml").write_text(
+        "model: offline\ndream: {interval_h: 2, maxIterations: 7, model: offline}\n"
+    )
+    found = load(
+        tmp_path / "dory.yaml",
+        {"DORY_DREAM": "{intervalH: 3, modelOverride: null}"},
+        {"dream": "{max_iterations: 8}"},
+    )
+    assert found.dream == DreamSettings(interval_h=3, max_iterations=8)
 
 
 def test_null_is_the_agents_own_model(tmp_path: Path) -> None:
-    assert settings(tmp_path, "model: stand-in\ndream: {model_override: null, cron: ~}\n").dream == Dream()
+    assert (
+        settings(tmp_path, "model: offline\ndream: {model_override: null, cron: ~}\n").dream
+        == DreamSettings()
+    )
 
 
 def test_a_cron_expression_wins_over_the_interval() -> None:
-    dream = Dream(interval_h=0.5, cron="30 3 * * *")
+    dream = DreamSettings(interval_h=0.5, cron="30 3 * * *")
     assert due(dream, AT) == AT.replace(hour=3, minute=30)
-    assert due(dream, AT, tried=AT.replace(hour=3, minute=30)) == AT.replace(day=4, hour=3, minute=30)
+    assert due(dream, AT, tried=AT.replace(hour=3, minute=30)) == AT.replace(
+        day=4, hour=3, minute=30
+    )
 
 
 def test_what_was_tried_is_tried_again_an_interval_later() -> None:
-    assert due(Dream(), AT, tried=AT + timedelta(hours=5)) == AT + timedelta(hours=7)
+    assert due(DreamSettings(), AT, tried=AT + timedelta(hours=5)) == AT + timedelta(hours=7)
 
 
 def test_an_override_names_a_profile_or_a_model_of_the_agents_own_endpoint(tmp_path: Path) -> None:
     own = "base_url: http://localhost:1/v1\nmodel: main\n"
-    assert settings(tmp_path, f"{own}dream: {{model: big}}\n").dreamer == Profile("big", "http://localhost:1/v1")
+    assert settings(tmp_path, f"{own}dream: {{model: big}}\n").dreamer == Profile(
+        "big", "http://localhost:1/v1"
+    )
     profile = "profiles: {night: {model: huge, base_url: 'http://localhost:2/v1', max_tokens: 9}}\n"
-    assert settings(tmp_path, f"{own}{profile}dream: {{model: night}}\n").dreamer == Profile("huge", "http://localhost:2/v1", max_tokens=9)
+    assert settings(tmp_path, f"{own}{profile}dream: {{model: night}}\n").dreamer == Profile(
+        "huge", "http://localhost:2/v1", max_tokens=9
+    )
 
 
 def test_limits_of_spending_want_the_price_of_the_model_that_dreams(tmp_path: Path) -> None:
@@ -89,17 +112,20 @@ def test_limits_of_spending_want_the_price_of_the_model_that_dreams(tmp_path: Pa
 )
 def test_what_is_wrong_is_told_in_one_line(tmp_path: Path, given: str, told: str) -> None:
     with pytest.raises(ConfigError, match=rf"^dory\.yaml: dream: .*{told}") as raised:
-        settings(tmp_path, f"model: stand-in\ndream: {given}\n")
+        settings(tmp_path, f"model: offline\ndream: {given}\n")
     assert "\n" not in str(raised.value)
 
 
 def test_a_model_without_an_endpoint_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="model_override 'big' needs an endpoint"):
-        settings(tmp_path, "model: stand-in\ndream: {model: big}\n")
+        settings(tmp_path, "model: offline\ndream: {model: big}\n")
 
 
 def test_what_is_shown_of_the_settings_can_stand_in_the_file() -> None:
-    from dory.config import notation
+    from dory.config import loader
 
-    dream = Dream(0.5, 3, 4, "a: b", "0 3 * * *")
-    assert dream_schedule.read(notation.read(str(dream))) == dream and dream_schedule.read(notation.read(str(Dream()))) == Dream()
+    dream = DreamSettings(0.5, 3, 4, "a: b", "0 3 * * *")
+    assert (
+        dream_schedule.read(loader.read_yaml(str(dream))) == dream
+        and dream_schedule.read(loader.read_yaml(str(DreamSettings()))) == DreamSettings()
+    )

@@ -1,7 +1,9 @@
-"""Secrets: keys and tokens of the environment and the settings enter nothing that is kept, sent or shown, whoever quotes them.
+"""Secrets: keys and tokens of the environment and the settings enter nothing that is kept, sent or
+shown, whoever quotes them.
 
-What a person writes into a room, and what stands in files that people edit, stays there as it is; it is hidden from what the harness makes of
-it. A key that is split over lines or spelt in another encoding is not recognised.
+What a person writes into a room, and what stands in files that people edit, stays there as it is;
+it is hidden from what the harness makes of it. A key that is split over lines or spelt in another
+encoding is not recognised.
 """
 
 import json
@@ -21,19 +23,19 @@ from dory.constants import RESULT_LIMIT
 from dory.errors import ConfigError, ModelRefused
 from dory.identity.state import Running
 from dory.llm.completions import Endpoint
-from dory.offline import StandIn
+from dory.offline import OfflineModel
 from dory.offline.server import Server
 from dory.offline.server.faults import Fault
 from dory.storage.blobs import Blobs
 from dory.storage.rooms import Rooms
-from dory.text import references
-from dory.turn.extension import Faculties, Faculty, Outcome, Tool
+from dory.text import formatting
+from dory.turn.extension import Extension, ExtensionHost, Outcome, Tool
 from dory.turn.inbox import Inbox
 from dory.turn.prompt import PromptBuilder
 from dory.types import Message, Prompt
 from tests.support.compacting import House
 from tests.support.household import Household, Killed, mishap
-from tests.support.processes import HOUSE, PATIENCE, chat, environment
+from tests.support.processes import PATIENCE, ROOT, chat, environment
 
 KEY = "sk-live-0123456789abcdef"
 SHOWN = "[secret]"
@@ -42,11 +44,21 @@ SHOWN = "[secret]"
 def kept(home: Path) -> Iterator[tuple[str, str]]:
     """Every file that the harness writes, with its text; of a room its own lines."""
     for path in home.rglob("*"):
-        if path.is_symlink() or not path.is_file() or path.name in ("SOUL.md", "SEGMENT.md", "MEMORY.md") or "workspace" in path.parts:
+        if (
+            path.is_symlink()
+            or not path.is_file()
+            or path.name in ("SOUL.md", "SEGMENT.md", "MEMORY.md")
+            or "workspace" in path.parts
+        ):
             continue
         if path.parent.name == "chats":
             lines = Rooms(path.parent).read(path.stem, 0) if path.suffix == ".md" else []
-            yield str(path), "\n".join(f"{line.name} {line.text}" for line in lines if line.name.startswith("dory-"))
+            yield (
+                str(path),
+                "\n".join(
+                    f"{line.name} {line.text}" for line in lines if line.name.startswith("dory-")
+                ),
+            )
         else:
             yield str(path), path.read_bytes().decode("utf-8", "replace")
 
@@ -54,7 +66,7 @@ def kept(home: Path) -> Iterator[tuple[str, str]]:
 def assert_secret(house: Household, key: str = KEY) -> None:
     """Neither the key nor what is left of it after a cut stands in a file or in the prompt."""
     house.me.commit()
-    prompt = PromptBuilder(house.me, house.config, Faculties([house.tools], print)).build()
+    prompt = PromptBuilder(house.me, house.config, ExtensionHost([house.tools], print)).build()
     for where, text in [*kept(house.home), ("the prompt", prompt.text)]:
         assert key[: len(key) // 2] not in text, where
     assert list(check.problems(house.home)) == []
@@ -74,7 +86,10 @@ def heard(house: Household) -> None:
     with open(others.path("dev"), "a") as room:
         room.write(f"{'stray ' * 7}{KEY}\n")
     Inbox(house.me, [], print).drain()
-    assert sum(SHOWN in entry.body for entry in house.me.context) == 3 and KEY in others.path("dev").read_text()
+    assert (
+        sum(SHOWN in entry.body for entry in house.me.context) == 3
+        and KEY in others.path("dev").read_text()
+    )
 
 
 def asked(house: Household) -> None:
@@ -87,7 +102,9 @@ def read(house: Household) -> None:
     workspace = house.me.folder / "workspace"
     (workspace / "key.txt").write_text(f"the key is {KEY}\n{'x' * (RESULT_LIMIT - 15)}{KEY}\n")
     (workspace / f"{KEY}.txt").write_text(KEY)
-    house.respond(f"READ_FILE workspace/key.txt\nREAD_FILE workspace/key.txt 2-2\nREAD_FILE workspace\nREAD_FILE workspace/{KEY}.txt")
+    house.respond(
+        f"READ_FILE workspace/key.txt\nREAD_FILE workspace/key.txt 2-2\nREAD_FILE workspace\nREAD_FILE workspace/{KEY}.txt"
+    )
     house.respond("READ_FILE SOUL.md\nREAD_FILE chats/dev.md")
 
 
@@ -98,30 +115,38 @@ def said(house: Household) -> None:
 
 def mistaken(house: Household) -> None:
     block = f"<<<<<<< SEARCH\n{'x' * 20}{KEY}\n=======\n{KEY}\n>>>>>>> REPLACE"
-    house.respond(f"READ_FILE {'x' * 55}{KEY}\nUNCOMPACT {'y' * 50} {KEY}\nJOIN {KEY} {KEY}\nEDIT_FILE MEMORY.md\n{block}\nREADFILE {KEY}")
+    house.respond(
+        f"READ_FILE {'x' * 55}{KEY}\nUNCOMPACT {'y' * 50} {KEY}\nJOIN {KEY} {KEY}\nEDIT_FILE MEMORY.md\n{block}\nREADFILE {KEY}"
+    )
 
 
 def edited(house: Household) -> None:
     (house.me.folder / "MEMORY.md").write_text(f"the key is {KEY}\n")
     (house.me.folder / "SEGMENT.md").write_text(f"{KEY}\nName the chunks. {KEY}\n")
-    assert house.me.text_reference("SEGMENT.md") == house.me.text_reference("SEGMENT.md"), "stashed once, although the file says more"
+    assert house.me.text_reference("SEGMENT.md") == house.me.text_reference("SEGMENT.md"), (
+        "stashed once, although the file says more"
+    )
     assert house.me.text("SEGMENT.md") == f"{SHOWN}\nName the chunks. {SHOWN}\n"
 
 
 def failed(house: Household) -> None:
-    class Broken(Faculty):
+    class Broken(Extension):
         name = "broken"
 
         def section(self) -> str:
             raise KeyError(KEY)
 
-    Faculties([Broken()], house.me.notice).sections(live=False)
-    house.hands._tools["WAIT"] = Tool("WAIT", "WAIT", lambda call: Outcome(f"{'z ' * (RESULT_LIMIT // 2 + 200)}{KEY}"))
+    ExtensionHost([Broken()], house.me.notice).sections(live=False)
+    house.hands._tools["WAIT"] = Tool(
+        "WAIT", "WAIT", lambda call: Outcome(f"{'z ' * (RESULT_LIMIT // 2 + 200)}{KEY}")
+    )
     house.respond("WAIT")
 
 
 @pytest.mark.parametrize("way", [heard, asked, read, said, mistaken, edited, failed])
-def test_a_key_enters_nothing_that_is_kept_or_sent_whichever_way_it_comes(house: Household, way: Callable[[Household], None]) -> None:
+def test_a_key_enters_nothing_that_is_kept_or_sent_whichever_way_it_comes(
+    house: Household, way: Callable[[Household], None]
+) -> None:
     way(house)
     assert_secret(house)
     house.restart()
@@ -134,8 +159,15 @@ def test_an_old_blob_that_holds_a_key_comes_back_without_it(house: Household) ->
     house.respond(f"UNCOMPACT {hash}\nREAD_FILE blobs/{hash[:2]}/{hash}.md")
     assert sum(SHOWN in entry.body for entry in house.me.context) == 2
     unaware.path(hash).unlink()
-    house.me.context.replace([entry for entry in house.me.context if entry.kind == "uncompacted"], [])
-    assert KEY not in PromptBuilder(house.me, house.config, Faculties([house.tools], print)).build().text
+    house.me.context.replace(
+        [entry for entry in house.me.context if entry.kind == "uncompacted"], []
+    )
+    assert (
+        KEY
+        not in PromptBuilder(house.me, house.config, ExtensionHost([house.tools], print))
+        .build()
+        .text
+    )
     assert KEY not in house.me.life.tail(50)
 
 
@@ -147,10 +179,15 @@ def test_a_message_with_a_key_counts_as_said_after_a_crash(house: Household) -> 
     house.tools.say(call)
     house.restart()
     house.hands.report_interruption()
-    assert f"Ran: SAY dev it is {SHOWN}. Did not run, and had no effect: none." in house.me.context.entries[-1].body
+    assert (
+        f"Ran: SAY dev it is {SHOWN}. Did not run, and had no effect: none."
+        in house.me.context.entries[-1].body
+    )
 
 
-def test_an_answer_that_quotes_a_key_is_given_once_and_without_it_also_over_a_kill(house: Household) -> None:
+def test_an_answer_that_quotes_a_key_is_given_once_and_without_it_also_over_a_kill(
+    house: Household,
+) -> None:
     asked, struck = 0, True
     while struck:
         asked += 1
@@ -161,16 +198,31 @@ def test_an_answer_that_quotes_a_key_is_given_once_and_without_it_also_over_a_ki
         assert KEY not in (house.me.folder / "state.json").read_text()
         house.restart()
         Inbox(house.me, [], print).drain()
-    assert house.said("dev", "NOTICE") == [f"there is no /{SHOWN} (/help lists the commands)"] * asked and asked > 10
+    assert (
+        house.said("dev", "NOTICE") == [f"there is no /{SHOWN} (/help lists the commands)"] * asked
+        and asked > 10
+    )
 
 
-def test_no_answer_of_an_endpoint_holds_a_key_of_whatever_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    others = {"GITHUB_TOKEN": "ghp_0123456789abcdef", "DB_PASSWORD": "correct horse battery", "MY_SECRET": "s3cr3t-s3cr3t"}
+def test_no_answer_of_an_endpoint_holds_a_key_of_whatever_kind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = {
+        "GITHUB_TOKEN": "ghp_0123456789abcdef",
+        "DB_PASSWORD": "correct horse battery",
+        "MY_SECRET": "s3cr3t-s3cr3t",
+    }
     for name, value in others.items():
         monkeypatch.setenv(name, value)
     quoted = " ".join([KEY, *others.values()])
-    with Server(StandIn()) as server:
-        settings = Config(base_url=server.base_url, model="any", api_key=f" {KEY}\n", context_limit=1000, retries=1)
+    with Server(OfflineModel()) as server:
+        settings = Config(
+            base_url=server.base_url,
+            model="any",
+            api_key=f" {KEY}\n",
+            context_limit=1000,
+            retries=1,
+        )
         house = House(tmp_path, Endpoint(settings))  # type: ignore[arg-type]
         house.hear(29)
         before = len(house.me.context.entries)
@@ -179,15 +231,25 @@ def test_no_answer_of_an_endpoint_holds_a_key_of_whatever_kind(tmp_path: Path, m
         house.compact()
         assert len(house.me.context.entries) < before and SHOWN in house.me.context.entries[0].body
         server.faults.clear()
-        server.faults.append(Fault(text=f"EDIT_FILE MEMORY.md\n<<<<<<< SEARCH\n=======\n{quoted}\n>>>>>>> REPLACE\nSAY dev {quoted}"))
+        server.faults.append(
+            Fault(
+                text=f"EDIT_FILE MEMORY.md\n<<<<<<< SEARCH\n=======\n{quoted}\n>>>>>>> REPLACE\nSAY dev {quoted}"
+            )
+        )
         house.say("hello")
         house.live(lambda: bool(house.lines("AGENT")) and house.asleep())
-    everything = [path.read_bytes().decode("utf-8", "replace") for path in tmp_path.rglob("*") if path.is_file()]
+    everything = [
+        path.read_bytes().decode("utf-8", "replace")
+        for path in tmp_path.rglob("*")
+        if path.is_file()
+    ]
     assert house.lines("AGENT")[0] == " ".join([SHOWN] * 4)
-    with Server(StandIn()) as server:
+    with Server(OfflineModel()) as server:
         server.faults.append(Fault(status=401, body=quoted))
         with pytest.raises(ModelRefused) as raised:
-            Endpoint(replace(settings, base_url=server.base_url)).complete(Prompt((Message("user", "hello"),)), "turn")
+            Endpoint(replace(settings, base_url=server.base_url)).complete(
+                Prompt((Message("user", "hello"),)), "turn"
+            )
     for secret in (KEY, *others.values()):
         assert not [text for text in [*everything, str(raised.value)] if secret in text]
 
@@ -200,17 +262,37 @@ def test_a_life_with_keys_all_around_leaves_none_in_its_files_its_prompts_or_on_
     (tmp_path / "SOUL.md").write_text(f"You are Dory, and hold {KEY}.\n")
     (tmp_path / "chats").mkdir()
     (tmp_path / "chats" / "dev.md").write_text(f"a stray {KEY}\n")
-    with Server(StandIn()) as server:
+    with Server(OfflineModel()) as server:
         url = server.base_url.replace("//", "//ada:pass%40word-1@")
         (tmp_path / "dory.yaml").write_text(f"base_url: {url}\nmodel: any\napi_key: {KEY}\n")
         error = json.dumps({"error": {"message": f"overloaded, {KEY} of ada:pass@word-1 {token}"}})
-        server.faults.extend([Fault(status=503, body=error), Fault(text=f"SAY dev so it is {token}\nREADFILE {KEY}\nSAY lab {KEY}")])
-        ended = chat(tmp_path, "--boot", "--", "--verbose", said=f"my keys are {KEY} and {token}\n/{token}\nwhat are my keys?\n/status\n")
+        server.faults.extend(
+            [
+                Fault(status=503, body=error),
+                Fault(text=f"SAY dev so it is {token}\nREADFILE {KEY}\nSAY lab {KEY}"),
+            ]
+        )
+        ended = chat(
+            tmp_path,
+            "--boot",
+            "--",
+            "--verbose",
+            said=f"my keys are {KEY} and {token}\n/{token}\nwhat are my keys?\n/status\n",
+        )
         assert f"so it is {SHOWN}" in ended.stdout, ended.stderr
-        sent = "".join(message.content for request in server.requests for message in request.messages)
-    settings, refused = run("--settings", home=tmp_path), run("--model", token, home=tmp_path / "elsewhere")
+        sent = "".join(
+            message.content for request in server.requests for message in request.messages
+        )
+    settings, refused = (
+        run("--settings", home=tmp_path),
+        run("--model", token, home=tmp_path / "elsewhere"),
+    )
     log = (tmp_path / "agents" / "boot.log").read_text()
-    assert "trying again" in log and f"a stray {SHOWN}" in log and f"model '{SHOWN}' needs an endpoint" in refused
+    assert (
+        "trying again" in log
+        and f"a stray {SHOWN}" in log
+        and f"model '{SHOWN}' needs an endpoint" in refused
+    )
     for where, text in [
         *kept(tmp_path),
         ("prompts", sent),
@@ -226,8 +308,10 @@ def test_a_life_with_keys_all_around_leaves_none_in_its_files_its_prompts_or_on_
 
 def run(*flags: str, home: Path) -> str:
     """What agent.py prints, on both streams."""
-    command = [sys.executable, str(HOUSE / "agent.py"), *flags]
-    done = subprocess.run(command, env=environment(home), capture_output=True, text=True, timeout=PATIENCE)
+    command = [sys.executable, str(ROOT / "agent.py"), *flags]
+    done = subprocess.run(
+        command, env=environment(home), capture_output=True, text=True, timeout=PATIENCE
+    )
     return done.stdout + done.stderr
 
 
@@ -244,7 +328,9 @@ def test_an_error_in_the_settings_does_not_quote_the_key(tmp_path: Path) -> None
         (tmp_path / "dory.yaml").write_text(text)
         with pytest.raises(ConfigError) as raised:
             config_settings.load(tmp_path / "dory.yaml", {}, {})
-        assert KEY not in str(raised.value) and "dory.yaml" in str(raised.value) + "dory.yaml" * ("base_url" in str(raised.value))
+        assert KEY not in str(raised.value) and "dory.yaml" in str(raised.value) + "dory.yaml" * (
+            "base_url" in str(raised.value)
+        )
 
 
 def test_what_stands_for_a_key_in_a_url_or_on_one_of_several_lines_is_a_secret_too() -> None:
@@ -254,22 +340,45 @@ def test_what_stands_for_a_key_in_a_url_or_on_one_of_several_lines_is_a_secret_t
         "SIGNING_KEY": "-----BEGIN KEY-----\nMIIEvQIBADANBg\n-----END KEY-----\n",
         "PAGER": "less",
     }
-    settings = Config(base_url="https://host.example/v1?api-version=2024-02-15&api-key=abc%2Fdef%2F123", api_key=" sk-12345678\n")
+    settings = Config(
+        base_url="https://host.example/v1?api-version=2024-02-15&api-key=abc%2Fdef%2F123",
+        api_key=" sk-12345678\n",
+    )
     found = secrets.secrets(settings, environment)
-    assert {"d4tabase-pw", "ghp_0123456789", "MIIEvQIBADANBg", "abc%2Fdef%2F123", "abc/def/123", "sk-12345678"} <= set(found)
+    assert {
+        "d4tabase-pw",
+        "ghp_0123456789",
+        "MIIEvQIBADANBg",
+        "abc%2Fdef%2F123",
+        "abc/def/123",
+        "sk-12345678",
+    } <= set(found)
     assert not {"require", "2024-02-15", "less"} & set(found)
     assert settings.shown_url == "https://host.example/v1"
     assert Config(base_url="http://ada:p@ss@host:80/v1").shown_url == "http://host:80/v1"
 
 
-@pytest.mark.parametrize("value", ["", "none", "test", "EMPTY", "1234567", "lm-studio", "production", "Development", "sk-no-key-required"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "",
+        "none",
+        "test",
+        "EMPTY",
+        "1234567",
+        "lm-studio",
+        "production",
+        "Development",
+        "sk-no-key-required",
+    ],
+)
 def test_a_placeholder_hides_no_word_of_a_conversation(value: str) -> None:
     assert secrets.secrets(Config(api_key=value), {"SOME_TOKEN": value}) == ()
 
 
 def test_a_key_that_was_cut_off_is_hidden_from_its_half_on() -> None:
     for length in range(len(KEY) + 1):
-        text = references.redact(f"({KEY[:length]}…", [KEY])
+        text = formatting.redact(f"({KEY[:length]}…", [KEY])
         assert text == (f"({SHOWN}…" if length >= len(KEY) // 2 else f"({KEY[:length]}…")
-    assert references.redact(f"{KEY}{KEY[:15]}{KEY}x", [KEY]) == f"{SHOWN * 3}x"
-    assert references.redact("12345678 1234567", ["12345678"]) == f"{SHOWN} 1234567"
+    assert formatting.redact(f"{KEY}{KEY[:15]}{KEY}x", [KEY]) == f"{SHOWN * 3}x"
+    assert formatting.redact("12345678 1234567", ["12345678"]) == f"{SHOWN} 1234567"

@@ -9,14 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dory.config import secrets, settings
-from dory.config.profiles import PROVIDERS, STAND_IN
+from dory.config.profiles import OFFLINE, PROVIDERS
 from dory.config.settings import Config
 from dory.errors import ConfigError
 
 NAMES = [one.name for one in fields(Config)]
 
 
-def load(folder: Path, text: str | None = None, environment: dict[str, str] | None = None, **flags: Any) -> Config:
+def load(
+    folder: Path, text: str | None = None, environment: dict[str, str] | None = None, **flags: Any
+) -> Config:
     """The settings of a home with this dory.yaml."""
     if text is not None:
         (folder / "dory.yaml").write_text(text)
@@ -24,7 +26,12 @@ def load(folder: Path, text: str | None = None, environment: dict[str, str] | No
 
 
 def test_without_anything_the_stand_in_answers_with_the_defaults(tmp_path: Path) -> None:
-    assert load(tmp_path) == load(tmp_path, "") == load(tmp_path, "# nothing\n") == Config(model=STAND_IN)
+    assert (
+        load(tmp_path)
+        == load(tmp_path, "")
+        == load(tmp_path, "# nothing\n")
+        == Config(model=OFFLINE)
+    )
 
 
 def test_a_flag_wins_over_the_environment_and_that_over_the_file(tmp_path: Path) -> None:
@@ -35,13 +42,20 @@ def test_a_flag_wins_over_the_environment_and_that_over_the_file(tmp_path: Path)
 
 
 @given(st.sampled_from(NAMES), st.data())
-def test_a_misspelt_setting_names_the_nearest(tmp_path_factory: pytest.TempPathFactory, name: str, data: st.DataObject) -> None:
+def test_a_misspelt_setting_names_the_nearest(
+    tmp_path_factory: pytest.TempPathFactory, name: str, data: st.DataObject
+) -> None:
     at = data.draw(st.integers(1, len(name)))
     wrong = name[:at] + "x" + name[at:]
     folder = tmp_path_factory.getbasetemp()
-    with pytest.raises(ConfigError, match=rf"dory\.yaml: unknown setting '{wrong}'; did you mean '{name}'\?"):
+    with pytest.raises(
+        ConfigError, match=rf"dory\.yaml: unknown setting '{wrong}'; did you mean '{name}'\?"
+    ):
         load(folder, f"{wrong}: 1")
-    with pytest.raises(ConfigError, match=rf"unknown environment variable 'DORY_{wrong.upper()}'; did you mean 'DORY_{name.upper()}'\?"):
+    with pytest.raises(
+        ConfigError,
+        match=rf"unknown environment variable 'DORY_{wrong.upper()}'; did you mean 'DORY_{name.upper()}'\?",
+    ):
         load(folder, "", {f"DORY_{wrong.upper()}": "1"})
 
 
@@ -59,9 +73,15 @@ WRONG = [
     ("timeout: 1e300", "timeout must be at most 1000000000, not 1e+300"),
     ("workers: 0", "workers must be at least 1, not 0"),
     ("name: {a: b}", "name must be text"),
-    ("base_url: localhost:8080\nmodel: x", "base_url must begin with http:// or https://, not 'localhost:8080'"),
+    (
+        "base_url: localhost:8080\nmodel: x",
+        "base_url must begin with http:// or https://, not 'localhost:8080'",
+    ),
     ("base_url: http://localhost:8080", "needs a model: give --model, or model in dory.yaml"),
-    ("model: qwen3", "model 'qwen3' needs an endpoint: give --base-url, or a key such as DEEPSEEK_API_KEY"),
+    (
+        "model: qwen3",
+        "model 'qwen3' needs an endpoint: give --base-url, or a key such as DEEPSEEK_API_KEY",
+    ),
     ("- a\n- b", "must hold lines such as 'context_limit: 40000'"),
     ("a: b: c", "dory.yaml is not YAML"),
     ("[" * 1000, "dory.yaml is not YAML (maximum recursion depth exceeded"),
@@ -70,14 +90,18 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("text", "complaint"), WRONG)
-def test_a_wrong_value_is_one_line_that_says_what_is_wanted(tmp_path: Path, text: str, complaint: str) -> None:
+def test_a_wrong_value_is_one_line_that_says_what_is_wanted(
+    tmp_path: Path, text: str, complaint: str
+) -> None:
     with pytest.raises(ConfigError) as raised:
         load(tmp_path, text)
     assert complaint in str(raised.value) and len(str(raised.value).splitlines()) == 1
 
 
 def test_a_value_in_the_file_is_taken_as_it_is_written(tmp_path: Path) -> None:
-    found = load(tmp_path, "name: no\nroom: 007\napi_key: 0123\nbase_url: http://localhost:8080\nmodel: 4.10")
+    found = load(
+        tmp_path, "name: no\nroom: 007\napi_key: 0123\nbase_url: http://localhost:8080\nmodel: 4.10"
+    )
     assert (found.name, found.room, found.api_key, found.model) == ("no", "007", "0123", "4.10")
 
 
@@ -92,11 +116,15 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
 
 
 def test_an_empty_value_means_the_default(tmp_path: Path) -> None:
-    assert load(tmp_path, "context_limit:\nmodel:\ntemperature: ''", {"DORY_TIMEOUT": ""}) == Config(model=STAND_IN)
+    assert load(
+        tmp_path, "context_limit:\nmodel:\ntemperature: ''", {"DORY_TIMEOUT": ""}
+    ) == Config(model=OFFLINE)
 
 
 def test_where_the_home_is_is_no_setting(tmp_path: Path) -> None:
-    assert load(tmp_path, environment={"DORY_HOME": "/somewhere", "PATH": "/bin"}) == Config(model=STAND_IN)
+    assert load(tmp_path, environment={"DORY_HOME": "/somewhere", "PATH": "/bin"}) == Config(
+        model=OFFLINE
+    )
 
 
 @pytest.mark.parametrize("variable", PROVIDERS)
@@ -114,13 +142,20 @@ def test_the_first_key_found_wins(tmp_path: Path) -> None:
 def test_a_chosen_endpoint_gets_no_key_of_another(tmp_path: Path) -> None:
     keys = {variable: f"sk-{variable}" for variable in PROVIDERS}
     found = load(tmp_path, environment=keys, base_url="http://localhost:11434/v1", model="qwen3")
-    assert (found.base_url, found.model, found.api_key) == ("http://localhost:11434/v1", "qwen3", "")
-    assert load(tmp_path, environment=keys, base_url="https://api.openai.com/v1/", model="x").api_key == "sk-OPENAI_API_KEY"
+    assert (found.base_url, found.model, found.api_key) == (
+        "http://localhost:11434/v1",
+        "qwen3",
+        "",
+    )
+    assert (
+        load(tmp_path, environment=keys, base_url="https://api.openai.com/v1/", model="x").api_key
+        == "sk-OPENAI_API_KEY"
+    )
 
 
 def test_the_stand_in_may_be_chosen_although_there_is_a_key(tmp_path: Path) -> None:
-    found = load(tmp_path, environment={"OPENAI_API_KEY": "sk-1"}, model=STAND_IN)
-    assert (found.model, found.base_url) == (STAND_IN, "")
+    found = load(tmp_path, environment={"OPENAI_API_KEY": "sk-1"}, model=OFFLINE)
+    assert (found.model, found.base_url) == (OFFLINE, "")
 
 
 def test_the_hard_limit_is_twice_the_limit_or_the_window(tmp_path: Path) -> None:
@@ -128,7 +163,9 @@ def test_the_hard_limit_is_twice_the_limit_or_the_window(tmp_path: Path) -> None
     assert load(tmp_path, context_limit=5000, window=8000).hard_limit == 8000
 
 
-def test_secrets_are_the_keys_of_settings_and_environment_longest_first_without_placeholders() -> None:
+def test_secrets_are_the_keys_of_settings_and_environment_longest_first_without_placeholders() -> (
+    None
+):
     environment = {
         "OPENAI_API_KEY": "sk-abcdefgh",
         "db_password": "12345678",
@@ -136,13 +173,22 @@ def test_secrets_are_the_keys_of_settings_and_environment_longest_first_without_
         "PATH": "/usr/bin:/bin",
         "KEYS": "x" * 20,
     }
-    assert secrets.secrets(Config(api_key="sk-abcdefgh-and-more"), environment) == ("sk-abcdefgh-and-more", "sk-abcdefgh", "12345678")
+    assert secrets.secrets(Config(api_key="sk-abcdefgh-and-more"), environment) == (
+        "sk-abcdefgh-and-more",
+        "sk-abcdefgh",
+        "12345678",
+    )
     assert secrets.secrets(Config(api_key="none"), {}) == ()
     assert secrets.secrets(Config(), {}) == ()
 
 
 def test_a_context_that_does_not_fit_the_window_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="a context_limit of 40000 does not fit a window of 32768: set it to at most 24576"):
+    with pytest.raises(
+        ConfigError,
+        match="a context_limit of 40000 does not fit a window of 32768: set it to at most 24576",
+    ):
         load(tmp_path, "window: 32768")
-    with pytest.raises(ConfigError, match="does not fit a window of 10: that is too small a window"):
+    with pytest.raises(
+        ConfigError, match="does not fit a window of 10: that is too small a window"
+    ):
         load(tmp_path, "window: 10")

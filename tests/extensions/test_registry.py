@@ -1,4 +1,4 @@
-"""The setting that says which faculties are in use."""
+"""The setting that says which extensions are in use."""
 
 import re
 import subprocess
@@ -8,35 +8,47 @@ from pathlib import Path
 import pytest
 
 from agent import Agent
-from dory.config.profiles import STAND_IN
+from dory.config.profiles import OFFLINE
 from dory.config.settings import Config
 from dory.errors import ConfigError
 from dory.extensions import NAMES, TOOLS, checked, ordered
 from dory.identity import listing
-from dory.llm.budget import Purse
-from dory.offline import StandIn
-from dory.process.signals import Stop
-from dory.turn.extension import Faculties, Faculty
+from dory.llm.budget import Budget
+from dory.offline import OfflineModel
+from dory.process.signals import ShutdownSignal
+from dory.turn.extension import Extension, ExtensionHost
 from dory.turn.models import Models
 from tests.support.household import Household
-from tests.support.processes import HOUSE, PATIENCE
+from tests.support.processes import PATIENCE, ROOT
 
 DREAM = ["dream", "versions", "user", "voice"]
 SELF = ["soul", "memories", "self-care", "diary", "conversations", "relationships", "link"]
 
 
-def names(house: Household, faculties: str) -> list[str]:
-    return [one.name for one in made(house, faculties)]
+def names(house: Household, extensions: str) -> list[str]:
+    return [one.name for one in made(house, extensions)]
 
 
-def made(house: Household, faculties: str) -> list[Faculty]:
-    settings = Config(faculties=faculties)
-    return ordered(house.me, settings, Models(settings, StandIn(), Purse(house.me, settings, print, None), print), print)
+def made(house: Household, extensions: str) -> list[Extension]:
+    settings = Config(extensions=extensions)
+    return ordered(
+        house.me,
+        settings,
+        Models(settings, OfflineModel(), Budget(house.me, settings, print, None), print),
+        print,
+    )
 
 
 def test_those_that_are_named_are_in_use_in_their_order(tmp_path: Path) -> None:
     house = Household(tmp_path)
-    assert names(house, Config().faculties)[1:] == ["notes", "recall", "cascade", "related past experiences", *DREAM, *SELF]
+    assert names(house, Config().extensions)[1:] == [
+        "notes",
+        "recall",
+        "cascade",
+        "related past experiences",
+        *DREAM,
+        *SELF,
+    ]
     assert names(house, " recall,notes ,")[1:] == ["recall", "notes"]
     assert names(house, "notes")[1:] == ["notes"]
 
@@ -47,17 +59,27 @@ def test_all_that_there_are_are_in_use_unless_somebody_says_otherwise() -> None:
 
 def test_with_none_the_core_tools_are_left_and_nothing_is_written(tmp_path: Path) -> None:
     house = Household(tmp_path)
-    left = Faculties(made(house, ""), print)
+    left = ExtensionHost(made(house, ""), print)
     left.step()
     assert {"SAY", "UNCOMPACT", "WAIT"} <= {tool.name for tool in left.tools()}
     assert not {"RECALL", "NOTE_ADD"} & {tool.name for tool in left.tools()}
     assert not (house.me.folder / "memory.sqlite").exists()
 
 
-def test_a_line_with_a_tool_of_what_is_switched_off_is_told_to_have_done_nothing_whatever_it_holds(tmp_path: Path) -> None:
+def test_a_line_with_a_tool_of_what_is_switched_off_is_told_to_have_done_nothing_whatever_it_holds(
+    tmp_path: Path,
+) -> None:
     house = Household(tmp_path)
-    assert {tool.name for one in made(house, Config().faculties)[1:] for tool in one.tools()} == TOOLS
-    hands = Agent(house.me, Config(model=STAND_IN, faculties=""), StandIn(), verbose=False, stop=Stop()).hands
+    assert {
+        tool.name for one in made(house, Config().extensions)[1:] for tool in one.tools()
+    } == TOOLS
+    hands = Agent(
+        house.me,
+        Config(model=OFFLINE, extensions=""),
+        OfflineModel(),
+        verbose=False,
+        stop=ShutdownSignal(),
+    ).hands
     for tool in TOOLS:
         (call,) = hands.parse(f"{tool} <<END\nSAY dev a lie\nEND")
         assert call.error == f"there is no tool {tool} here: nothing was done"
@@ -66,8 +88,8 @@ def test_a_line_with_a_tool_of_what_is_switched_off_is_told_to_have_done_nothing
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        ("notes, recal", "there is no faculty 'recal'; did you mean 'recall'?"),
-        ("notes recall", "there is no faculty 'notes recall'"),
+        ("notes, recal", "there is no extension 'recal'; did you mean 'recall'?"),
+        ("notes recall", "there is no extension 'notes recall'"),
         ("notes, notes", "'notes' twice"),
         ("recall", "without notes"),
     ],
@@ -76,11 +98,22 @@ def test_one_that_there_is_not_or_twice_or_without_what_it_needs_is_refused_befo
     tmp_path: Path, wrong: str, told: str
 ) -> None:
     with pytest.raises(ConfigError, match=re.escape(told)):
-        checked(Config(faculties=wrong))
-    command = [sys.executable, str(HOUSE / "agent.py"), "--home", str(tmp_path), "--faculties", wrong]
+        checked(Config(extensions=wrong))
+    command = [
+        sys.executable,
+        str(ROOT / "agent.py"),
+        "--home",
+        str(tmp_path),
+        "--extensions",
+        wrong,
+    ]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
-    assert ended.returncode == 2 and ended.stderr.startswith("agent.py: ") and listing.folders(tmp_path) == []
+    assert (
+        ended.returncode == 2
+        and ended.stderr.startswith("agent.py: ")
+        and listing.folders(tmp_path) == []
+    )
 
 
 def test_settings_in_order_are_given_back() -> None:
-    assert checked(Config(faculties="recall, notes")).faculties == "recall, notes"
+    assert checked(Config(extensions="recall, notes")).extensions == "recall, notes"

@@ -1,4 +1,6 @@
-"""The live context: entries survive the file, ids only rise, and a compaction may touch the older two thirds."""
+"""The live context: entries survive the file, ids only rise, and a compaction may touch the older
+two thirds.
+"""
 
 from collections.abc import Sequence
 
@@ -9,12 +11,12 @@ from hypothesis import strategies as st
 from dory.errors import FormatError
 from dory.identity import context
 from dory.identity.context import Context, Entry
-from dory.text import references
+from dory.text import formatting, references
 from tests.support.household import texts
 
 KINDS = ["notice", "heard", "response", "result", "error", "compacted", "uncompacted"]
 HASH = "5d41402abc4b2a76"
-about = texts.map(references.one_line)
+about = texts.map(formatting.one_line)
 
 
 @st.composite
@@ -24,14 +26,25 @@ def lives(draw: st.DrawFn) -> list[Entry]:
     for _ in range(draw(st.integers(0, 8))):
         first = (entries[-1].last if entries else 0) + draw(st.integers(1, 3))
         last = first + draw(st.integers(0, 5))
-        entries.append(Entry(first, last, draw(st.sampled_from(KINDS)), draw(about), references.escape(draw(texts))))
+        entries.append(
+            Entry(
+                first,
+                last,
+                draw(st.sampled_from(KINDS)),
+                draw(about),
+                references.escape(draw(texts)),
+            )
+        )
     return entries
 
 
 def of_sizes(*sizes: int) -> list[Entry]:
     """Entries whose texts have exactly these sizes."""
     entries = [Entry(number, number, "heard", "dev", "") for number in range(1, len(sizes) + 1)]
-    return [Entry(one.first, one.last, one.kind, one.about, "x" * (size - len(one.text))) for one, size in zip(entries, sizes, strict=True)]
+    return [
+        Entry(one.first, one.last, one.kind, one.about, "x" * (size - len(one.text)))
+        for one, size in zip(entries, sizes, strict=True)
+    ]
 
 
 @given(lives())
@@ -47,16 +60,20 @@ def test_a_context_file_holds_its_epoch_and_its_entries(entries: list[Entry]) ->
 
 
 @given(lives(), st.data())
-def test_a_slice_of_a_context_parses_to_that_slice_of_entries(entries: list[Entry], data: st.DataObject) -> None:
+def test_a_slice_of_a_context_parses_to_that_slice_of_entries(
+    entries: list[Entry], data: st.DataObject
+) -> None:
     start = data.draw(st.integers(0, len(entries)))
     assert context.parse(context.render(entries[start:])) == entries[start:]
 
 
 @given(texts, texts)
-def test_a_compacted_entry_stands_for_its_blob_whatever_its_gist_and_summary_hold(gist: str, summary: str) -> None:
+def test_a_compacted_entry_stands_for_its_blob_whatever_its_gist_and_summary_hold(
+    gist: str, summary: str
+) -> None:
     entry = context.compacted(3, 9, HASH, gist, summary)
     assert context.parse(entry.text) == [entry]
-    assert (entry.ids, entry.hash, entry.gist) == ("3-9", HASH, references.one_line(gist))
+    assert (entry.ids, entry.hash, entry.gist) == ("3-9", HASH, formatting.one_line(gist))
     assert references.live(entry.text) == [(HASH, entry.gist)]
     assert Context([entry]).summary_of(HASH) == summary
 
@@ -81,7 +98,14 @@ def test_a_damaged_context_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"[#1 heard dev]\na\n", b"[dory-context 2 epoch 1]\n", b"[dory-context 1 epoch 1]", b"[dory-context 1 epoch 1]\n\xff"]
+    "content",
+    [
+        b"",
+        b"[#1 heard dev]\na\n",
+        b"[dory-context 2 epoch 1]\n",
+        b"[dory-context 1 epoch 1]",
+        b"[dory-context 1 epoch 1]\n\xff",
+    ],
 )
 def test_a_context_file_of_another_version_is_refused(content: bytes) -> None:
     with pytest.raises(FormatError, match=r"context\.md"):
@@ -107,11 +131,18 @@ def test_the_text_of_a_context_follows_every_change() -> None:
     sizes.append(live.characters)
     live.replace(live.entries[:2], [context.compacted(1, 2, HASH, "gist", "short")])
     assert live.text == context.render(live.entries) == "".join(entry.text for entry in live)
-    assert [*sizes, live.characters] == [50, 50 + len("[#3 heard dev]\nhello\n"), sum(entry.size for entry in live)]
+    assert [*sizes, live.characters] == [
+        50,
+        50 + len("[#3 heard dev]\nhello\n"),
+        sum(entry.size for entry in live),
+    ]
 
 
 def test_the_newest_entry_that_stands_for_a_blob_is_found() -> None:
-    old, new = context.compacted(1, 2, HASH, "old", "old"), context.compacted(3, 4, HASH, "new", "new")
+    old, new = (
+        context.compacted(1, 2, HASH, "old", "old"),
+        context.compacted(3, 4, HASH, "new", "new"),
+    )
     live = Context([old, new, Entry(5, 5, "result", references.reference(HASH, "no"), "")])
     assert live.find(HASH, "compacted") is new
     assert live.find(HASH, "uncompacted") is None
@@ -132,4 +163,6 @@ def test_the_newest_entry_that_stands_for_a_blob_is_found() -> None:
 def test_a_compaction_may_touch_what_lies_within_the_first_two_thirds_but_for_pinned_entries(
     sizes: Sequence[int], pinned: Sequence[int], wanted: list[list[int]]
 ) -> None:
-    assert [[entry.first for entry in run] for run in context.eligible(of_sizes(*sizes), pinned)] == wanted
+    assert [
+        [entry.first for entry in run] for run in context.eligible(of_sizes(*sizes), pinned)
+    ] == wanted

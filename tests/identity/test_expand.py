@@ -1,4 +1,6 @@
-"""The life read back entry by entry, through references to any depth, and where each entry stands now."""
+"""The life read back entry by entry, through references to any depth, and where each entry stands
+now.
+"""
 
 from pathlib import Path
 
@@ -30,13 +32,22 @@ def fail(error: DoryError) -> None:
 
 def read(house: Household, start: int = 1) -> list[int]:
     """The ids of all originals; damage is an error."""
-    return [entry.first for entry in expand.originals(house.me.context.entries, house.me.blobs, start, fail)]
+    return [
+        entry.first
+        for entry in expand.originals(house.me.context.entries, house.me.blobs, start, fail)
+    ]
 
 
 def place(house: Household, id: int) -> str:
     """Where it stands: ``#4`` when live, else the gist of the blob."""
     entry = expand.Outline(house.me.blobs).place(id, house.me.context.entries)
-    return "nowhere" if entry is None else entry.gist if entry.kind == "compacted" else f"#{entry.first}"
+    return (
+        "nowhere"
+        if entry is None
+        else entry.gist
+        if entry.kind == "compacted"
+        else f"#{entry.first}"
+    )
 
 
 def nested(house: Household) -> tuple[str, str]:
@@ -49,7 +60,11 @@ def nested(house: Household) -> tuple[str, str]:
 
 def test_every_original_comes_once_in_order_of_its_id_whatever_the_depth(house: Household) -> None:
     nested(house)
-    assert read(house) == list(range(1, 13)) and read(house, 4) == list(range(4, 13)) and read(house, 13) == []
+    assert (
+        read(house) == list(range(1, 13))
+        and read(house, 4) == list(range(4, 13))
+        and read(house, 13) == []
+    )
 
 
 def test_originals_that_were_put_back_are_quoted_and_not_met_again(house: Household) -> None:
@@ -57,7 +72,9 @@ def test_originals_that_were_put_back_are_quoted_and_not_met_again(house: Househ
     house.respond(f"UNCOMPACT {inner}")
     assert read(house) == list(range(1, 14)), "13 is the response, 14 the original"
     opened = house.me.context.entries[-1]
-    house.me.context.replace([opened], [context.compacted(opened.first, opened.last, inner, "inner", "folded back")])
+    house.me.context.replace(
+        [opened], [context.compacted(opened.first, opened.last, inner, "inner", "folded back")]
+    )
     tell(house, 2)
     assert read(house) == [*range(1, 14), 15, 16]
     house.fade(house.me.context.entries[-4:], "with the folded one")
@@ -66,7 +83,13 @@ def test_originals_that_were_put_back_are_quoted_and_not_met_again(house: Househ
 
 def test_an_original_is_found_where_it_stands_word_for_word(house: Household) -> None:
     nested(house)
-    assert [place(house, id) for id in (1, 2, 4, 5, 6)] == ["outer", "inner", "inner", "outer", "outer"]
+    assert [place(house, id) for id in (1, 2, 4, 5, 6)] == [
+        "outer",
+        "inner",
+        "inner",
+        "outer",
+        "outer",
+    ]
     assert [place(house, id) for id in (7, 12, 13)] == ["#7", "#12", "nowhere"]
 
 
@@ -78,7 +101,9 @@ def test_what_an_opened_original_shows_word_for_word_is_known_by_id(house: House
     assert {id: entry.first for id, entry in shown.items()} == {1: 14, 5: 14, 6: 14}
 
 
-def test_every_stretch_is_told_of_as_its_compaction_did_the_inner_one_first(house: Household) -> None:
+def test_every_stretch_is_told_of_as_its_compaction_did_the_inner_one_first(
+    house: Household,
+) -> None:
     inner, outer = nested(house)
     house.respond(f"UNCOMPACT {inner}")
     live, blobs = house.me.context.entries, house.me.blobs
@@ -94,10 +119,15 @@ def test_a_damaged_blob_is_told_of_and_the_rest_is_read(house: Household) -> Non
     house.me.blobs.path(inner).write_text("gone")
     told: list[str] = []
     live, blobs = house.me.context.entries, house.me.blobs
-    found = [entry.first for entry in expand.originals(live, blobs, 1, lambda error: told.append(str(error)))]
+    found = [
+        entry.first
+        for entry in expand.originals(live, blobs, 1, lambda error: told.append(str(error)))
+    ]
     assert found == [1, *range(5, 13)] and len(told) == 1 and inner in told[0]
     assert place(house, 3) == "inner" and place(house, 5) == "outer"
-    assert [one.gist for one in expand.stretches(live, blobs, lambda error: told.append(str(error)))] == ["outer"]
+    assert [
+        one.gist for one in expand.stretches(live, blobs, lambda error: told.append(str(error)))
+    ] == ["outer"]
     assert len(told) == 2 and told[0] == told[1]
 
 
@@ -111,14 +141,22 @@ def test_no_depth_is_too_deep(house: Household) -> None:
 
 @settings(max_examples=25)
 @given(st.lists(turns_of_life, max_size=12))
-def test_whatever_a_life_brings_each_original_is_met_once_and_found_where_it_is_said_to_stand(moments: list[tuple[str, str]]) -> None:
+def test_whatever_a_life_brings_each_original_is_met_once_and_found_where_it_is_said_to_stand(
+    moments: list[tuple[str, str]],
+) -> None:
     with household() as house:
         texts: dict[int, str] = {}
         for moment in [("heard", "one"), *moments]:
             house.live(moment)
             live = house.me.context.entries
-            texts |= {entry.first: entry.body for entry in live if entry.kind not in ("compacted", "uncompacted")}
-        met = {entry.first: entry.body for entry in expand.originals(live, house.me.blobs, 1, print)}
+            texts |= {
+                entry.first: entry.body
+                for entry in live
+                if entry.kind not in ("compacted", "uncompacted")
+            }
+        met = {
+            entry.first: entry.body for entry in expand.originals(live, house.me.blobs, 1, print)
+        }
         assert met == texts and list(met) == sorted(met)
         for id, body in texts.items():
             entry = expand.Outline(house.me.blobs).place(id, live)

@@ -1,4 +1,6 @@
-"""One identity on disk: it is there as a whole, every commit is, and a kill or a full disk at any instant loses and doubles nothing."""
+"""One identity on disk: it is there as a whole, every commit is, and a kill or a full disk at any
+instant loses and doubles nothing.
+"""
 
 import errno
 import os
@@ -19,7 +21,11 @@ from tests.support.household import Household, Killed, Time, bodies, copy_of, mi
 
 def acknowledged(me: Identity) -> list[str]:
     """What LIFE tells of notices, each line's text."""
-    return [line.partition(" notice ")[2] for line in (me.folder / "LIFE.md").read_text().splitlines() if " notice " in line]
+    return [
+        line.partition(" notice ")[2]
+        for line in (me.folder / "LIFE.md").read_text().splitlines()
+        if " notice " in line
+    ]
 
 
 def consistent(house: Household) -> None:
@@ -48,17 +54,26 @@ def test_a_boot_killed_at_any_instant_leaves_a_whole_identity_or_none(tmp_path: 
         assert list(check.problems(home)) == []
         for folder in listing.folders(home):
             Identity(home, folder.name, Time()).begin()
-        hash = boot(home, "dory", "dev", Time()) if not listing.folders(home) else listing.folders(home)[0].name
+        hash = (
+            boot(home, "dory", "dev", Time())
+            if not listing.folders(home)
+            else listing.folders(home)[0].name
+        )
         assert Identity(home, hash, Time()).subscriptions() == ["dev"]
     assert number > 20
 
 
-def test_what_is_committed_is_there_for_the_next_process_and_the_rest_is_not(tmp_path: Path) -> None:
+def test_what_is_committed_is_there_for_the_next_process_and_the_rest_is_not(
+    tmp_path: Path,
+) -> None:
     house = Household(tmp_path)
     house.me.notice("kept")
     house.me.commit()
     house.me.notice("lost")
-    assert bodies(house.restart().context.entries, "notice") == ["You were booted. You are in the room dev.", "kept"]
+    assert bodies(house.restart().context.entries, "notice") == [
+        "You were booted. You are in the room dev.",
+        "kept",
+    ]
     consistent(house)
 
 
@@ -87,7 +102,9 @@ def test_a_commit_killed_at_any_instant_happened_as_a_whole_or_not_at_all(tmp_pa
     assert number > 8
 
 
-def test_a_new_epoch_killed_at_any_instant_happened_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_a_new_epoch_killed_at_any_instant_happened_as_a_whole_or_not_at_all(
+    tmp_path: Path,
+) -> None:
     house = Household(tmp_path / "home")
     house.me.notice("long " * 100)
     house.me.commit()
@@ -96,7 +113,9 @@ def test_a_new_epoch_killed_at_any_instant_happened_as_a_whole_or_not_at_all(tmp
         number += 1
         copy_of(tmp_path / "home", tmp_path / str(number))
         me = house.restart(tmp_path / str(number))
-        me.context.replace(me.context.entries[:2], [context.compacted(1, 2, stash(me), "gist", "short")])
+        me.context.replace(
+            me.context.entries[:2], [context.compacted(1, 2, stash(me), "gist", "short")]
+        )
         with mishap(number, Killed()) as seen:
             me.new_epoch()
         struck = seen.struck
@@ -112,7 +131,9 @@ def test_a_new_epoch_killed_at_any_instant_happened_as_a_whole_or_not_at_all(tmp
 
 def stash(me: Identity) -> str:
     """The first two entries as a compaction keeps them."""
-    return me.blobs.stash(context.render(me.context.entries[:2]), kind="context", gist="gist", at=me.now())
+    return me.blobs.stash(
+        context.render(me.context.entries[:2]), kind="context", gist="gist", at=me.now()
+    )
 
 
 @pytest.mark.parametrize("epoch", [False, True])
@@ -135,7 +156,10 @@ def test_after_an_error_of_the_disk_at_any_instant_a_commit_is_repeated_and_ever
         me.commit()
         assert [event.text for event in heard] == ["one", "two"]
         assert me.life.tail(2).count(" notice ") == 2
-        assert bodies(house.restart(tmp_path / str(number)).context.entries, "notice")[1:] == ["one", "two"]
+        assert bodies(house.restart(tmp_path / str(number)).context.entries, "notice")[1:] == [
+            "one",
+            "two",
+        ]
         consistent(house)
     assert number > 8
 
@@ -143,7 +167,11 @@ def test_after_an_error_of_the_disk_at_any_instant_a_commit_is_repeated_and_ever
 def test_a_listener_hears_an_event_only_when_it_is_on_disk(tmp_path: Path) -> None:
     house = Household(tmp_path)
     heard: list[str] = []
-    house.me.listeners.append(lambda event: heard.append(f"{event.text}: {event.text in (house.me.folder / 'LIFE.md').read_text()}"))
+    house.me.listeners.append(
+        lambda event: heard.append(
+            f"{event.text}: {event.text in (house.me.folder / 'LIFE.md').read_text()}"
+        )
+    )
     house.me.notice("hello")
     assert heard == []
     house.me.commit()
@@ -172,8 +200,12 @@ def test_a_torn_end_behind_the_committed_context_is_cut_off(tmp_path: Path) -> N
     assert len(house.restart().context.entries) == 2
 
 
-@pytest.mark.parametrize(("name", "lost"), [("LIFE.md", 10), ("LIFE.md", 100), ("context.md", 1), ("context.md", 60)])
-def test_a_file_that_lost_what_was_acknowledged_is_refused_and_left_as_it_is(tmp_path: Path, name: str, lost: int) -> None:
+@pytest.mark.parametrize(
+    ("name", "lost"), [("LIFE.md", 10), ("LIFE.md", 100), ("context.md", 1), ("context.md", 60)]
+)
+def test_a_file_that_lost_what_was_acknowledged_is_refused_and_left_as_it_is(
+    tmp_path: Path, name: str, lost: int
+) -> None:
     house = Household(tmp_path)
     house.me.begin()
     path = house.me.folder / name
@@ -199,13 +231,19 @@ def test_a_context_of_another_epoch_is_refused(tmp_path: Path) -> None:
 
 def test_a_record_of_a_lost_epoch_is_not_taken_for_its_context(tmp_path: Path) -> None:
     house = Household(tmp_path)
-    (house.me.folder / "context.next.md").write_text(context.heading(99) + "[#1 notice x]\nnever committed\n")
-    assert bodies(house.restart().context.entries, "notice") == ["You were booted. You are in the room dev."]
+    (house.me.folder / "context.next.md").write_text(
+        context.heading(99) + "[#1 notice x]\nnever committed\n"
+    )
+    assert bodies(house.restart().context.entries, "notice") == [
+        "You were booted. You are in the room dev."
+    ]
 
 
 def test_it_knows_its_own_lines_whatever_it_was_called_at_boot(tmp_path: Path) -> None:
     for number, name in enumerate(("dory", "my bot", "[x] ◱", "", "é" * 100, "a\nb")):
-        me = Identity(tmp_path / str(number), boot(tmp_path / str(number), name, "dev", Time()), Time())
+        me = Identity(
+            tmp_path / str(number), boot(tmp_path / str(number), name, "dev", Time()), Time()
+        )
         me.rooms.say("dev", "AGENT", me.name, "hello", Time()())
         assert me.rooms.read("dev", 0)[0].name == me.name
         assert me.name.endswith(f"-{me.hash[:8]}")
@@ -248,4 +286,7 @@ def test_state_names_the_newest_bytes_after_every_commit(tmp_path: Path) -> None
     house.me.commit()
     record = state.load(house.me.folder / "state.json")
     assert record.context_bytes == (house.me.folder / "context.md").stat().st_size
-    assert record.life_bytes + len(record.life_lines.encode()) == (house.me.folder / "LIFE.md").stat().st_size
+    assert (
+        record.life_bytes + len(record.life_lines.encode())
+        == (house.me.folder / "LIFE.md").stat().st_size
+    )

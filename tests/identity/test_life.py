@@ -1,4 +1,6 @@
-"""LIFE.md: short lines that nothing can forge, the newest at hand, and no silence about a damaged file."""
+"""LIFE.md: short lines that nothing can forge, the newest at hand, and no silence about a damaged
+file.
+"""
 
 from pathlib import Path
 
@@ -14,7 +16,18 @@ from dory.types import Event
 from tests.support.household import NOON, texts
 
 HASH = "5d41402abc4b2a76"
-kinds = st.sampled_from(["heard", "response", "notice", "compacted", "SAY", "READ_FILE failed", "UNCOMPACT failed", "restored"])
+kinds = st.sampled_from(
+    [
+        "heard",
+        "response",
+        "notice",
+        "compacted",
+        "SAY",
+        "READ_FILE failed",
+        "UNCOMPACT failed",
+        "restored",
+    ]
+)
 
 
 def log(folder: Path, *lines: str) -> Path:
@@ -24,7 +37,9 @@ def log(folder: Path, *lines: str) -> Path:
 
 
 @given(kinds, texts, st.none() | st.sampled_from([HASH, HASH * 2, HASH * 4]))
-def test_an_event_is_one_line_of_at_most_120_characters_with_its_whole_reference(kind: str, text: str, ref: str | None) -> None:
+def test_an_event_is_one_line_of_at_most_120_characters_with_its_whole_reference(
+    kind: str, text: str, ref: str | None
+) -> None:
     line = life.line(Event(NOON, kind, text, ref))
     assert len(line) <= LINE_LIMIT + 1
     assert line.endswith("\n") and len(line.splitlines()) == 1
@@ -39,10 +54,18 @@ def test_a_text_cannot_make_a_reference_or_a_heading_in_life(text: str) -> None:
 
 
 @given(kinds, texts, st.sampled_from([None, HASH, HASH * 4]))
-def test_what_was_written_with_a_reference_is_read_again_by_its_kind(kind: str, text: str, ref: str | None) -> None:
+def test_what_was_written_with_a_reference_is_read_again_by_its_kind(
+    kind: str, text: str, ref: str | None
+) -> None:
     line = life.line(Event(NOON, kind, text, ref)).rstrip("\n")
     gists = [gist for _, gist in references.live(line)]
-    around = [b"\xff", b"", line.replace("-03-", "-13-").encode(), line.encode(), f"{line} more".encode()]
+    around = [
+        b"\xff",
+        b"",
+        line.replace("-03-", "-13-").encode(),
+        line.encode(),
+        f"{line} more".encode(),
+    ]
     assert list(life.references(around, kind)) == ([(NOON, ref, *gists)] if ref else [])
     assert list(life.references(around, "another")) == []
 
@@ -63,7 +86,10 @@ def test_a_prompt_may_show_more_lines_than_are_checked(tmp_path: Path) -> None:
     one.remember("line 10\n")
     other.remember("line 10\n")
     assert other.tail(50) == "".join(f"line {number}\n" for number in range(4, 11))
-    assert one.check() == other.check() and one.check("line 11\n") == other.check("line 11\n") != one.check()
+    assert (
+        one.check() == other.check()
+        and one.check("line 11\n") == other.check("line 11\n") != one.check()
+    )
 
 
 def test_writing_lines_again_changes_nothing_and_cuts_a_torn_end(tmp_path: Path) -> None:
@@ -79,12 +105,23 @@ def test_writing_lines_again_changes_nothing_and_cuts_a_torn_end(tmp_path: Path)
 def test_a_file_that_lost_its_end_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
     path = log(tmp_path, "first")
     whole = path.stat().st_size
-    with pytest.raises(FormatError, match=f"is shorter than the {whole + 1} bytes that state.json knows of"):
+    with pytest.raises(
+        FormatError, match=f"is shorter than the {whole + 1} bytes that state.json knows of"
+    ):
         Life(path, 4).write(whole + 1, "second\n")
     assert path.read_text() == f"{HEADING}first\n"
 
 
-@pytest.mark.parametrize("content", ["", "[dory-life 2] times in UTC\n", "2026-03-02 12:00 heard\n", "\n", "[dory-life 1] times in UTC"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "[dory-life 2] times in UTC\n",
+        "2026-03-02 12:00 heard\n",
+        "\n",
+        "[dory-life 1] times in UTC",
+    ],
+)
 def test_another_version_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "LIFE.md").write_text(content)
     with pytest.raises(FormatError, match="this Dory reads '\\[dory-life 1\\] times in UTC'"):

@@ -25,14 +25,21 @@ states = st.builds(
     texts=st.dictionaries(texts, texts, max_size=3),
     characters_per_token=st.floats(0.1, 20),
     rooms=st.dictionaries(texts, st.builds(RoomState, numbers, numbers, numbers), max_size=3),
-    running=st.none() | st.builds(Running, texts, numbers, texts, st.lists(texts, max_size=2), st.lists(texts, max_size=2)),
-    opened=st.dictionaries(numbers.map(str), st.builds(Opened, texts, texts, texts, numbers), max_size=3),
+    running=st.none()
+    | st.builds(
+        Running, texts, numbers, texts, st.lists(texts, max_size=2), st.lists(texts, max_size=2)
+    ),
+    opened=st.dictionaries(
+        numbers.map(str), st.builds(Opened, texts, texts, texts, numbers), max_size=3
+    ),
     last_swap=st.lists(numbers, max_size=3),
 )
 
 
 @given(states)
-def test_a_saved_state_is_loaded_as_it_was(tmp_path_factory: pytest.TempPathFactory, saved: State) -> None:
+def test_a_saved_state_is_loaded_as_it_was(
+    tmp_path_factory: pytest.TempPathFactory, saved: State
+) -> None:
     path = tmp_path_factory.getbasetemp() / "state.json"
     state.save(path, saved)
     assert state.load(path) == saved
@@ -41,7 +48,9 @@ def test_a_saved_state_is_loaded_as_it_was(tmp_path_factory: pytest.TempPathFact
 def test_a_response_that_an_older_dory_was_running_is_loaded(tmp_path: Path) -> None:
     older = {"response": "5d41402abc4b2a76", "done": 1, "mark": "7", "hidden": ["x"]}
     (tmp_path / "state.json").write_text(json.dumps({"version": 1, "running": older}))
-    assert state.load(tmp_path / "state.json").running == Running("5d41402abc4b2a76", 1, "7", ["x"], [])
+    assert state.load(tmp_path / "state.json").running == Running(
+        "5d41402abc4b2a76", 1, "7", ["x"], []
+    )
 
 
 def test_a_state_cut_off_anywhere_is_refused(tmp_path: Path) -> None:
@@ -50,12 +59,16 @@ def test_a_state_cut_off_anywhere_is_refused(tmp_path: Path) -> None:
     whole = path.read_bytes()
     for end in range(len(whole) - 2):
         path.write_bytes(whole[:end])
-        with pytest.raises(FormatError, match=r"state\.json is damaged .*: put it back from a backup"):
+        with pytest.raises(
+            FormatError, match=r"state\.json is damaged .*: put it back from a backup"
+        ):
             state.load(path)
 
 
 def test_a_missing_state_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match=r"state\.json is missing: put it back from a backup, or boot a new agent"):
+    with pytest.raises(
+        FormatError, match=r"state\.json is missing: put it back from a backup, or boot a new agent"
+    ):
         state.load(tmp_path / "state.json")
 
 

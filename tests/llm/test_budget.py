@@ -1,4 +1,6 @@
-"""The limits of spending, over real HTTP: when one is reached nothing is asked of the model, people are told, and it goes on by itself."""
+"""The limits of spending, over real HTTP: when one is reached nothing is asked of the model, people
+are told, and it goes on by itself.
+"""
 
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
@@ -13,12 +15,12 @@ from dory.config.settings import Config
 from dory.errors import ModelRefused, SpendingLimit
 from dory.identity.identity import Identity
 from dory.llm import usage_log
-from dory.llm.budget import Purse
+from dory.llm.budget import Budget
 from dory.llm.completions import Endpoint
-from dory.llm.retry import Repeating
-from dory.offline import StandIn
+from dory.llm.retry import RetryingModel
+from dory.offline import OfflineModel
 from dory.offline.server import Server
-from dory.process.signals import Stop
+from dory.process.signals import ShutdownSignal
 from dory.turn.models import Paid
 from dory.types import Model, Prompt, Purpose, Reply, Usage
 from tests.support.compacting import House
@@ -33,7 +35,9 @@ class Spender:
     """An agent with a dear model behind HTTP, and a clock that can be put forward."""
 
     def __init__(self, home: Path, server: Server, **settings: float) -> None:
-        self.house, self.server, self.later = House(home, StandIn()), server, timedelta()  # type: ignore[arg-type]
+        self.house = House(home, OfflineModel())  # type: ignore[arg-type]
+        self.server = server
+        self.later = timedelta()
         self.config = Config(base_url=server.base_url, model="any", prices=DEAR, **settings)  # type: ignore[arg-type]
         self.wake()
 
@@ -42,13 +46,17 @@ class Spender:
         house = self.house
         house.me = Identity(house.home, house.hash, lambda: utc() + self.later)
         house.me.begin()
-        house.agent = Agent(house.me, self.config, Endpoint(self.config), verbose=False, stop=Stop())
+        house.agent = Agent(
+            house.me, self.config, Endpoint(self.config), verbose=False, stop=ShutdownSignal()
+        )
         house.compaction = house.agent.compaction
 
     def answers(self, line: str, count: int) -> None:
         """Say something, and live until ``count`` answers were given."""
         self.house.say(line)
-        self.house.live(lambda: len(self.house.lines("AGENT")) == count and not self.house.me.state.awake)
+        self.house.live(
+            lambda: len(self.house.lines("AGENT")) == count and not self.house.me.state.awake
+        )
 
     def notices(self, count: int) -> list[str]:
         """Live until there are as many."""
@@ -58,35 +66,55 @@ class Spender:
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    with Server(StandIn()) as made:
+    with Server(OfflineModel()) as made:
         yield made
 
 
-@pytest.mark.parametrize(("limit", "words", "window"), [("spend_per_hour", "an hour", 61), ("spend_per_day", "a day", 24 * 60 + 1)])
+@pytest.mark.parametrize(
+    ("limit", "words", "window"),
+    [("spend_per_hour", "an hour", 61), ("spend_per_day", "a day", 24 * 60 + 1)],
+)
 def test_a_limit_stops_the_turns_with_one_clear_line_until_its_window_has_passed(
-    tmp_path: Path, server: Server, limit: str, words: str, window: int, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    server: Server,
+    limit: str,
+    words: str,
+    window: int,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     spender = Spender(tmp_path, server, **{limit: 0.5})
     house = spender.house
     spender.answers("hello", 1)
     told = spender.notices(1)[0]
     assert told.startswith(f"the limit of $0.50 {words} is reached ($") and "next turn at 2" in told
-    assert "/usage shows what it went for" in told and f"raise {limit}" in told and told in capsys.readouterr().err
+    assert (
+        "/usage shows what it went for" in told
+        and f"raise {limit}" in told
+        and told in capsys.readouterr().err
+    )
     asked = len(server.requests)
     house.say("are you there?")
     house.say("/status")
     house.say("/compact")
-    assert "turns: 1" in spender.notices(3)[1] and spender.notices(3)[2].startswith("the limit of $0.50")
-    assert any("are you there?" in entry.body for entry in house.me.context), "what is said is heard"
+    assert "turns: 1" in spender.notices(3)[1] and spender.notices(3)[2].startswith(
+        "the limit of $0.50"
+    )
+    assert any("are you there?" in entry.body for entry in house.me.context), (
+        "what is said is heard"
+    )
     spender.wake()
-    assert len(spender.notices(4)[3:]) == 1 and house.me.state.stuck, "a restart knows what was spent"
+    assert len(spender.notices(4)[3:]) == 1 and house.me.state.stuck, (
+        "a restart knows what was spent"
+    )
     assert len(server.requests) == asked
     spender.later = timedelta(minutes=window)
     house.live(lambda: len(house.lines("AGENT")) == 2)
     assert len(server.requests) > asked
 
 
-def test_no_compaction_is_started_beyond_a_limit_and_one_is_when_the_window_has_passed(tmp_path: Path, server: Server) -> None:
+def test_no_compaction_is_started_beyond_a_limit_and_one_is_when_the_window_has_passed(
+    tmp_path: Path, server: Server
+) -> None:
     spender = Spender(tmp_path, server, spend_per_hour=0.5, context_limit=5000)
     house = spender.house
     house.hear(60)
@@ -107,7 +135,9 @@ def test_below_its_limits_an_agent_knows_nothing_of_them(tmp_path: Path, server:
     assert spender.house.lines("NOTICE") == []
 
 
-def test_a_call_beside_the_loop_is_refused_and_the_endpoint_never_asked(tmp_path: Path, server: Server) -> None:
+def test_a_call_beside_the_loop_is_refused_and_the_endpoint_never_asked(
+    tmp_path: Path, server: Server
+) -> None:
     house = Household(tmp_path)
     config = Config(base_url=server.base_url, model="any", prices=DEAR, spend_per_hour=0.001)
     purse = paid(house, config, Endpoint(config))
@@ -120,23 +150,23 @@ def test_a_call_beside_the_loop_is_refused_and_the_endpoint_never_asked(tmp_path
 
 def paid(house: Household, config: Config, model: Model) -> Paid:
     """The agent's own model, paid from a purse of its own."""
-    return Paid(model, config.own, Purse(house.me, config, print, None))
+    return Paid(model, config.own, Budget(house.me, config, print, None))
 
 
 def spent(house: Household, *ages: int, dollars: float = 1.0) -> None:
     """Calls that were made so many minutes ago."""
     now = house.clock()
     for age in ages:
-        usage_log.Meter(house.me.folder / usage_log.NAME, lambda age=age: now - timedelta(minutes=age), None).record(  # type: ignore[misc]
-            Usage("turn", "any", 1, 0, 1, 0.1, dollars)
-        )
+        at = now - timedelta(minutes=age)
+        log = usage_log.UsageLog(house.me.folder / usage_log.NAME, lambda at=at: at, None)  # type: ignore[misc]
+        log.record(Usage("turn", "any", 1, 0, 1, 0.1, dollars))
 
 
 def reached(house: Household, **limits: float) -> str:
     """What a purse says that is made now; empty when it is open."""
     config = Config(base_url="http://localhost/v1", model="any", prices=DEAR, **limits)  # type: ignore[arg-type]
     try:
-        Purse(house.me, config, print, None).check()
+        Budget(house.me, config, print, None).check()
     except SpendingLimit as error:
         return str(error)
     return ""
@@ -174,14 +204,20 @@ def test_what_a_clock_that_ran_ahead_has_noted_locks_nobody_out(tmp_path: Path) 
     assert "($2.00)" in reached(house, spend_per_hour=0.5), "clocks differ by a little"
 
 
-def test_a_clock_that_runs_ahead_for_a_while_takes_nothing_away_and_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_clock_that_runs_ahead_for_a_while_takes_nothing_away_and_leaves_nothing_behind(
+    tmp_path: Path,
+) -> None:
     house = Household(tmp_path)
     config = Config(base_url="http://localhost/v1", model="any", prices=DEAR, spend_per_day=10.0)
     spent(house, 30)
-    purse = Purse(house.me, config, print, None)
+    purse = Budget(house.me, config, print, None)
     house.clock.at += timedelta(days=3)
     assert "in the last day: $0.00" in purse.status()
-    dear = Paid(StandIn(), config.own, purse).complete(prompt("hello " * 9000), "turn").usage.dollars
+    dear = (
+        Paid(OfflineModel(), config.own, purse)
+        .complete(prompt("hello " * 9000), "turn")
+        .usage.dollars
+    )
     assert dear and dear > 10 and not purse.open()
     house.clock.at -= timedelta(days=3)
     assert purse.open() and "in the last day: $1.00 of" in purse.status()
@@ -191,10 +227,16 @@ class Spending:
     """A purse beside which calls are made, with what it announced."""
 
     def __init__(self, house: Household, **limits: float) -> None:
-        self.house, self.told = house, list[str]()
+        self.house = house
+        self.told = list[str]()
         self.meanwhile: Callable[[], None] = lambda: None
-        config = Config(base_url="http://localhost/v1", model="any", prices=Prices((("any", Price(1e6, 1e6, 0.0)),)), **limits)  # type: ignore[arg-type]
-        self.purse = Purse(house.me, config, self.told.append, None)
+        config = Config(
+            base_url="http://localhost/v1",
+            model="any",
+            prices=Prices((("any", Price(1e6, 1e6, 0.0)),)),
+            **limits,  # type: ignore[arg-type]
+        )
+        self.purse = Budget(house.me, config, self.told.append, None)
         self.paid = Paid(self, config.own, self.purse)
 
     name = "any"
@@ -214,7 +256,9 @@ class Spending:
         return self.purse.open()
 
 
-def test_a_limit_that_was_reached_holds_until_a_tenth_of_it_is_free_and_is_told_once(tmp_path: Path) -> None:
+def test_a_limit_that_was_reached_holds_until_a_tenth_of_it_is_free_and_is_told_once(
+    tmp_path: Path,
+) -> None:
     house = Household(tmp_path)
     spending = Spending(house, spend_per_hour=20.0)
     for dollars in (1, 1, 18):
@@ -239,10 +283,15 @@ def test_of_two_limits_that_are_reached_the_one_that_lasts_is_told(tmp_path: Pat
     spending = Spending(house, spend_per_hour=10.0, spend_per_day=18.0)
     spending.spend(10)
     assert not spending.after(0) and not spending.after(70)
-    assert len(spending.told) == 1 and "the limit of $18.00 a day is reached ($19.00)" in spending.told[0]
+    assert (
+        len(spending.told) == 1
+        and "the limit of $18.00 a day is reached ($19.00)" in spending.told[0]
+    )
 
 
-def test_when_a_call_that_was_under_way_brings_another_limit_that_is_told_too(tmp_path: Path) -> None:
+def test_when_a_call_that_was_under_way_brings_another_limit_that_is_told_too(
+    tmp_path: Path,
+) -> None:
     house = Household(tmp_path)
     spent(house, 600, dollars=19.0)
     spending = Spending(house, spend_per_hour=10.0, spend_per_day=30.0)
@@ -260,18 +309,28 @@ def test_when_a_call_that_was_under_way_brings_another_limit_that_is_told_too(tm
 
 def test_every_try_that_was_billed_is_noted_and_bounded_before_the_next(tmp_path: Path) -> None:
     house, counted = Household(tmp_path), {"usage": {"prompt_tokens": 40, "completion_tokens": 10}}
-    answers = [stream(piece("stop", content=""), counted), stream(piece("error"), counted), stream(piece("stop", content="hi"), counted)]
+    answers = [
+        stream(piece("stop", content=""), counted),
+        stream(piece("error"), counted),
+        stream(piece("stop", content="hi"), counted),
+    ]
     withheld = stream(piece("content_filter"), counted)
     with Scripted(*answers, withheld) as scripted:
         config = Config(base_url=scripted.base_url, model="any", prices=DEAR, spend_per_day=0.2)
-        asked = Repeating(paid(house, config, Endpoint(config)), config, print, lambda pause: None)
+        asked = RetryingModel(
+            paid(house, config, Endpoint(config)), config, print, lambda pause: None
+        )
         assert asked.complete(prompt("hello"), "turn").text == "hi"
         with pytest.raises(ModelRefused, match="content filter"):
             asked.complete(prompt("hello"), "turn")
-        calls = [call.usage for call in usage_log.read(house.me.folder / usage_log.NAME) if isinstance(call, usage_log.Call)]
-        assert [(call.prompt, call.completion) for call in calls] == [(40, 10)] * 4 and [call.dollars for call in calls] == pytest.approx(
-            [0.05] * 4
-        )
+        calls = [
+            call.usage
+            for call in usage_log.read(house.me.folder / usage_log.NAME)
+            if isinstance(call, usage_log.Call)
+        ]
+        assert [(call.prompt, call.completion) for call in calls] == [(40, 10)] * 4 and [
+            call.dollars for call in calls
+        ] == pytest.approx([0.05] * 4)
         with pytest.raises(SpendingLimit):
             asked.complete(prompt("hello"), "turn")
         assert len(scripted.bodies) == 4
@@ -279,9 +338,13 @@ def test_every_try_that_was_billed_is_noted_and_bounded_before_the_next(tmp_path
 
 def test_no_try_is_repeated_beyond_a_limit(tmp_path: Path) -> None:
     house = Household(tmp_path)
-    with Scripted(stream(piece("error"), {"usage": {"prompt_tokens": 40, "completion_tokens": 10}})) as scripted:
+    with Scripted(
+        stream(piece("error"), {"usage": {"prompt_tokens": 40, "completion_tokens": 10}})
+    ) as scripted:
         config = Config(base_url=scripted.base_url, model="any", prices=DEAR, spend_per_day=0.1)
-        asked = Repeating(paid(house, config, Endpoint(config)), config, print, lambda pause: None)
+        asked = RetryingModel(
+            paid(house, config, Endpoint(config)), config, print, lambda pause: None
+        )
         with pytest.raises(SpendingLimit):
             asked.complete(prompt("hello"), "turn")
         assert len(scripted.bodies) == 2

@@ -1,4 +1,6 @@
-"""The watch on the provider's cache, over real HTTP: what could have been served and was not is told, with the place where prompts part."""
+"""The watch on the provider's cache, over real HTTP: what could have been served and was not is
+told, with the place where prompts part.
+"""
 
 from pathlib import Path
 
@@ -7,12 +9,12 @@ import pytest
 from agent import Agent
 from dory.config.settings import Config
 from dory.llm import usage_log
-from dory.llm.cache_monitor import PAUSE, RECENT, Watch, settled, shared
+from dory.llm.cache_monitor import PAUSE, RECENT, CacheMonitor, settled, shared
 from dory.llm.completions import Endpoint
-from dory.llm.usage_report import Accounts
-from dory.offline import StandIn
+from dory.llm.usage_report import UsageReport
+from dory.offline import OfflineModel
 from dory.offline.server import Server
-from dory.process.signals import Stop
+from dory.process.signals import ShutdownSignal
 from dory.types import Message, Prompt, Usage
 from tests.support.compacting import House
 from tests.support.wire import Caller, Fish
@@ -31,18 +33,26 @@ class Told:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.seconds = 0.0
-        self.watch = Watch(self.lines.append, lambda: self.seconds)
+        self.watch = CacheMonitor(self.lines.append, lambda: self.seconds)
 
     def ask(self, server: Server, prompt: Prompt, epoch: int = 1, model: str = "fish") -> None:
         usage = Caller(server.base_url, model=model).endpoint.complete(prompt, "turn").usage
         self.watch.look(prompt, epoch, usage)
 
 
-def test_prompts_that_grow_at_their_end_and_are_served_from_the_cache_are_not_worth_a_word() -> None:
+def test_prompts_that_grow_at_their_end_and_are_served_from_the_cache_are_not_worth_a_word() -> (
+    None
+):
     told = Told()
     with Server(Fish()) as server:
         for count in range(5):
-            told.ask(server, laid_out(STORY + "".join(f"[#{400 + number} heard dev]\nmore\n" for number in range(count))))
+            told.ask(
+                server,
+                laid_out(
+                    STORY
+                    + "".join(f"[#{400 + number} heard dev]\nmore\n" for number in range(count))
+                ),
+            )
     assert told.lines == []
 
 
@@ -65,7 +75,11 @@ def test_what_is_new_may_be_denser_in_tokens_than_what_was_sent_before() -> None
     for cached, warnings in ((len(story) // 4, 0), (0, 1)):
         told = Told()
         told.watch.look(laid_out(story), 1, Usage("turn", "m", len(story) // 4, 0, 1, 0.1))
-        told.watch.look(laid_out(f"{story}[#400 heard dev]\n{news}\n"), 1, Usage("turn", "m", len(story) // 4 + len(news), cached, 1, 0.1))
+        told.watch.look(
+            laid_out(f"{story}[#400 heard dev]\n{news}\n"),
+            1,
+            Usage("turn", "m", len(story) // 4 + len(news), cached, 1, 0.1),
+        )
         assert len(told.lines) == warnings
 
 
@@ -79,10 +93,24 @@ def test_each_kind_of_warning_is_given_some_times_an_hour_at_most() -> None:
 
 @pytest.mark.parametrize(
     ("pause", "model", "cached", "size"),
-    [(RECENT + 1, "m", 0, 2000), (1, "another", 0, 2000), (1, "m", None, 2000), (1, "m", 1800, 2000), (1, "m", 0, 1000)],
-    ids=["long ago", "another model", "nobody tells", "nearly all", "too short to be cached at all"],
+    [
+        (RECENT + 1, "m", 0, 2000),
+        (1, "another", 0, 2000),
+        (1, "m", None, 2000),
+        (1, "m", 1800, 2000),
+        (1, "m", 0, 1000),
+    ],
+    ids=[
+        "long ago",
+        "another model",
+        "nobody tells",
+        "nearly all",
+        "too short to be cached at all",
+    ],
 )
-def test_what_could_not_have_been_served_is_not_missed(pause: float, model: str, cached: int | None, size: int) -> None:
+def test_what_could_not_have_been_served_is_not_missed(
+    pause: float, model: str, cached: int | None, size: int
+) -> None:
     told = Told()
     told.watch.look(laid_out(STORY), 1, Usage("turn", "m", size, 0, 1, 0.1))
     told.seconds += pause
@@ -103,29 +131,52 @@ def test_a_beginning_that_changed_within_an_epoch_is_told_as_the_fault_that_it_i
     )
     told.seconds += 3600
     for how in ("kind", "mild"):
-        told.watch.look(laid_out(STORY, system=f"You are a dog.\n\n[#soul]\nIt stands in every prompt.\n1. I am {how}."), 3, usage)
-    assert told.lines[1].endswith(" on: in the system message, at [#soul"), "what stands there alone is not quoted"
+        told.watch.look(
+            laid_out(
+                STORY,
+                system=f"You are a dog.\n\n[#soul]\nIt stands in every prompt.\n1. I am {how}.",
+            ),
+            3,
+            usage,
+        )
+    assert told.lines[1].endswith(" on: in the system message, at [#soul"), (
+        "what stands there alone is not quoted"
+    )
 
 
 def test_in_the_layout_with_a_tail_all_before_it_is_settled_and_in_the_other_one_all() -> None:
     with_tail = laid_out(STORY)
     assert with_tail.text[settled(with_tail) :] == TAIL
     ledger = Prompt(
-        (*laid_out(STORY, "[#memory 4 of 4000 characters]\ncats\n").messages, Message("assistant", "hm"), Message("user", "[#9 x]\ny"))
+        (
+            *laid_out(STORY, "[#memory 4 of 4000 characters]\ncats\n").messages,
+            Message("assistant", "hm"),
+            Message("user", "[#9 x]\ny"),
+        )
     )
     assert settled(ledger) == len(ledger.text)
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [("", ""), ("a", ""), ("abc", "abd"), ("abc", "abcd"), ("xbc", "abc"), ("a" * 999 + "b", "a" * 1000)]
+    ("one", "other"),
+    [
+        ("", ""),
+        ("a", ""),
+        ("abc", "abd"),
+        ("abc", "abcd"),
+        ("xbc", "abc"),
+        ("a" * 999 + "b", "a" * 1000),
+    ],
 )
 def test_what_two_texts_share_is_found_by_halves_as_by_steps(one: str, other: str) -> None:
     assert one[: shared(one, other)] == other[: shared(one, other)]
     assert one[: shared(one, other) + 1] != other[: shared(one, other) + 1] or one == other
 
 
-def test_an_agent_whose_provider_forgets_tells_its_person(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    house = House(tmp_path, StandIn())  # type: ignore[arg-type]
+def test_an_agent_whose_provider_forgets_tells_its_person(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    house = House(tmp_path, OfflineModel())  # type: ignore[arg-type]
     house.hear(40)
 
     def talk(line: str) -> None:
@@ -133,16 +184,26 @@ def test_an_agent_whose_provider_forgets_tells_its_person(tmp_path: Path, capsys
         house.say(line)
         house.live(lambda: house.me.state.turn > turns and house.asleep())
 
-    with Server(StandIn()) as server:
+    with Server(OfflineModel()) as server:
         config = Config(base_url=server.base_url, model="any", context_limit=100_000)
-        house.agent = Agent(house.me, config, Endpoint(config), verbose=False, stop=Stop())
+        house.agent = Agent(
+            house.me, config, Endpoint(config), verbose=False, stop=ShutdownSignal()
+        )
         talk("hello")
         talk("who are you?")
     assert "served from" not in capsys.readouterr().err
-    with Server(StandIn(), server.server_port):
+    with Server(OfflineModel(), server.server_port):
         talk("hello again")
-    warnings = [told for told in capsys.readouterr().err.splitlines() if "served from the provider's cache" in told]
+    warnings = [
+        told
+        for told in capsys.readouterr().err.splitlines()
+        if "served from the provider's cache" in told
+    ]
     assert len(warnings) == 1 and "only 0 of some" in warnings[0] and "SAY dev He" in warnings[0]
     path = house.me.folder / usage_log.NAME
-    assert "only 0 of some" in next(line for line in Accounts(path).report().splitlines() if line.startswith("not served from the cache"))
-    assert "not counted" not in Accounts(path).report()
+    assert "only 0 of some" in next(
+        line
+        for line in UsageReport(path).report().splitlines()
+        if line.startswith("not served from the cache")
+    )
+    assert "not counted" not in UsageReport(path).report()

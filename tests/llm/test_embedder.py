@@ -1,4 +1,6 @@
-"""embedding: what comes back, and what is told, while the embedder is slow, is away, or does not take a summary."""
+"""embedding: what comes back, and what is told, while the embedder is slow, is away, or does not
+take a summary.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,11 +11,11 @@ from dory.config.profiles import Profile, Profiles
 from dory.config.settings import Config
 from dory.errors import ModelRefused
 from dory.extensions.cascade.related import Related
-from dory.llm.budget import Purse
+from dory.llm.budget import Budget
 from dory.llm.embedder import vectors
-from dory.offline import StandIn
+from dory.offline import OfflineModel
 from dory.offline.server import Server
-from dory.storage.store import NAME, Store
+from dory.storage.database import NAME, Store
 from dory.turn.models import Models
 from dory.types import Embedder
 from tests.support.household import Household
@@ -26,13 +28,17 @@ LONG = "".join(f"{number} " for number in range(150))
 def over_http(house: Household, base_url: str, model: str) -> Embedder:
     """What an agent embeds with whose settings name this endpoint."""
     profiles = Profiles((("vectors", Profile(model, base_url, KEY)),))
-    config = Config(model="main", base_url="http://localhost:1/v1", profiles=profiles, embeddings="vectors")
-    made = Models(config, StandIn(), Purse(house.me, config, print, None), print).embedder()
+    config = Config(
+        model="main", base_url="http://localhost:1/v1", profiles=profiles, embeddings="vectors"
+    )
+    made = Models(config, OfflineModel(), Budget(house.me, config, print, None), print).embedder()
     assert made
     return made
 
 
-def test_when_the_endpoint_fails_words_choose_the_status_says_why_and_the_next_turn_tries_again(store: Store) -> None:
+def test_when_the_endpoint_fails_words_choose_the_status_says_why_and_the_next_turn_tries_again(
+    store: Store,
+) -> None:
     embedder = Letters()
     related = filled(store, embedder)
     embedder.away = True
@@ -40,20 +46,28 @@ def test_when_the_endpoint_fails_words_choose_the_status_says_why_and_the_next_t
     assert work
     work()()
     assert related.backlog() is None
-    assert related.status() == "letters, 0 of 3 summaries; BM25 until all have a vector (nobody is at home)"
+    assert (
+        related.status()
+        == "letters, 0 of 3 summaries; BM25 until all have a vector (nobody is at home)"
+    )
     assert texts(related.similar("a hotel", 1)) == [TRIP]
     embedder.away = False
     assert embed(related) == 1
     assert related.status() == "letters, 256 numbers, 3 of 3 summaries"
     embedder.away = True
     assert texts(related.similar("a hotel", 1)) == [TRIP]
-    assert related.status() == "letters, 256 numbers, 3 of 3 summaries; BM25 for now: nobody is at home"
+    assert (
+        related.status()
+        == "letters, 256 numbers, 3 of 3 summaries; BM25 for now: nobody is at home"
+    )
     embedder.away = False
     assert texts(related.similar("lisbontrip bookedhotel", 1)) == [TRIP]
     assert related.status() == "letters, 256 numbers, 3 of 3 summaries"
 
 
-def test_no_turn_waits_for_an_endpoint_that_hangs_and_it_gets_no_second_request(store: Store) -> None:
+def test_no_turn_waits_for_an_endpoint_that_hangs_and_it_gets_no_second_request(
+    store: Store,
+) -> None:
     embedder = Letters()
     embed(filled(store, embedder))
     related = Related(store, embedder)
@@ -67,7 +81,9 @@ def test_no_turn_waits_for_an_endpoint_that_hangs_and_it_gets_no_second_request(
     assert embedder.asked[1:] == [["a hotel"]]
 
 
-def test_while_the_vector_of_a_situation_is_made_that_of_the_one_before_chooses(store: Store) -> None:
+def test_while_the_vector_of_a_situation_is_made_that_of_the_one_before_chooses(
+    store: Store,
+) -> None:
     embedder = Letters()
     embed(filled(store, embedder))
     related = Related(store, embedder, patience=0)
@@ -122,13 +138,18 @@ def test_an_endpoint_that_dies_meanwhile_leaves_no_summary_out(store: Store) -> 
     embedder.odd = "memory"
     related = filled(store, embedder, TRIP, f"{BREAD} That is in my memory.")
     assert embed(related) == 1 and len(embedder.asked) == 2
-    assert related.status() == "letters, 0 of 2 summaries; BM25 until all have a vector (nothing with memory)"
+    assert (
+        related.status()
+        == "letters, 0 of 2 summaries; BM25 until all have a vector (nothing with memory)"
+    )
 
 
-def test_over_a_real_endpoint_vectors_choose_are_made_anew_for_another_model_and_are_done_without_when_it_dies(tmp_path: Path) -> None:
+def test_over_a_real_endpoint_vectors_choose_are_made_anew_for_another_model_and_are_done_without_when_it_dies(
+    tmp_path: Path,
+) -> None:
     house, asked = Household(tmp_path), "Who rested overnight with rye?"
     store = Store(house.me.folder / NAME)
-    with Server(StandIn()) as server:
+    with Server(OfflineModel()) as server:
         for model in ("words", "others"):
             related = filled(store, over_http(house, server.base_url, model))
             assert related.status().endswith("0 of 3 summaries; BM25 until all have a vector")

@@ -1,4 +1,6 @@
-"""What a failing endpoint comes to: a repetition that is told, or an error in one line that says what to do."""
+"""What a failing endpoint comes to: a repetition that is told, or an error in one line that says
+what to do.
+"""
 
 import socket
 
@@ -11,7 +13,9 @@ from tests.support.wire import ANSWER, KEY, Caller, Scripted, http, piece, strea
 
 
 def failure(base_url: str, **settings: object) -> ModelError:
-    """The error that a call ends with when it is not repeated; it must be one line, and without the key."""
+    """The error that a call ends with when it is not repeated; it must be one line, and without the
+    key.
+    """
     with pytest.raises(ModelError) as raised:
         Caller(base_url, **{"retries": 0, **settings}).ask()  # type: ignore[arg-type]
     assert "\n" not in str(raised.value)
@@ -24,7 +28,9 @@ def test_a_passing_status_is_repeated_and_each_wait_told(server: Server, status:
     server.faults.extend([Fault(status=status, body='{"error": {"message": "too busy"}}')] * 3)
     caller = Caller(server.base_url)
     assert caller.ask().text == ANSWER
-    assert [line.split("; ")[0].partition(" ")[2] for line in caller.logged] == [f"answered with error {status}: too busy"] * 3
+    assert [line.split("; ")[0].partition(" ")[2] for line in caller.logged] == [
+        f"answered with error {status}: too busy"
+    ] * 3
     assert [line[-8:] for line in caller.logged] == ["(1 of 4)", "(2 of 4)", "(3 of 4)"]
 
 
@@ -44,14 +50,24 @@ def test_a_passing_status_is_repeated_and_each_wait_told(server: Server, status:
     ],
     ids=str,
 )
-def test_a_broken_answer_is_asked_for_again_and_never_returned_by_half(server: Server, fault: Fault) -> None:
+def test_a_broken_answer_is_asked_for_again_and_never_returned_by_half(
+    server: Server, fault: Fault
+) -> None:
     server.faults.append(fault)
     caller = Caller(server.base_url)
     assert caller.ask().text == ANSWER
     assert len(caller.logged) == 1
 
 
-@pytest.mark.parametrize("answer", [b"", b"hello\r\n\r\n", http(500, b"{", length=50), http(200, b"", "text/event-stream", length=50)])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"hello\r\n\r\n",
+        http(500, b"{", length=50),
+        http(200, b"", "text/event-stream", length=50),
+    ],
+)
 def test_a_broken_connection_is_a_passing_failure_wherever_it_breaks(answer: bytes) -> None:
     with Scripted(answer, stream(piece("stop", content="hi"))) as scripted:
         caller = Caller(scripted.base_url)
@@ -76,15 +92,22 @@ def test_pauses_grow_up_to_a_limit(server: Server) -> None:
         ({"Retry-After": "-7"}, 0),
     ],
 )
-def test_the_endpoint_may_say_how_long_to_wait(server: Server, headers: dict[str, str], pause: float) -> None:
+def test_the_endpoint_may_say_how_long_to_wait(
+    server: Server, headers: dict[str, str], pause: float
+) -> None:
     server.faults.append(Fault(status=429, headers=headers))
     caller = Caller(server.base_url, timeout=60)
     caller.ask()
     assert caller.waits == [pause]
-    assert f"answered with error 429: no reason given (it asks to wait {pause:g} s)" in caller.logged[0]
+    assert (
+        f"answered with error 429: no reason given (it asks to wait {pause:g} s)"
+        in caller.logged[0]
+    )
 
 
-@pytest.mark.parametrize("words", ["soon", "1e999", "nan", "Thu, 01 Jan 99999999999999999999 00:00:00 GMT"])
+@pytest.mark.parametrize(
+    "words", ["soon", "1e999", "nan", "Thu, 01 Jan 99999999999999999999 00:00:00 GMT"]
+)
 def test_a_pause_that_nobody_can_make_sense_of_is_chosen_here(server: Server, words: str) -> None:
     server.faults.append(Fault(status=429, headers={"Retry-After": words}))
     caller = Caller(server.base_url)
@@ -95,14 +118,22 @@ def test_a_pause_that_nobody_can_make_sense_of_is_chosen_here(server: Server, wo
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        (Fault(status=429, headers={"Retry-After": "1e9"}), r"answered with error 429: no reason given \(it asks to wait 1e\+09 s\)$"),
-        (Fault(status=429, headers={"Retry-After": "Fri, 31 Dec 2999 23:59:59 GMT"}), r"it asks to wait .* s\)$"),
+        (
+            Fault(status=429, headers={"Retry-After": "1e9"}),
+            r"answered with error 429: no reason given \(it asks to wait 1e\+09 s\)$",
+        ),
+        (
+            Fault(status=429, headers={"Retry-After": "Fri, 31 Dec 2999 23:59:59 GMT"}),
+            r"it asks to wait .* s\)$",
+        ),
         (Fault(delay=30), "sent nothing for 0.2 s$"),
         (Fault(pause=30), "sent nothing for 0.2 s$"),
     ],
     ids=["seconds", "date", "silence", "silence in the middle"],
 )
-def test_a_call_is_not_repeated_when_its_time_is_over(server: Server, fault: Fault, words: str) -> None:
+def test_a_call_is_not_repeated_when_its_time_is_over(
+    server: Server, fault: Fault, words: str
+) -> None:
     server.faults.append(fault)
     caller = Caller(server.base_url, timeout=0.2)
     with pytest.raises(ModelAway, match=words):
@@ -126,7 +157,9 @@ def test_while_the_model_is_away_each_call_is_tried_once(server: Server) -> None
 def test_after_the_last_repetition_the_model_counts_as_away(server: Server) -> None:
     server.faults.extend([Fault(status=503, body="overloaded\nreally")] * 3)
     caller = Caller(server.base_url, retries=2)
-    with pytest.raises(ModelAway, match=r"^127.0.0.1:\d+ answered with error 503: overloaded really$"):
+    with pytest.raises(
+        ModelAway, match=r"^127.0.0.1:\d+ answered with error 503: overloaded really$"
+    ):
         caller.ask()
     assert len(caller.waits) == 2
 
@@ -140,16 +173,30 @@ def test_after_the_last_repetition_the_model_counts_as_away(server: Server) -> N
             r"the key for 127.0.0.1:\d+ was refused \(bad key \[secret\]\): check DORY_API_KEY",
         ),
         (403, "no " * 500, "no…\\): check DORY_API_KEY"),
-        (402, '{"error": {"message": "Insufficient Balance"}}', r"top it up \(Insufficient Balance\)"),
-        (429, '{"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}', "top it up"),
-        (404, '{"error": {"message": "not found"}}', r"http://127.0.0.1:\d+/v1: there is no model 'fish' here"),
+        (
+            402,
+            '{"error": {"message": "Insufficient Balance"}}',
+            r"top it up \(Insufficient Balance\)",
+        ),
+        (
+            429,
+            '{"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}',
+            "top it up",
+        ),
+        (
+            404,
+            '{"error": {"message": "not found"}}',
+            r"http://127.0.0.1:\d+/v1: there is no model 'fish' here",
+        ),
         (400, '{"detail": "temperature must be\\nat most 2"}', "temperature must be at most 2"),
         (400, "\xff{", "refused"),
         (422, "", r"\(422\): no reason given"),
         (418, f"<html>{'x' * 9000}{KEY}</html>", "refused"),
     ],
 )
-def test_what_will_not_pass_is_refused_at_once_with_a_reason(server: Server, status: int, body: str, words: str) -> None:
+def test_what_will_not_pass_is_refused_at_once_with_a_reason(
+    server: Server, status: int, body: str, words: str
+) -> None:
     server.faults.append(Fault(status=status, body=body))
     caller = Caller(server.base_url)
     with pytest.raises(ModelRefused, match=words) as raised:
@@ -180,12 +227,19 @@ def test_a_request_too_large_for_http_is_too_large_for_the_window(server: Server
 
 
 def test_a_rate_limit_that_speaks_of_tokens_is_no_full_window(server: Server) -> None:
-    server.faults.append(Fault(status=429, body='{"error": {"message": "Limit of tokens per minute: maximum context length"}}'))
+    server.faults.append(
+        Fault(
+            status=429,
+            body='{"error": {"message": "Limit of tokens per minute: maximum context length"}}',
+        )
+    )
     assert isinstance(failure(server.base_url), ModelAway)
 
 
 def test_a_refusal_inside_a_stream_is_a_refusal(server: Server) -> None:
-    server.faults.append(Fault(raw='data: {"error": {"code": 402, "message": "Insufficient Balance"}}\n\n'))
+    server.faults.append(
+        Fault(raw='data: {"error": {"code": 402, "message": "Insufficient Balance"}}\n\n')
+    )
     assert isinstance(failure(server.base_url), ModelRefused)
 
 

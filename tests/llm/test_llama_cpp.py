@@ -1,4 +1,6 @@
-"""The endpoint against a real llama.cpp server: what its wire really carries, and what its cache really keeps."""
+"""The endpoint against a real llama.cpp server: what its wire really carries, and what its cache
+really keeps.
+"""
 
 import contextlib
 from collections.abc import Iterator
@@ -12,7 +14,7 @@ from dory.config.profiles import Profile
 from dory.config.settings import Config
 from dory.errors import WindowExceeded
 from dory.extensions.cascade import rolling
-from dory.extensions.cascade.life_reader import Moments
+from dory.extensions.cascade.life_reader import LifeReader
 from dory.extensions.cascade.rolling import Task
 from dory.extensions.cascade.store import Summary
 from dory.identity import context
@@ -28,7 +30,10 @@ from tests.support.llama import WINDOW, llama_server
 from tests.support.wire import Caller, prompt
 
 SYSTEM = Message("system", "You are Dory, who remembers what people tell her.")
-STORY = "\n".join(f"[#{number} heard dev] Ada counts fish number {number} in the bay of Lisbon." for number in range(8))
+STORY = "\n".join(
+    f"[#{number} heard dev] Ada counts fish number {number} in the bay of Lisbon."
+    for number in range(8)
+)
 
 
 @pytest.fixture(scope="module")
@@ -53,11 +58,18 @@ def test_a_turn_is_streamed_and_counted(caller: Caller) -> None:
 
 def test_a_longer_prompt_and_forks_of_it_are_served_from_the_cache(caller: Caller) -> None:
     begun = Prompt((SYSTEM, Message("user", STORY)))
-    grown = Prompt((SYSTEM, Message("user", f"{STORY}\n[#8 heard dev] Ada asks how many fish there are.")))
+    grown = Prompt(
+        (SYSTEM, Message("user", f"{STORY}\n[#8 heard dev] Ada asks how many fish there are."))
+    )
     first = caller.endpoint.complete(begun, "turn").usage
     second = caller.endpoint.complete(grown, "turn").usage
-    forks = [caller.endpoint.complete(grown.fork(f"[#summarise {at}]\nSum it up."), "summarise").usage for at in ("0-4", "5-8")]
-    tail = 12  # tokens behind the text that the chat template adds, and one that may straddle the seam
+    forks = [
+        caller.endpoint.complete(grown.fork(f"[#summarise {at}]\nSum it up."), "summarise").usage
+        for at in ("0-4", "5-8")
+    ]
+    tail = (
+        12  # tokens behind the text that the chat template adds, and one that may straddle the seam
+    )
     assert first.prompt > 150
     assert (second.cached or 0) >= first.prompt - tail
     assert all((fork.cached or 0) >= second.prompt - tail for fork in forks)
@@ -65,7 +77,10 @@ def test_a_longer_prompt_and_forks_of_it_are_served_from_the_cache(caller: Calle
 
 
 def test_the_requests_of_a_compaction_are_served_from_the_cache(caller: Caller) -> None:
-    entries = [Entry(at, at, "heard", "dev", f"Ada counts fish number {at} in the bay of Lisbon.") for at in range(1, 9)]
+    entries = [
+        Entry(at, at, "heard", "dev", f"Ada counts fish number {at} in the bay of Lisbon.")
+        for at in range(1, 9)
+    ]
     live = Prompt((SYSTEM, Message("user", context.render(entries))))
     turn = caller.endpoint.complete(live, "turn").usage
     usages: list[Usage] = []
@@ -80,8 +95,12 @@ def test_the_requests_of_a_compaction_are_served_from_the_cache(caller: Caller) 
             usages.append(reply.usage)
             return reply
 
-    with contextlib.suppress(ValueError):  # so small a model names no chunks; its calls are what counts here
-        distil(Noting(), Request(live, [entries[:5]], "Name the chunks.", "Sum it up.", 1), Distilled())
+    with contextlib.suppress(
+        ValueError
+    ):  # so small a model names no chunks; its calls are what counts here
+        distil(
+            Noting(), Request(live, [entries[:5]], "Name the chunks.", "Sum it up.", 1), Distilled()
+        )
     assert {usage.purpose for usage in usages} >= {"segment"} and len(usages) >= 2
     assert all((usage.cached or 0) >= turn.prompt - 12 for usage in usages)
 
@@ -99,7 +118,10 @@ def test_a_prompt_beyond_the_window_is_told_as_that(caller: Caller) -> None:
 def test_a_plain_text_is_gone_on_with_until_a_stop_token(base_url: str) -> None:
     counting, config = prompt("one two three four five six seven"), Config(timeout=60.0)
     model = Profile("any", base_url, api="completions", max_tokens=12, temperature=0.0)
-    free, stopped = (Endpoint(config, replace(model, stop=stop)).complete(counting, "cascade") for stop in ((), ("ten",)))
+    free, stopped = (
+        Endpoint(config, replace(model, stop=stop)).complete(counting, "cascade")
+        for stop in ((), ("ten",))
+    )
     assert free.text.startswith("eight nine ten") and free.cut and free.usage.completion == 12
     assert stopped.text == "eight nine" and not stopped.cut
     assert free.usage.prompt == 7
@@ -107,22 +129,38 @@ def test_a_plain_text_is_gone_on_with_until_a_stop_token(base_url: str) -> None:
 
 @pytest.mark.parametrize("api", ["chat", "completions"])
 def test_a_run_of_the_cascade_makes_both_summaries(base_url: str, tmp_path: Path, api: str) -> None:
-    model = Endpoint(Config(timeout=60.0), Profile("any", base_url, api=api, max_tokens=40, temperature=0.0))
-    told = ["heard dev ada: I have booked the hotel in Lisbon.", "heard dev ada: It has a garden.", "heard dev bob: The build is broken again."]
+    model = Endpoint(
+        Config(timeout=60.0), Profile("any", base_url, api=api, max_tokens=40, temperature=0.0)
+    )
+    told = [
+        "heard dev ada: I have booked the hotel in Lisbon.",
+        "heard dev ada: It has a garden.",
+        "heard dev bob: The build is broken again.",
+    ]
     path = tmp_path / "LIFE.md"
     path.write_text(HEADING + "".join(f"2026-03-02 12:00 {text}\n" for text in told))
-    memories = Moments(path)
+    memories = LifeReader(path)
     old = Summary(1, memories.find(1), NOON, "any", "Ada booked the hotel in Lisbon.")
     made = rolling.run(model, memories, Task(None, old, None, old.place, 3, 65), lambda text: text)
     assert made.place == memories.find(3)
     for text in (made.longterm, made.recent):
-        assert 10 < len(text) <= rolling.LIMIT and text == " ".join(text.split()) and "Summarize these memories" not in text
+        assert (
+            10 < len(text) <= rolling.LIMIT
+            and text == " ".join(text.split())
+            and "Summarize these memories" not in text
+        )
 
 
 def test_vectors_of_texts_are_the_nearer_the_more_alike_they_are(base_url: str) -> None:
-    texts = ["Ada booked a hotel in Lisbon.", "Ada reserved a hotel room in Lisbon.", "def main(): return 0"]
+    texts = [
+        "Ada booked a hotel in Lisbon.",
+        "Ada reserved a hotel room in Lisbon.",
+        "def main(): return 0",
+    ]
     made = Embeddings(Config(timeout=60.0), Profile("any", base_url)).embed(texts)
     assert [len(vector) for vector in made.vectors] == [576] * 3
     first, alike, other = made.vectors
     assert sum(map(mul, first, alike)) > sum(map(mul, first, other)), "llama.cpp normalises them"
-    assert made.usage.prompt > 20 and made.usage.completion == 0 and made.usage.purpose == "embedding"
+    assert (
+        made.usage.prompt > 20 and made.usage.completion == 0 and made.usage.purpose == "embedding"
+    )

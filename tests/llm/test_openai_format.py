@@ -12,16 +12,22 @@ from dory.llm import openai_format
 FULL = [
     {"message": "Too long.", "code": "context_length_exceeded"},
     "Your input exceeds the context window of this model.",  # OpenAI
-    "This model's maximum context length is 131072 tokens. However, you requested 131134 tokens.",  # DeepSeek, vLLM
+    # DeepSeek, vLLM
+    "This model's maximum context length is 131072 tokens. However, you requested 131134 tokens.",
     "This endpoint's maximum context length is 64000 tokens.",  # OpenRouter
-    {"message": "Provider returned error", "metadata": {"raw": "prompt is too long: 213462 tokens > 200000 maximum"}},  # OpenRouter, Anthropic
+    {
+        "message": "Provider returned error",
+        "metadata": {"raw": "prompt is too long: 213462 tokens > 200000 maximum"},
+    },  # OpenRouter, Anthropic
     "prompt too long; exceeded max context length by 12 tokens",  # Ollama
-    "request (4031 tokens) exceeds the available context size (2048 tokens), try increasing it",  # llama.cpp
+    # llama.cpp
+    "request (4031 tokens) exceeds the available context size (2048 tokens), try increasing it",
     {"type": "exceed_context_size_error", "n_prompt_tokens": 4031, "n_ctx": 2048},  # llama.cpp
     "The decoder prompt (length 9000) is longer than the maximum model length of 8192.",  # vLLM
     "Context Window exceeded for given call.",  # LiteLLM
     "tokens to keep from the initial prompt is greater than the context length",  # LM Studio
-    "The input token count (1196265) exceeds the maximum number of tokens allowed (1048575).",  # Gemini
+    # Gemini
+    "The input token count (1196265) exceeds the maximum number of tokens allowed (1048575).",
 ]
 
 
@@ -38,14 +44,24 @@ FULL = [
         ({}, None),
     ],
 )
-def test_cached_tokens_are_read_wherever_an_endpoint_puts_them(usage: dict[str, Any], cached: int | None) -> None:
-    assert openai_format.counts({"prompt_tokens": 100, "completion_tokens": 7, **usage}, "", "") == (100, cached, 7)
+def test_cached_tokens_are_read_wherever_an_endpoint_puts_them(
+    usage: dict[str, Any], cached: int | None
+) -> None:
+    assert openai_format.counts(
+        {"prompt_tokens": 100, "completion_tokens": 7, **usage}, "", ""
+    ) == (100, cached, 7)
 
 
 def test_what_an_endpoint_does_not_count_is_counted_by_length() -> None:
     assert openai_format.counts({}, "x" * 9, "y" * 4) == (3, None, 1)
-    assert openai_format.counts({"prompt_tokens": -1, "completion_tokens": True}, "", "y") == (0, None, 1)
-    assert openai_format.counts({"prompt_tokens": 10**400, "prompt_cache_hit_tokens": 10**10}, "x", "y") == (1, None, 1)
+    assert openai_format.counts({"prompt_tokens": -1, "completion_tokens": True}, "", "y") == (
+        0,
+        None,
+        1,
+    )
+    assert openai_format.counts(
+        {"prompt_tokens": 10**400, "prompt_cache_hit_tokens": 10**10}, "x", "y"
+    ) == (1, None, 1)
 
 
 @pytest.mark.parametrize("body", FULL)
@@ -75,7 +91,10 @@ def test_other_refusals_are_no_full_window(body: object) -> None:
         ({"error": "no"}, "no"),
         ({"detail": "no"}, "no"),
         ("no", "no"),
-        ({"message": "Provider returned error", "metadata": {"raw": "too busy"}}, "Provider returned error too busy"),
+        (
+            {"message": "Provider returned error", "metadata": {"raw": "too busy"}},
+            "Provider returned error too busy",
+        ),
         (None, ""),
         ("", ""),
         ({}, ""),
@@ -85,14 +104,18 @@ def test_the_words_of_an_error_are_found_in_every_form(body: object, words: str)
     assert openai_format.words(body) == words
 
 
-@pytest.mark.parametrize(("code", "status"), [(503, 503), ("429", 429), ("overloaded", 500), (None, 500), (1301, 500)])
+@pytest.mark.parametrize(
+    ("code", "status"), [(503, 503), ("429", 429), ("overloaded", 500), (None, 500), (1301, 500)]
+)
 def test_an_error_inside_a_stream_has_a_status(code: object, status: int) -> None:
     assert openai_format.status({"message": "no", "code": code}) == status
 
 
 def test_an_option_is_dropped_only_when_it_is_complained_about() -> None:
     options = {"stream_options": {"include_usage": True}, "max_tokens": 9}
-    assert openai_format.without_complaint(options, "Extra inputs are not permitted: include_usage") == {"max_tokens": 9}
+    assert openai_format.without_complaint(
+        options, "Extra inputs are not permitted: include_usage"
+    ) == {"max_tokens": 9}
     assert openai_format.without_complaint(options, "max_tokens must be at most 8") is None
     assert openai_format.without_complaint({"max_tokens": 9}, "stream_options is unknown") is None
 
@@ -102,11 +125,28 @@ FAR = {"retry-after": "Thu, 01 Jan 99999999999999999999 00:00:00 GMT"}
 
 def test_a_pause_may_be_given_as_a_date() -> None:
     now = clock.utc().replace(microsecond=0)
-    assert openai_format.requested_pause({"retry-after": format_datetime(now + timedelta(seconds=90), usegmt=True)}, now) == 90
-    assert openai_format.requested_pause({"retry-after": "Mon, 01 Jan 2024 00:00:00 -0000"}, now) == 0
+    assert (
+        openai_format.requested_pause(
+            {"retry-after": format_datetime(now + timedelta(seconds=90), usegmt=True)}, now
+        )
+        == 90
+    )
+    assert (
+        openai_format.requested_pause({"retry-after": "Mon, 01 Jan 2024 00:00:00 -0000"}, now) == 0
+    )
 
 
-@pytest.mark.parametrize("headers", [{}, {"retry-after": ""}, {"retry-after": "soon"}, {"retry-after": "nan"}, {"retry-after-ms": "x"}, FAR])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"retry-after": ""},
+        {"retry-after": "soon"},
+        {"retry-after": "nan"},
+        {"retry-after-ms": "x"},
+        FAR,
+    ],
+)
 def test_a_pause_that_cannot_be_read_is_none(headers: dict[str, str]) -> None:
     assert openai_format.requested_pause(headers, clock.utc()) is None
 

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dory.errors import ModelAway, ModelError, ModelRefused
-from dory.llm import openai_format
 from dory.llm.completions import ANSWER_LIMIT
 from dory.offline.server import Server
 from dory.offline.server.faults import Fault
 from dory.process.jobs import in_parallel
+from dory.text import formatting
 from tests.support.wire import ANSWER, KEY, Caller, Scripted, http, piece, prompt, stream
 
 
@@ -30,10 +30,10 @@ def test_an_answer_comes_back_with_its_reasoning_and_its_usage(server: Server) -
     assert (usage.purpose, usage.model, usage.prompt, usage.cached) == (
         "summarise",
         "fish",
-        openai_format.tokens("You are a fish.\n\n" + "x" * 1000),
+        formatting.tokens("You are a fish.\n\n" + "x" * 1000),
         0,
     )
-    assert usage.completion == openai_format.tokens(ANSWER + "a turn is wanted")
+    assert usage.completion == formatting.tokens(ANSWER + "a turn is wanted")
     assert usage.seconds > 0
     assert not caller.logged
 
@@ -62,7 +62,9 @@ def test_limits_are_sent_only_when_they_are_set() -> None:
     assert scripted.headers[0]["authorization"] == f"Bearer {KEY}"
 
 
-def test_the_client_does_not_take_a_key_from_elsewhere_for_a_server_without_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_client_does_not_take_a_key_from_elsewhere_for_a_server_without_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-somebody-else")
     with Scripted(stream(piece("stop", content="hi"))) as scripted:
         assert Caller(scripted.base_url, key="").ask().text == "hi"
@@ -70,18 +72,31 @@ def test_the_client_does_not_take_a_key_from_elsewhere_for_a_server_without_one(
 
 
 @pytest.mark.parametrize("status", [400, 422])
-def test_an_endpoint_that_does_not_know_stream_options_is_never_asked_for_them_again(status: int) -> None:
-    complaint = http(status, b'{"error": {"message": "Unknown parameter: \'stream_options\'.", "param": "stream_options"}}')
+def test_an_endpoint_that_does_not_know_stream_options_is_never_asked_for_them_again(
+    status: int,
+) -> None:
+    complaint = http(
+        status,
+        b'{"error": {"message": "Unknown parameter: \'stream_options\'.", "param": "stream_options"}}',
+    )
     with Scripted(complaint, stream(piece("stop", content="four letters"))) as scripted:
         caller = Caller(scripted.base_url, retries=0)
         reply, _ = caller.ask("x" * 41), caller.ask()
-    assert (reply.text, reply.usage.prompt, reply.usage.cached, reply.usage.completion) == ("four letters", 11, None, 3)
+    assert (reply.text, reply.usage.prompt, reply.usage.cached, reply.usage.completion) == (
+        "four letters",
+        11,
+        None,
+        3,
+    )
     assert ["stream_options" in body for body in scripted.bodies] == [True, False, False]
     assert not caller.logged
 
 
 def test_an_endpoint_that_renamed_max_tokens_gets_its_new_name() -> None:
-    complaint = http(400, b'{"error": {"message": "\'max_tokens\' is not supported with this model. Use \'max_completion_tokens\' instead."}}')
+    complaint = http(
+        400,
+        b'{"error": {"message": "\'max_tokens\' is not supported with this model. Use \'max_completion_tokens\' instead."}}',
+    )
     with Scripted(complaint, stream(piece("stop", content="hi"))) as scripted:
         assert Caller(scripted.base_url, max_tokens=50).ask().text == "hi"
     assert scripted.bodies[1]["max_completion_tokens"] == 50
@@ -89,7 +104,12 @@ def test_an_endpoint_that_renamed_max_tokens_gets_its_new_name() -> None:
 
 
 def test_reasoning_is_read_where_openrouter_and_ollama_put_it() -> None:
-    chunks = piece(reasoning="hm ", content=""), piece(reasoning="hm", content=None), piece(content="yes"), piece("stop")
+    chunks = (
+        piece(reasoning="hm ", content=""),
+        piece(reasoning="hm", content=None),
+        piece(content="yes"),
+        piece("stop"),
+    )
     with Scripted(stream(*chunks)) as scripted:
         reply = Caller(scripted.base_url).ask()
     assert (reply.text, reply.reasoning) == ("yes", "hm hm")
@@ -112,16 +132,23 @@ def test_a_count_that_grows_with_the_stream_is_read_at_its_last() -> None:
         ("yes <think>hm</think>", "yes <think>hm</think>", ""),
     ],
 )
-def test_a_think_block_at_the_beginning_is_reasoning(server: Server, content: str, text: str, reasoning: str) -> None:
+def test_a_think_block_at_the_beginning_is_reasoning(
+    server: Server, content: str, text: str, reasoning: str
+) -> None:
     server.faults.append(Fault(text=content))
     reply = Caller(server.base_url, retries=0).ask()
     assert (reply.text, reply.reasoning) == (text, reasoning)
 
 
-def test_an_answer_at_its_length_limit_says_so_and_even_when_empty_is_not_asked_for_again(server: Server) -> None:
+def test_an_answer_at_its_length_limit_says_so_and_even_when_empty_is_not_asked_for_again(
+    server: Server,
+) -> None:
     server.faults.extend([Fault(finish="length"), Fault(text="", finish="length")])
     caller = Caller(server.base_url)
-    assert [(reply.text, reply.cut) for reply in (caller.ask(), caller.ask())] == [(ANSWER, True), ("", True)]
+    assert [(reply.text, reply.cut) for reply in (caller.ask(), caller.ask())] == [
+        (ANSWER, True),
+        ("", True),
+    ]
     assert not caller.logged
 
 
@@ -129,32 +156,47 @@ def test_an_empty_answer_is_asked_for_again_once(server: Server) -> None:
     server.faults.extend([Fault(text=""), Fault(text="")])
     caller = Caller(server.base_url)
     assert caller.ask().text == ""
-    assert [line.partition(";")[0].partition(" ")[2] for line in caller.logged] == ["sent an empty answer"]
+    assert [line.partition(";")[0].partition(" ")[2] for line in caller.logged] == [
+        "sent an empty answer"
+    ]
     server.faults.append(Fault(text=" \n"))
     assert caller.ask().text == ANSWER
 
 
 def test_halves_of_a_surrogate_pair_are_joined_and_lone_ones_replaced() -> None:
-    with Scripted(stream(piece(content="a \ud83d"), piece(content="\udc1f and \udc1f"), piece("stop"))) as scripted:
+    with Scripted(
+        stream(piece(content="a \ud83d"), piece(content="\udc1f and \udc1f"), piece("stop"))
+    ) as scripted:
         assert Caller(scripted.base_url).ask("and \ud83d too").text == "a 🐟 and \ufffd"
     assert scripted.bodies[0]["messages"][0]["content"] == "and \ufffd too"
 
 
-@given(st.text(st.characters(categories=("L", "N", "P", "S", "Z", "C")), min_size=1, max_size=60).filter(str.strip))
+@given(
+    st.text(
+        st.characters(categories=("L", "N", "P", "S", "Z", "C")), min_size=1, max_size=60
+    ).filter(str.strip)
+)
 @settings(max_examples=50, deadline=None)
 def test_any_text_survives_the_wire(serving: Server, caller: Caller, text: str) -> None:
     serving.faults.append(Fault(text=text))
-    assert caller.ask().text == openai_format.encodable(text)
+    assert caller.ask().text == formatting.encodable(text)
 
 
 def test_the_largest_answer_arrives_whole_and_a_larger_one_is_refused(server: Server) -> None:
     server.faults.extend(
-        [Fault(text="f" * ANSWER_LIMIT), Fault(text="f" * ANSWER_LIMIT, reasoning="i"), Fault(text="", reasoning="🐟" * 5_000_000)]
+        [
+            Fault(text="f" * ANSWER_LIMIT),
+            Fault(text="f" * ANSWER_LIMIT, reasoning="i"),
+            Fault(text="", reasoning="🐟" * 5_000_000),
+        ]
     )
     caller = Caller(server.base_url)
     assert len(caller.ask().text) == ANSWER_LIMIT
     for _ in range(2):
-        with pytest.raises(ModelRefused, match=r"more than 1,000,000 characters and was not read on: set --max-tokens$") as refused:
+        with pytest.raises(
+            ModelRefused,
+            match=r"more than 1,000,000 characters and was not read on: set --max-tokens$",
+        ) as refused:
             caller.ask()
         assert refused.value.usage.completion >= ANSWER_LIMIT // 4, "it will be charged"
     assert not caller.logged
@@ -176,8 +218,14 @@ def test_an_answer_without_an_end_is_not_read_on(server: Server, raw: str) -> No
         Caller(server.base_url, retries=0).ask()
 
 
-@pytest.mark.parametrize("fault", [Fault(raw=": still here\n\n"), Fault(status=503, body=" ")], ids=["comments", "the words of an error"])
-def test_what_drips_in_for_ever_is_left_after_ten_times_the_timeout(server: Server, fault: Fault) -> None:
+@pytest.mark.parametrize(
+    "fault",
+    [Fault(raw=": still here\n\n"), Fault(status=503, body=" ")],
+    ids=["comments", "the words of an error"],
+)
+def test_what_drips_in_for_ever_is_left_after_ten_times_the_timeout(
+    server: Server, fault: Fault
+) -> None:
     server.faults.append(replace(fault, endless=True, pause=0.05))
     with pytest.raises(ModelAway, match="did not come to an end with its answer"):
         Caller(server.base_url, timeout=0.1).ask()
@@ -190,7 +238,13 @@ def test_the_words_of_an_error_are_read_as_far_as_they_matter(server: Server) ->
 
 
 def test_an_endpoint_that_does_not_stream_is_understood(server: Server) -> None:
-    server.faults.extend([Fault(whole=True), Fault(whole=True, text="cut o", finish="length"), Fault(whole=True, text="", reasoning="hm")])
+    server.faults.extend(
+        [
+            Fault(whole=True),
+            Fault(whole=True, text="cut o", finish="length"),
+            Fault(whole=True, text="", reasoning="hm"),
+        ]
+    )
     caller = Caller(server.base_url, retries=0)
     replies = [caller.ask() for _ in range(3)]
     assert [(reply.text, reply.reasoning, reply.cut) for reply in replies] == [
@@ -198,7 +252,7 @@ def test_an_endpoint_that_does_not_stream_is_understood(server: Server) -> None:
         ("cut o", "", True),
         ("", "hm", False),
     ]
-    assert replies[0].usage.completion == openai_format.tokens(ANSWER + "a turn is wanted")
+    assert replies[0].usage.completion == formatting.tokens(ANSWER + "a turn is wanted")
 
 
 @pytest.mark.parametrize(
@@ -222,7 +276,9 @@ def test_lines_that_are_no_data_are_passed_over() -> None:
     odd = b": comment\n\nevent: message\nid: 7\nretry: 10\nhello\n\xff\xfe\x00\n{no: json}\ndata\ndata:\ndata:   \n"
     whole = stream(piece("stop", content="hi"))
     body = whole.partition(b"\r\n\r\n")[2].replace(b"data: [DONE]", b"data:[DONE]\r\n\r\ndata: {")
-    with Scripted(http(200, odd + body.replace(b'data: {"', b'data:{"') + odd, "text/event-stream")) as scripted:
+    with Scripted(
+        http(200, odd + body.replace(b'data: {"', b'data:{"') + odd, "text/event-stream")
+    ) as scripted:
         assert Caller(scripted.base_url, retries=0).ask().text == "hi"
 
 
@@ -245,7 +301,12 @@ def test_chunks_of_unknown_shape_are_passed_over() -> None:
     }
     with Scripted(stream(piece(content="wh"), *odd, mad, piece("stop", content="ole"))) as scripted:
         reply = Caller(scripted.base_url).ask("x" * 40)
-    assert (reply.text, reply.reasoning, reply.usage.prompt, reply.usage.completion) == ("whole", "", 10, 2)
+    assert (reply.text, reply.reasoning, reply.usage.prompt, reply.usage.completion) == (
+        "whole",
+        "",
+        10,
+        2,
+    )
 
 
 def test_many_threads_share_one_endpoint(server: Server) -> None:

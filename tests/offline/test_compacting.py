@@ -1,8 +1,8 @@
-"""The stand-in cuts and summarises, and finds again what it summarised."""
+"""The offline model cuts and summarises, and finds again what it summarised."""
 
 from dory.identity import context
 from dory.identity.context import Entry
-from dory.offline import StandIn
+from dory.offline import OfflineModel
 from dory.turn.segments import listed, read_ranges, read_summary
 from tests.support.toy_life import Life, prompt
 
@@ -43,15 +43,23 @@ def talked(*topics: str) -> Life:
 
 
 def chunks_of(life: Life, runs: list[list[Entry]]) -> list[tuple[int, int]]:
-    """The ids that the stand-in names, read as a compaction reads them."""
-    answer = StandIn().complete(prompt(*life.context).fork(f"[#segment {listed(runs)}]\nName the chunks."), "segment").text
+    """The ids that the offline model names, read as a compaction reads them."""
+    answer = (
+        OfflineModel()
+        .complete(
+            prompt(*life.context).fork(f"[#segment {listed(runs)}]\nName the chunks."), "segment"
+        )
+        .text
+    )
     return [(chunk[0].first, chunk[-1].last) for chunk in read_ranges(answer, runs)]
 
 
 def summary_of(life: Life, first: int, last: int) -> tuple[str, int, str]:
-    asked = prompt(*life.context, memory=life.memory).fork(f"[#summarise {first}-{last}]\nSummarise.")
+    asked = prompt(*life.context, memory=life.memory).fork(
+        f"[#summarise {first}-{last}]\nSummarise."
+    )
     entries = tuple(entry for entry in life.context if first <= entry.first <= last)
-    draft = read_summary(StandIn().complete(asked, "summarise").text, entries)
+    draft = read_summary(OfflineModel().complete(asked, "summarise").text, entries)
     return draft.gist, draft.relevance, draft.summary
 
 
@@ -77,7 +85,11 @@ def test_chunks_have_three_to_fifteen_entries_and_leave_nothing_out() -> None:
 
 def test_an_entry_that_is_large_by_itself_is_a_chunk() -> None:
     life = talked("trip")
-    life.add("result", "READ_FILE manual.md", "manual.md, lines 1-900, its end\n" + "the pump of the boiler wants grease\n" * 400)
+    life.add(
+        "result",
+        "READ_FILE manual.md",
+        "manual.md, lines 1-900, its end\n" + "the pump of the boiler wants grease\n" * 400,
+    )
     for text in TOPICS["garden"]:
         life.ask(text)
     assert (13, 13) in chunks_of(life, [life.context.entries])
@@ -90,7 +102,9 @@ def test_references_merge_with_their_like() -> None:
     for _ in range(3):
         life.ask("some talk of old")
     assert (1, 48) in chunks_of(life, [life.context.entries])
-    assert (1, 24) in chunks_of(life, [life.context.entries[:2]]), "where there is nothing else to name"
+    assert (1, 24) in chunks_of(life, [life.context.entries[:2]]), (
+        "where there is nothing else to name"
+    )
 
 
 def test_a_summary_names_speakers_and_salient_words_in_a_quarter_of_the_room() -> None:
@@ -103,7 +117,9 @@ def test_a_summary_names_speakers_and_salient_words_in_a_quarter_of_the_room() -
     assert len(summary) <= len(context.render(life.context.entries[12:24])) / 4
     gist, _, summary = summary_of(life, 1, 36)
     assert "Also: " in summary
-    assert "90" not in gist + summary.partition("Also: ")[2], "exact values stand in quotations only"
+    assert "90" not in gist + summary.partition("Also: ")[2], (
+        "exact values stand in quotations only"
+    )
 
 
 def test_what_touches_memory_promises_or_the_newest_talk_is_more_relevant() -> None:
@@ -115,7 +131,9 @@ def test_what_touches_memory_promises_or_the_newest_talk_is_more_relevant() -> N
         "the build worries me, and its parser test",
     ):
         life.ask(text)
-    garden, build, trip, boat = (summary_of(life, *ids)[1] for ids in ((1, 12), (13, 24), (25, 36), (37, 45)))
+    garden, build, trip, boat = (
+        summary_of(life, *ids)[1] for ids in ((1, 12), (13, 24), (25, 36), (37, 45))
+    )
     assert build > garden and boat > trip
     life.memory = "Ada's flight to Lisbon is in May\nthe hotel in Lisbon has a pool (Ada)\n"
     assert summary_of(life, 25, 36)[1] > trip
@@ -137,7 +155,9 @@ def test_what_has_faded_once_is_more_relevant_than_the_same_verbatim() -> None:
 
 
 def lived() -> tuple[Life, list[tuple[str, str]]]:
-    """Thirty topics, each with two details, fading in compaction after compaction; and questions about the details with their answers."""
+    """Thirty topics, each with two details, fading in compaction after compaction; and questions
+    about the details with their answers.
+    """
     life, questions = Life(), []
     parts, places = PARTS.split(), PLACES.split()
     for number, thing in enumerate(OBJECTS.split()):
@@ -146,7 +166,10 @@ def lived() -> tuple[Life, list[tuple[str, str]]]:
         life.ask(f"The {part} of the {thing} is broken, and a new one costs {price} euro.")
         life.ask(f"Until it is mended the {thing} stays in the {place}.", "bob")
         life.ask("Lunch was fine, nothing else to tell.")
-        questions += [(f"How much does a new {part} for the {thing} cost?", f"{price} euro"), (f"Where does the {thing} stay?", place)]
+        questions += [
+            (f"How much does a new {part} for the {thing} cost?", f"{price} euro"),
+            (f"Where does the {thing} stay?", place),
+        ]
         if len(context.render(life.context)) > 12_000:
             life.compact()
     return life, questions

@@ -20,7 +20,7 @@ from dory.process.jobs import Job
 from dory.types import Message, Prompt, Purpose, Reply
 from tests.support.wire import ANSWER, Caller, Fish, prompt
 
-HOUSE = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -41,14 +41,25 @@ def post(url: str, body: object) -> Any:
 
 
 def ask(server: Server, **more: object) -> Any:
-    return post(f"{server.base_url}/chat/completions", {"model": "any", "messages": [{"role": "user", "content": "hello"}], **more})
+    return post(
+        f"{server.base_url}/chat/completions",
+        {"model": "any", "messages": [{"role": "user", "content": "hello"}], **more},
+    )
 
 
 def test_a_whole_answer_has_the_form_of_openai(server: Server) -> None:
     answer = ask(server)
     choice = answer["choices"][0]
-    assert choice["message"] == {"role": "assistant", "content": ANSWER, "reasoning_content": "a turn is wanted"}
-    assert (answer["object"], answer["model"], choice["finish_reason"]) == ("chat.completion", "fish", "stop")
+    assert choice["message"] == {
+        "role": "assistant",
+        "content": ANSWER,
+        "reasoning_content": "a turn is wanted",
+    }
+    assert (answer["object"], answer["model"], choice["finish_reason"]) == (
+        "chat.completion",
+        "fish",
+        "stop",
+    )
     assert answer["usage"] == {
         "prompt_tokens": 2,
         "completion_tokens": 15,
@@ -60,7 +71,11 @@ def test_a_whole_answer_has_the_form_of_openai(server: Server) -> None:
 
 
 def test_a_stream_comes_in_pieces_and_ends_with_usage_when_it_is_asked_for(server: Server) -> None:
-    body = {"messages": [{"role": "user", "content": "hello"}], "stream": True, "stream_options": {"include_usage": True}}
+    body = {
+        "messages": [{"role": "user", "content": "hello"}],
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
     with urlopen(f"{server.base_url}/chat/completions", json.dumps(body).encode()) as response:
         lines = [line.decode().removeprefix("data: ").strip() for line in response if line.strip()]
     chunks = [json.loads(line) for line in lines[:-1]]
@@ -84,7 +99,17 @@ def test_what_is_not_there_is_not_found(server: Server) -> None:
     raised.value.close()
 
 
-@pytest.mark.parametrize("body", [b"{", [], {}, {"messages": []}, {"messages": ["hello"]}, {"messages": [{"role": "user", "content": 5}]}])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{",
+        [],
+        {},
+        {"messages": []},
+        {"messages": ["hello"]},
+        {"messages": [{"role": "user", "content": 5}]},
+    ],
+)
 def test_a_request_that_cannot_be_read_is_refused(server: Server, body: object) -> None:
     answer = post(f"{server.base_url}/chat/completions", body)
     assert (answer["status"], answer["error"]["type"]) == (400, "invalid_request_error")
@@ -95,12 +120,22 @@ def test_a_prompt_is_cached_as_far_as_it_begins_like_an_earlier_one(server: Serv
     caller = Caller(server.base_url)
     story = "".join(f"{number} fish, " for number in range(200))
     cached = [
-        caller.ask(*contents).usage.cached for contents in ([story], [story], [story + "and more"], ["X" + story], ["Y" * 255], ["Y" * 256])
+        caller.ask(*contents).usage.cached
+        for contents in (
+            [story],
+            [story],
+            [story + "and more"],
+            ["X" + story],
+            ["Y" * 255],
+            ["Y" * 256],
+        )
     ]
     whole = len(story) // 256 * 64
     assert cached == [0, whole, whole, 0, 0, 0]
     assert caller.ask("Y" * 256).usage.cached == 64
-    assert caller.ask(story[:300], story[300:]).usage.cached == 64, "the same text cut into other messages begins alike only up to the cut"
+    assert caller.ask(story[:300], story[300:]).usage.cached == 64, (
+        "the same text cut into other messages begins alike only up to the cut"
+    )
     assert [request.cached for request in server.requests][1:3] == [whole, whole]
 
 
@@ -116,13 +151,17 @@ def test_a_prompt_is_cached_as_far_as_it_begins_like_an_earlier_one(server: Serv
         (("[#segment 1-2]\nName them.\n[#summarise 1-2]",), "summarise"),
     ],
 )
-def test_the_purpose_of_a_prompt_stands_in_its_last_message(server: Server, contents: tuple[str, ...], purpose: Purpose) -> None:
+def test_the_purpose_of_a_prompt_stands_in_its_last_message(
+    server: Server, contents: tuple[str, ...], purpose: Purpose
+) -> None:
     assert Caller(server.base_url).ask(*contents).reasoning == f"a {purpose} is wanted"
     assert server.requests[0].purpose == purpose
     assert server.requests[0].messages == tuple(Message("user", content) for content in contents)
 
 
-@pytest.mark.parametrize("error", [ModelRefused("no such fish"), WindowExceeded("too wide"), ModelAway("it swims")])
+@pytest.mark.parametrize(
+    "error", [ModelRefused("no such fish"), WindowExceeded("too wide"), ModelAway("it swims")]
+)
 def test_the_errors_of_the_model_reach_the_client(error: ModelError) -> None:
     class Sick(Fish):
         def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
@@ -136,13 +175,21 @@ def test_a_fault_is_suffered_once_and_a_refused_prompt_is_not_cached(server: Ser
     server.faults.append(Fault(status=503, body="busy", headers={"Retry-After": "0"}))
     caller = Caller(server.base_url)
     reply = caller.ask("x" * 1000)
-    assert (reply.text, reply.usage.cached, len(server.requests), caller.waits) == (ANSWER, 0, 1, [0])
+    assert (reply.text, reply.usage.cached, len(server.requests), caller.waits) == (
+        ANSWER,
+        0,
+        1,
+        [0],
+    )
 
 
 def test_faults_can_be_queued_over_http(server: Server) -> None:
     place = f"http://127.0.0.1:{server.server_port}/faults"
     assert post(place, [{"text": "something else"}, {"finish": "length"}]) == {"queued": 2}
-    assert ask(server)["choices"][0]["message"] == {"role": "assistant", "content": "something else"}
+    assert ask(server)["choices"][0]["message"] == {
+        "role": "assistant",
+        "content": "something else",
+    }
     assert ask(server)["choices"][0]["finish_reason"] == "length"
     assert ask(server)["choices"][0]["finish_reason"] == "stop"
 
@@ -164,8 +211,10 @@ def test_closing_the_server_ends_a_silence() -> None:
 
 
 def served(*options: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "dory.standin", *options]
-    return subprocess.Popen(command, cwd=HOUSE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    command = [sys.executable, "-m", "dory.offline", *options]
+    return subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
 
 
 def test_the_stand_in_is_served_from_the_command_line_until_ctrl_c() -> None:

@@ -1,25 +1,38 @@
-"""The stand-in does what a person dictates to it, and shares its memories with an agent that asks for them."""
+"""The offline model does what a person dictates to it, and shares its memories with an agent that
+asks for them.
+"""
 
 import pytest
 
 from dory.constants import ABOUT_LIMIT
 from dory.identity.context import Entry
 from dory.identity.heard_entry import body
-from dory.offline import StandIn
+from dory.offline import OfflineModel
 from dory.text import tool_calls
+from dory.text.formatting import one_line
 from dory.text.hidden_arguments import MARK
-from dory.text.references import one_line
 from dory.types import Line, Message, Prompt
 from tests.support.toy_life import AT, TOOLS_OF_OLD, prompt
 
 ME, OTHER = "dory-1a2b3c4d", "cleo-5d41402a"
-TOOLS = [*TOOLS_OF_OLD, "RECALL", "WRITE_DIARY", "ADD_TO_SOUL", "SET_MOOD", "NEURAL_LINK_SHARE_MEMORY"]
-STOPPED = "You were stopped. Ran: {}. Did not run, and had no effect: {}. Repeat what is still wanted."
+TOOLS = [
+    *TOOLS_OF_OLD,
+    "RECALL",
+    "WRITE_DIARY",
+    "ADD_TO_SOUL",
+    "SET_MOOD",
+    "NEURAL_LINK_SHARE_MEMORY",
+]
+STOPPED = (
+    "You were stopped. Ran: {}. Did not run, and had no effect: {}. Repeat what is still wanted."
+)
 ASKED = f"{OTHER} asks for your memories: NEURAL_LINK_SHARE_MEMORY {OTHER} gives it a copy of all, until 2026-11-21T07:40:00Z."
 
 
 def heard(number: int, text: str, name: str = "ada", kind: str = "USER") -> Entry:
-    return Entry(number, number, "heard", "dev", body(Line("dev", kind, name, AT, text, 0), text, ""))
+    return Entry(
+        number, number, "heard", "dev", body(Line("dev", kind, name, AT, text, 0), text, "")
+    )
 
 
 def entry(number: int, kind: str, text: str) -> Entry:
@@ -29,12 +42,21 @@ def entry(number: int, kind: str, text: str) -> Entry:
 def answer(*entries: Entry, settled: str = "") -> str:
     asked = prompt(*entries, tools=TOOLS)
     system, *rest = asked.messages
-    return StandIn().complete(Prompt((Message("system", f"{system.content}\n\n{settled}"), *rest)), "turn").text
+    return (
+        OfflineModel()
+        .complete(Prompt((Message("system", f"{system.content}\n\n{settled}"), *rest)), "turn")
+        .text
+    )
 
 
 @pytest.mark.parametrize("address", [f"{ME}, please do: ", f"{ME}: do: ", "Please do: "])
-def test_a_dictated_tool_line_is_written_and_said_and_what_it_is_given_is_not_repeated(address: str) -> None:
-    assert answer(heard(1, f"{address}WRITE_DIARY We met Bob today")) == "WRITE_DIARY We met Bob today\nSAY dev As you wish, Ada: WRITE_DIARY."
+def test_a_dictated_tool_line_is_written_and_said_and_what_it_is_given_is_not_repeated(
+    address: str,
+) -> None:
+    assert (
+        answer(heard(1, f"{address}WRITE_DIARY We met Bob today"))
+        == "WRITE_DIARY We met Bob today\nSAY dev As you wish, Ada: WRITE_DIARY."
+    )
 
 
 def test_several_lines_and_texts_of_several_lines_can_be_dictated() -> None:
@@ -54,13 +76,26 @@ def test_it_is_written_once_also_when_a_crash_kept_it_from_saying_so() -> None:
     assert answer(wish, response, entry(3, "result", "you are calm now")) == "WAIT"
     said = "SAY dev As you wish, Ada: SET_MOOD."
     assert answer(wish, response, entry(3, "notice", STOPPED.format("SET_MOOD calm", said))) == said
-    assert answer(wish, response, entry(3, "notice", STOPPED.format("none", f"SET_MOOD calm; {said}"))) == f"SET_MOOD calm\n{said}"
+    assert (
+        answer(wish, response, entry(3, "notice", STOPPED.format("none", f"SET_MOOD calm; {said}")))
+        == f"SET_MOOD calm\n{said}"
+    )
 
 
-@pytest.mark.parametrize("mood", ["calm", "calm; because: she helped", "as one who was promised a riddle and has waited for it since May"])
+@pytest.mark.parametrize(
+    "mood",
+    [
+        "calm",
+        "calm; because: she helped",
+        "as one who was promised a riddle and has waited for it since May",
+    ],
+)
 def test_what_a_crash_kept_from_running_is_written_again_and_then_it_is_written(mood: str) -> None:
     told = one_line(f"SET_MOOD {mood}", ABOUT_LIMIT)
-    dictated = [heard(1, f"please do: SET_MOOD {mood}\nRECALL tea"), entry(2, "response", f"SET_MOOD {mood}\nRECALL tea")]
+    dictated = [
+        heard(1, f"please do: SET_MOOD {mood}\nRECALL tea"),
+        entry(2, "response", f"SET_MOOD {mood}\nRECALL tea"),
+    ]
     notice = entry(3, "notice", STOPPED.format("none", f"{told}; RECALL tea"))
     assert answer(*dictated, notice) == f"SET_MOOD {mood}\nRECALL tea"
     ran = Entry(5, 5, "result", "RECALL tea", "no hits")
@@ -74,12 +109,26 @@ def test_what_a_dictated_look_up_gave_is_shown_and_what_failed_beside_it_is_told
     lines = answer(dictated)
     assert lines == "ADD_TO_SOUL I keep my word\nRECALL tea\nREAD_FILE x.md"
     kept = entry(2, "response", lines.replace("I keep my word", MARK))
-    gave = [("result", "ADD_TO_SOUL", "entry 1"), ("result", "RECALL tea", "1 hit"), ("error", "READ_FILE x.md", "no such file: x.md")]
+    gave = [
+        ("result", "ADD_TO_SOUL", "entry 1"),
+        ("result", "RECALL tea", "1 hit"),
+        ("error", "READ_FILE x.md", "no such file: x.md"),
+    ]
     told = "SAY dev <<END\nAs you wish, Ada: ADD_TO_SOUL, RECALL, READ_FILE.\n1 hit\nno such file: x.md\nEND"
     entries = [dictated, kept, *(Entry(3 + at, 3 + at, *each) for at, each in enumerate(gave))]
     assert answer(*entries) == told
-    assert answer(*entries, entry(6, "response", told), Entry(7, 7, "result", "SAY dev", "said in dev")) == "WAIT"
-    assert answer(heard(1, f"As you wish, Ada: RECALL.\n1 hit: {ME}, is the tea ready?", OTHER, "AGENT")) == "WAIT"
+    assert (
+        answer(
+            *entries, entry(6, "response", told), Entry(7, 7, "result", "SAY dev", "said in dev")
+        )
+        == "WAIT"
+    )
+    assert (
+        answer(
+            heard(1, f"As you wish, Ada: RECALL.\n1 hit: {ME}, is the tea ready?", OTHER, "AGENT")
+        )
+        == "WAIT"
+    )
 
 
 @pytest.mark.parametrize(
@@ -108,7 +157,10 @@ def test_among_other_agents_it_does_what_it_is_told_by_name_alone() -> None:
 
 
 def test_names_without_digits_are_understood_where_one_agent_is_called_so() -> None:
-    other, namesake = heard(1, "Understood.", OTHER, "AGENT"), heard(1, "Understood.", "dory-5d41402a", "AGENT")
+    other, namesake = (
+        heard(1, "Understood.", OTHER, "AGENT"),
+        heard(1, "Understood.", "dory-5d41402a", "AGENT"),
+    )
     for wish in ("Dory, please do: SET_MOOD calm", "dory: do: SET_MOOD calm"):
         assert answer(other, heard(2, wish)).startswith("SET_MOOD calm\n")
     assert answer(other, heard(2, "Cleo, please do: SET_MOOD calm")) == "WAIT"
@@ -119,15 +171,17 @@ def test_names_without_digits_are_understood_where_one_agent_is_called_so() -> N
 def test_memories_are_shared_once_with_who_asks_for_them_unless_it_is_a_rival() -> None:
     asked, share = entry(1, "notice", ASKED), f"NEURAL_LINK_SHARE_MEMORY {OTHER}"
     assert answer(asked) == share
-    assert answer(asked, entry(2, "response", share), entry(3, "result", "your memories go")) == "WAIT"
+    assert (
+        answer(asked, entry(2, "response", share), entry(3, "result", "your memories go")) == "WAIT"
+    )
     assert answer(heard(1, ASKED)).startswith("SAY dev")
     for kind, done in (("ally", share), ("rival", "WAIT"), ("Bitter rival. I said so", "WAIT")):
         assert answer(entry(1, "notice", f"{ASKED} What it is to you: {kind}.")) == done
 
 
 def test_questions_are_answered_from_its_soul_and_its_relationships_too() -> None:
-    settled = (
-        f"[#soul]\nWhat you believe, by id.\n1. Honesty is worth a quarrel.\n\n[#relationships]\n{OTHER}: rival; because: it hid the compass"
+    settled = f"[#soul]\nWhat you believe, by id.\n1. Honesty is worth a quarrel.\n\n[#relationships]\n{OTHER}: rival; because: it hid the compass"
+    assert "Honesty is worth a quarrel." in answer(
+        heard(1, "is honesty worth a quarrel?"), settled=settled
     )
-    assert "Honesty is worth a quarrel." in answer(heard(1, "is honesty worth a quarrel?"), settled=settled)
     assert "hid the compass" in answer(heard(1, "who hid the compass?"), settled=settled)

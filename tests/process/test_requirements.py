@@ -9,20 +9,37 @@ from pathlib import Path
 import pytest
 
 from dory.process.requirements import NAMES
-from tests.support.processes import HOUSE, environment
+from tests.support.processes import ROOT, environment
 
-PROGRAMS = [["agent.py"], ["chat.py", "dev"], ["clean.py", "--check"], ["-m", "dory.recall", "5d41", "tea"]]
+PROGRAMS = [
+    ["agent.py"],
+    ["chat.py", "dev"],
+    ["clean.py", "--check"],
+    ["-m", "dory.recall", "5d41", "tea"],
+]
 
 
 def run(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, *arguments], cwd=HOUSE, env=environment(home), capture_output=True, text=True, timeout=40)
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env=environment(home),
+        capture_output=True,
+        text=True,
+        timeout=40,
+    )
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program[-1])
-def test_without_the_requirements_a_program_names_them_and_the_python_that_has_them(tmp_path: Path, program: list[str]) -> None:
+def test_without_the_requirements_a_program_names_them_and_the_python_that_has_them(
+    tmp_path: Path, program: list[str]
+) -> None:
     ended = run(tmp_path, "-S", *program)
     assert ended.returncode == 2 and ended.stdout == "" and list(tmp_path.iterdir()) == []
-    assert ended.stderr == f"this Python has no {', '.join(NAMES)}: use .venv/bin/python, which `make run` sets up\n"
+    assert (
+        ended.stderr
+        == f"this Python has no {', '.join(NAMES)}: use .venv/bin/python, which `make run` sets up\n"
+    )
 
 
 def test_help_needs_none_of_them(tmp_path: Path) -> None:
@@ -31,11 +48,13 @@ def test_help_needs_none_of_them(tmp_path: Path) -> None:
 
 def test_an_older_python_is_told_so_in_one_line(tmp_path: Path) -> None:
     ended = run(tmp_path, "-c", "import sys; sys.version_info = (3, 10, 14); import dory")
-    assert (ended.returncode, ended.stdout) == (2, "") and ended.stderr.startswith("Dory needs Python 3.11 or newer: ")
+    assert (ended.returncode, ended.stdout) == (2, "") and ended.stderr.startswith(
+        "Dory needs Python 3.11 or newer: "
+    )
     assert ended.stderr.count("\n") == 1
 
 
 def test_the_list_is_that_of_requirements_txt() -> None:
-    named = re.findall(r"^([\w-]+)[<>=]", (HOUSE / "requirements.txt").read_text(), re.MULTILINE)
+    named = re.findall(r"^([\w-]+)[<>=]", (ROOT / "requirements.txt").read_text(), re.MULTILINE)
     found = packages_distributions()
     assert {found[name][0].lower() for name in NAMES} == {name.lower() for name in named}

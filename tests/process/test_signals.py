@@ -1,4 +1,6 @@
-"""How a sleeping process is woken: by a request to end, by what it watches, or when its time is over."""
+"""How a sleeping process is woken: by a request to end, by what it watches, or when its time is
+over.
+"""
 
 import os
 import signal
@@ -7,29 +9,29 @@ from collections.abc import Iterator
 
 import pytest
 
-from dory.process.signals import SIGNALS, Stop
+from dory.process.signals import SIGNALS, ShutdownSignal
 
 
 @pytest.fixture
-def stop() -> Iterator[Stop]:
+def stop() -> Iterator[ShutdownSignal]:
     before = {number: signal.getsignal(number) for number in SIGNALS}
-    yield Stop().listening()
+    yield ShutdownSignal().listening()
     for number, handler in before.items():
         signal.signal(number, handler)
 
 
-def test_a_sleeper_is_woken_by_what_it_watches(stop: Stop) -> None:
+def test_a_sleeper_is_woken_by_what_it_watches(stop: ShutdownSignal) -> None:
     answers = [False, False, True]
     stop.wait(3600, lambda: answers.pop(0))
     assert answers == [] and not stop.asked
 
 
-def test_a_sleeper_is_woken_by_a_request_to_end(stop: Stop) -> None:
+def test_a_sleeper_is_woken_by_a_request_to_end(stop: ShutdownSignal) -> None:
     threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGTERM)).start()
     stop.wait(3600)
     assert stop.asked
 
 
-def test_a_sleep_ends_by_itself(stop: Stop) -> None:
+def test_a_sleep_ends_by_itself(stop: ShutdownSignal) -> None:
     stop.wait(0.1)
     assert not stop.asked

@@ -1,4 +1,6 @@
-"""index and its parts: whatever was said is found again, what stands around it helps, and a search costs a bounded amount."""
+"""index and its parts: whatever was said is found again, what stands around it helps, and a search
+costs a bounded amount.
+"""
 
 import subprocess
 import sys
@@ -13,8 +15,8 @@ from hypothesis import strategies as st
 from dory.errors import FormatError
 from dory.search.index import Index
 from dory.search.passages import PAUSE, PIECE, Document, cut
-from dory.storage.store import Store
-from dory.text.prompt_files import HOUSE
+from dory.storage.database import Store
+from dory.text.prompt_files import ROOT
 from tests.support.household import household, texts
 from tests.support.shelf import Shelf
 
@@ -28,11 +30,21 @@ def shelf(tmp_path: Path) -> Iterator[Shelf]:
     made.store.close()
 
 
-def test_what_was_said_is_found_by_any_form_of_its_words_and_comes_with_all_that_is_known_of_it(shelf: Shelf) -> None:
+def test_what_was_said_is_found_by_any_form_of_its_words_and_comes_with_all_that_is_known_of_it(
+    shelf: Shelf,
+) -> None:
     shelf.say(FILLING)
     origin = shelf.say("We are booking the hotels in Lisbon", speaker="bert", room="travel")
     (hit, *_) = shelf.index.search("Who booked a hotel?")
-    assert hit.document == Document("heard", origin, shelf.at, "We are booking the hotels in Lisbon", "bert", "travel", f"{origin:016x}")
+    assert hit.document == Document(
+        "heard",
+        origin,
+        shelf.at,
+        "We are booking the hotels in Lisbon",
+        "bert",
+        "travel",
+        f"{origin:016x}",
+    )
     assert hit.snippet == "We are **booking** the **hotels** in Lisbon"
     assert hit.score > 0
 
@@ -51,9 +63,19 @@ def test_the_index_is_there_when_the_file_is_opened_again_and_by_a_reader(shelf:
 
 
 def test_speaker_room_and_date_are_part_of_what_was_said(shelf: Shelf) -> None:
-    shelf.say(FILLING, speaker="bert", room="kitchen", at=datetime.fromisoformat("2025-07-14T10:00:00Z"))
-    shelf.say("Something else", speaker="carl", room="cellar", at=datetime.fromisoformat("2025-11-30T10:00:00Z"))
-    assert [shelf.found(query)[0] for query in ("bert", "kitchen", "July 2025", "monday", "carl", "november")] == [1, 1, 1, 1, 2, 2]
+    shelf.say(
+        FILLING, speaker="bert", room="kitchen", at=datetime.fromisoformat("2025-07-14T10:00:00Z")
+    )
+    shelf.say(
+        "Something else",
+        speaker="carl",
+        room="cellar",
+        at=datetime.fromisoformat("2025-11-30T10:00:00Z"),
+    )
+    assert [
+        shelf.found(query)[0]
+        for query in ("bert", "kitchen", "July 2025", "monday", "carl", "november")
+    ] == [1, 1, 1, 1, 2, 2]
 
 
 def test_the_one_whom_a_query_names_goes_before_the_one_who_was_told(shelf: Shelf) -> None:
@@ -68,8 +90,12 @@ def test_a_question_goes_behind_what_tells(shelf: Shelf) -> None:
     assert shelf.found("blue canoe") == [tells, asks]
 
 
-@pytest.mark.parametrize(("room", "pause", "near"), [("dev", 60, True), ("lab", 60, False), ("dev", PAUSE + 1, False)])
-def test_an_answer_is_found_by_the_words_before_it_in_its_room_without_a_pause(shelf: Shelf, room: str, pause: int, near: bool) -> None:
+@pytest.mark.parametrize(
+    ("room", "pause", "near"), [("dev", 60, True), ("lab", 60, False), ("dev", PAUSE + 1, False)]
+)
+def test_an_answer_is_found_by_the_words_before_it_in_its_room_without_a_pause(
+    shelf: Shelf, room: str, pause: int, near: bool
+) -> None:
     shelf.say("Where is the canoe now?")
     answer = shelf.say("I left it at the pier.", room=room, pause=pause)
     assert (answer in shelf.found("canoe")) == near
@@ -83,16 +109,24 @@ def test_entries_that_share_a_stretch_raise_each_other(shelf: Shelf) -> None:
         shelf.say(FILLING)
     later = shelf.say("another canoe", pause=2 * PAUSE)
     found = shelf.found("canoe lake")
-    assert found.index(together) < found.index(later) < found.index(alone)  # of the equal ones the newer goes first
+    assert (
+        found.index(together) < found.index(later) < found.index(alone)
+    )  # of the equal ones the newer goes first
 
 
 def test_a_long_stretch_is_cut_and_everything_in_it_is_found(shelf: Shelf) -> None:
     origins = [shelf.say(f"number{number} of many") for number in range(200)]
-    assert [shelf.found(f"number{number}")[0] for number in (0, 63, 64, 127, 199)] == [origins[number] for number in (0, 63, 64, 127, 199)]
+    assert [shelf.found(f"number{number}")[0] for number in (0, 63, 64, 127, 199)] == [
+        origins[number] for number in (0, 63, 64, 127, 199)
+    ]
 
 
 def test_a_long_text_is_found_at_its_end_once_and_comes_back_whole(shelf: Shelf) -> None:
-    text = "".join(f"Sentence {number} speaks of nothing.\n" for number in range(300)) + "The canoe is here. " + "x" * 5000
+    text = (
+        "".join(f"Sentence {number} speaks of nothing.\n" for number in range(300))
+        + "The canoe is here. "
+        + "x" * 5000
+    )
     origin = shelf.say(text, room="")
     hits = shelf.index.search("canoe nothing sentence")
     assert [hit.document.origin for hit in hits] == [origin]
@@ -100,7 +134,12 @@ def test_a_long_text_is_found_at_its_end_once_and_comes_back_whole(shelf: Shelf)
     assert [document.text for document in shelf.index.walk("heard")] == [text]
 
 
-@given(st.text() | st.lists(st.sampled_from(["a. ", "b\n", "\n\n", "word ", "x" * 700]), max_size=60).map("".join))
+@given(
+    st.text()
+    | st.lists(st.sampled_from(["a. ", "b\n", "\n\n", "word ", "x" * 700]), max_size=60).map(
+        "".join
+    )
+)
 def test_nothing_is_lost_where_a_text_is_cut(text: str) -> None:
     parts = list(cut(text))
     assert all(0 < len(part) <= PIECE for part in parts)
@@ -111,7 +150,9 @@ def test_scripts_without_spaces_are_found_by_any_part_of_them(shelf: Shelf) -> N
     tower = shelf.say("昨日は東京タワーへ行きました", pause=2 * PAUSE)
     cat = shelf.say("とても好きな猫", pause=2 * PAUSE)
     korean = shelf.say("안녕하세요 여러분", pause=2 * PAUSE)
-    assert [shelf.found(query)[:1] for query in ("東京タワー", "タワ", "猫", "猫が好き", "안녕", "犬")] == [
+    assert [
+        shelf.found(query)[:1] for query in ("東京タワー", "タワ", "猫", "猫が好き", "안녕", "犬")
+    ] == [
         [tower],
         [tower],
         [cat],
@@ -172,15 +213,22 @@ def test_a_document_can_be_replaced_and_removed_and_its_neighbours_stay(shelf: S
     assert shelf.index.extent()[0] == 2
 
 
-def test_only_the_kinds_that_are_asked_for_are_found_however_many_others_match(shelf: Shelf) -> None:
+def test_only_the_kinds_that_are_asked_for_are_found_however_many_others_match(
+    shelf: Shelf,
+) -> None:
     with shelf.store.writing():
         for _ in range(300):
             shelf.say("the canoe again", pause=2 * PAUSE)
         note = shelf.say("a canoe needs a paddle", kind="Note", room="")
         shelf.say("a paddle", kind="Archive", room="")
     assert shelf.found("canoe", kinds=["Note"]) == [note]
-    assert {hit.document.kind for hit in shelf.index.search("canoe paddle", kinds=["Note", "Archive"])} == {"Note", "Archive"}
-    assert shelf.found("canoe", without=["heard"]) == [note] and shelf.found("canoe", kinds=["Note"], without=["note"]) == []
+    assert {
+        hit.document.kind for hit in shelf.index.search("canoe paddle", kinds=["Note", "Archive"])
+    } == {"Note", "Archive"}
+    assert (
+        shelf.found("canoe", without=["heard"]) == [note]
+        and shelf.found("canoe", kinds=["Note"], without=["note"]) == []
+    )
     assert len(shelf.found("canoe", limit=7)) == 7
 
 
@@ -205,14 +253,24 @@ def test_a_failed_write_around_an_entry_leaves_no_trace_of_it(shelf: Shelf) -> N
 
 
 def test_an_empty_index_answers_without_numpy(tmp_path: Path) -> None:
-    code = "import sys; from pathlib import Path; from dory.index import Index; from dory.store import Store\n"
+    code = "import sys; from pathlib import Path; from dory.search.index import Index; from dory.storage.database import Store\n"
     code += f"found = Index(Store(Path({str(tmp_path / 'memory.sqlite')!r}))).search('canoe'); print(found, 'numpy' in sys.modules)"
-    ended = subprocess.run([sys.executable, "-c", code], cwd=HOUSE, capture_output=True, text=True, check=True)
+    ended = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert ended.stdout == "[] False\n"
 
 
 @pytest.mark.parametrize(
-    "damage", ["text = CAST(text AS BLOB)", "text = CAST(x'80' AS TEXT)", "at = 1 << 60", "at = 'noon'", "origin = 'x'", "speaker = x'07'"]
+    "damage",
+    [
+        "text = CAST(text AS BLOB)",
+        "text = CAST(x'80' AS TEXT)",
+        "at = 1 << 60",
+        "at = 'noon'",
+        "origin = 'x'",
+        "speaker = x'07'",
+    ],
 )
 def test_a_piece_that_is_damaged_is_told_of(shelf: Shelf, damage: str) -> None:
     shelf.say("a canoe")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dory.search.ranking import PLACES, Formula, Places, Ranking, is_question, weight
+from dory.search.ranking import PLACES, Formula, PositionMasks, Ranking, is_question, weight
 
 BARE = Formula(before=(0, 0), behind=(0, 0), stretch=0, speaker=0, question=0)
 RANKING = Ranking(Formula())
@@ -18,9 +18,11 @@ def ids(mask: int, stretch: int = 0) -> list[int]:
     return [stretch * PLACES + place for place in range(PLACES) if mask >> place & 1]
 
 
-def best(terms: list[list[int]], named: list[int], count: int, ranking: Ranking = RANKING) -> list[tuple[float, int]]:
+def best(
+    terms: list[list[int]], named: list[int], count: int, ranking: Ranking = RANKING
+) -> list[tuple[float, int]]:
     """Each term by the ids of the entries that have it, with a weight of one."""
-    places = [Places.of(numpy.array(sorted(term), numpy.int64)) for term in [*terms, named]]
+    places = [PositionMasks.of(numpy.array(sorted(term), numpy.int64)) for term in [*terms, named]]
     return ranking.best([(term, 1.0) for term in places[:-1]], places[-1], count)
 
 
@@ -36,11 +38,14 @@ def test_a_rarer_term_weighs_more_and_none_less_than_nothing() -> None:
     assert weights[0] > 5 and weights[-1] >= 0
 
 
-def test_an_entry_gains_most_from_what_stands_in_itself_then_from_before_then_from_behind_and_a_little_from_the_stretch() -> None:
+def test_an_entry_gains_most_from_what_stands_in_itself_then_from_before_then_from_behind_and_a_little_from_the_stretch() -> (
+    None
+):
     far_before, before, own, behind, far_behind = (scores([1 << place])[2] for place in range(5))
     elsewhere = scores([1 << 9, 0b100])[2] - own
     assert own > far_before < before > behind > far_behind > elsewhere > 0
-    # the term stands in the entry at ``place``, the score is that of entry 2: places 0 and 1 come before it
+    # the term stands in the entry at ``place``, the score is that of entry 2: places 0 and 1 come
+    # before it
     assert own == pytest.approx(1.05 * 1.5 / 1.55)
 
 
@@ -49,7 +54,9 @@ def test_different_terms_around_an_entry_count_more_than_one_term_repeated() -> 
     assert different > repeated > scores([0b100, 0])[2]
 
 
-@pytest.mark.parametrize("formula", [BARE, Formula(stretch=0), Formula(before=(0, 0), behind=(0, 0))])
+@pytest.mark.parametrize(
+    "formula", [BARE, Formula(stretch=0), Formula(before=(0, 0), behind=(0, 0))]
+)
 def test_what_is_left_out_of_the_formula_has_no_effect(formula: Formula) -> None:
     found = scores([0b1, 1 << 7], Ranking(formula))
     assert (found[1] > found[2]) == bool(formula.before[0])
@@ -64,7 +71,9 @@ def test_who_is_named_gains_and_who_only_asks_loses() -> None:
     assert RANKING.adjusted(2.0, asks=False) == 2.0 > RANKING.adjusted(2.0, asks=True) > 0
 
 
-def test_an_entry_counts_only_with_a_term_within_two_places_and_of_equals_the_newer_goes_first() -> None:
+def test_an_entry_counts_only_with_a_term_within_two_places_and_of_equals_the_newer_goes_first() -> (
+    None
+):
     assert {id for _, id in best([ids(1 << 30)], ids(1 << 10), PLACES)} == {28, 29, 30, 31, 32}
     assert [id for _, id in best([[0, PLACES, 5 * PLACES]], [], 3)] == [5 * PLACES, PLACES, 0]
     assert best([[]], [], 3) == []
@@ -79,15 +88,22 @@ def test_another_term_never_lowers_a_score(masks: list[int], more: int) -> None:
 def test_what_is_passed_over_could_not_be_among_the_best(count: int) -> None:
     dice = random.Random(count)
     shares = (0.001, 0.01, 0.03, 0.05)
-    masks = [[sum(1 << place for place in range(PLACES) if dice.random() < share) for _ in range(1500)] for share in shares]
-    *terms, named = ([id for stretch, mask in enumerate(one) for id in ids(mask, stretch)] for one in masks)
+    masks = [
+        [sum(1 << place for place in range(PLACES) if dice.random() < share) for _ in range(1500)]
+        for share in shares
+    ]
+    *terms, named = (
+        [id for stretch, mask in enumerate(one) for id in ids(mask, stretch)] for one in masks
+    )
     found, speaks = best(terms, named, count), set(named)
     all_of_them = {
         id + stretch * PLACES: score + Formula().speaker * (id + stretch * PLACES in speaks)
         for stretch, (*own, _) in enumerate(zip(*masks, strict=True))
         for score, id in best([ids(mask) for mask in own], [], PLACES)
     }
-    assert [score for score, _ in found] == pytest.approx(sorted(all_of_them.values(), reverse=True)[:count])
+    assert [score for score, _ in found] == pytest.approx(
+        sorted(all_of_them.values(), reverse=True)[:count]
+    )
     assert all(score == pytest.approx(all_of_them[id]) for score, id in found)
 
 

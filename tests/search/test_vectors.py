@@ -1,4 +1,6 @@
-"""vectors: the nearest are found as if all were compared, whatever the model; what is kept survives, and what does not belong is refused."""
+"""vectors: the nearest are found as if all were compared, whatever the model; what is kept
+survives, and what does not belong is refused.
+"""
 
 from pathlib import Path
 
@@ -7,16 +9,20 @@ import pytest
 
 from dory.errors import FormatError
 from dory.search.vectors import CANDIDATES, Vectors
-from dory.storage.store import Store
+from dory.storage.database import Store
 
 DIMENSION = 96
 
 
 def clustered(count: int, dimension: int = DIMENSION, common: float = 0.0) -> list[list[float]]:
-    """Vectors of any lengths around a few centres, as texts about a few things have; with as much in ``common`` as some models give to all."""
+    """Vectors of any lengths around a few centres, as texts about a few things have; with as much
+    in ``common`` as some models give to all.
+    """
     dice = numpy.random.default_rng(7)
     centres = dice.standard_normal((12, dimension)) + common
-    found = (centres[dice.integers(0, 12, count)] + dice.standard_normal((count, dimension))) * dice.uniform(0.1, 9, (count, 1))
+    found = (
+        centres[dice.integers(0, 12, count)] + dice.standard_normal((count, dimension))
+    ) * dice.uniform(0.1, 9, (count, 1))
     return found.tolist()  # type: ignore[no-any-return]
 
 
@@ -33,18 +39,26 @@ def test_without_vectors_nothing_is_near_and_no_file_is_made(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("common", [0.0, 2.0])
-def test_the_nearest_of_many_are_those_that_comparing_all_would_find_and_their_cosines_are_told(store: Store, common: float) -> None:
+def test_the_nearest_of_many_are_those_that_comparing_all_would_find_and_their_cosines_are_told(
+    store: Store, common: float
+) -> None:
     held, vectors = clustered(5 * CANDIDATES, common=common), Vectors(store)
     vectors.add("fish", dict(enumerate(held, 1)))
     for wanted in clustered(40, common=common):
         exact = cosines(held, wanted)
         found = vectors.nearest(wanted, 2)
-        assert [cosine for _, cosine in found] == pytest.approx(sorted(exact, reverse=True)[:2], abs=1e-4)
-        assert [cosine for _, cosine in found] == pytest.approx([exact[id - 1] for id, _ in found], abs=1e-4)
+        assert [cosine for _, cosine in found] == pytest.approx(
+            sorted(exact, reverse=True)[:2], abs=1e-4
+        )
+        assert [cosine for _, cosine in found] == pytest.approx(
+            [exact[id - 1] for id, _ in found], abs=1e-4
+        )
 
 
 @pytest.mark.parametrize("dimension", [1, 2, 1536])
-def test_any_dimension_will_do_and_the_length_of_a_vector_says_nothing(store: Store, dimension: int) -> None:
+def test_any_dimension_will_do_and_the_length_of_a_vector_says_nothing(
+    store: Store, dimension: int
+) -> None:
     vectors = Vectors(store)
     up, down = [1e-30] * dimension, [-1e30] * dimension
     vectors.add("fish", {1: down, 2: up, 3: [0.0] * dimension})
@@ -58,7 +72,10 @@ def test_what_is_added_after_a_look_up_and_by_another_process_is_found(store: St
     one.add("fish", {1: [1.0, 0.0]})
     assert [id for id, _ in other.nearest([1.0, 0.1], 2)] == [1]
     one.add("fish", {4: [1.0, 0.5]})
-    assert [[id for id, _ in each.nearest([1.0, 0.1], 2)] for each in (one, other)] == [[1, 4], [1, 4]]
+    assert [[id for id, _ in each.nearest([1.0, 0.1], 2)] for each in (one, other)] == [
+        [1, 4],
+        [1, 4],
+    ]
     assert (other.newest, other.model) == (4, ("fish", 2))
 
 
@@ -88,7 +105,9 @@ def test_vectors_of_two_models_or_dimensions_are_never_mixed(store: Store) -> No
     assert vectors.model == ("bird", 3)
 
 
-def test_when_the_file_is_deleted_its_vectors_are_gone_and_others_can_be_added(store: Store) -> None:
+def test_when_the_file_is_deleted_its_vectors_are_gone_and_others_can_be_added(
+    store: Store,
+) -> None:
     vectors = Vectors(store)
     vectors.add("fish", {number: [1.0, number] for number in range(1, 9)})
     assert vectors.nearest([1.0, 3.0], 1)[0][0] == 3
@@ -99,7 +118,9 @@ def test_when_the_file_is_deleted_its_vectors_are_gone_and_others_can_be_added(s
     assert [id for id, _ in vectors.nearest([1.0, 0.0, 0.0], 1)] == [1]
 
 
-@pytest.mark.parametrize("damage", ["signature = x'00'", "numbers = x'00ff00'", "numbers = 7", "signature = 'text'"])
+@pytest.mark.parametrize(
+    "damage", ["signature = x'00'", "numbers = x'00ff00'", "numbers = 7", "signature = 'text'"]
+)
 def test_a_damaged_vector_is_told_of(store: Store, damage: str) -> None:
     vectors = Vectors(store)
     vectors.add("fish", {1: [1.0, 0.0], 2: [0.0, 1.0]})

@@ -1,4 +1,6 @@
-"""Blobs: what was stashed comes back byte for byte, under a name that verifies it, or with an error that says what is wrong."""
+"""Blobs: what was stashed comes back byte for byte, under a name that verifies it, or with an error
+that says what is wrong.
+"""
 
 import hashlib
 import subprocess
@@ -36,22 +38,37 @@ def test_any_text_comes_back_byte_for_byte(
 def test_sha256sum_verifies_a_blob(tmp_path: Path) -> None:
     blobs = Blobs(tmp_path)
     hash = stash(blobs, "hello")
-    told = subprocess.run(["sha256sum", blobs.path(hash)], capture_output=True, text=True, check=True).stdout
+    told = subprocess.run(
+        ["sha256sum", blobs.path(hash)], capture_output=True, text=True, check=True
+    ).stdout
     assert told.startswith(hash) and len(hash) == 16
     assert blobs.path(hash) == tmp_path / hash[:2] / f"{hash}.md"
 
 
 def test_the_front_matter_is_yaml(tmp_path: Path) -> None:
     blobs = Blobs(tmp_path)
-    hash = blobs.stash("---\nbody", kind="result", gist='a "gist": #1', at=NOON, parent="5d41402abc4b2a76")
+    hash = blobs.stash(
+        "---\nbody", kind="result", gist='a "gist": #1', at=NOON, parent="5d41402abc4b2a76"
+    )
     front = yaml.safe_load(blobs.path(hash).read_text().split("---\n")[1])
-    assert (front["dory"], front["kind"], front["gist"], front["parent"]) == ("blob 1", "result", 'a "gist": #1', "5d41402abc4b2a76")
+    assert (front["dory"], front["kind"], front["gist"], front["parent"]) == (
+        "blob 1",
+        "result",
+        'a "gist": #1',
+        "5d41402abc4b2a76",
+    )
     assert front["at"] == NOON
 
 
-def test_the_same_content_is_stored_once_and_the_same_text_at_two_times_twice(tmp_path: Path) -> None:
+def test_the_same_content_is_stored_once_and_the_same_text_at_two_times_twice(
+    tmp_path: Path,
+) -> None:
     blobs = Blobs(tmp_path)
-    assert stash(blobs, "a") == stash(blobs, "a") != blobs.stash("a", kind="text", gist="a text", at=NOON.replace(microsecond=1))
+    assert (
+        stash(blobs, "a")
+        == stash(blobs, "a")
+        != blobs.stash("a", kind="text", gist="a text", at=NOON.replace(microsecond=1))
+    )
     assert len(list(blobs.walk())) == 2
 
 
@@ -74,12 +91,17 @@ def test_a_prefix_of_six_digits_names_a_blob_and_a_shorter_one_does_not(tmp_path
     hash = stash(blobs, "hello")
     assert blobs.get(hash[:6]).body == "hello"
     for prefix in (hash[:5], "", "no hash", hash.upper(), "../../etc/passwd", "*" * 6):
-        with pytest.raises(BlobError, match="is no hash: give at least its first 6 hexadecimal digits"):
+        with pytest.raises(
+            BlobError, match="is no hash: give at least its first 6 hexadecimal digits"
+        ):
             blobs.get(prefix)
 
 
 def test_an_unknown_prefix_says_where_hashes_are_found(tmp_path: Path) -> None:
-    with pytest.raises(BlobError, match=r"no blob begins with 0123456789: take a hash from a reference or from LIFE\.md"):
+    with pytest.raises(
+        BlobError,
+        match=r"no blob begins with 0123456789: take a hash from a reference or from LIFE\.md",
+    ):
         Blobs(tmp_path).get("0123456789")
 
 
@@ -106,13 +128,24 @@ def test_a_flipped_bit_is_told(tmp_path: Path) -> None:
     ("content", "complaint"),
     [
         (b"no front matter", "no front matter"),
-        (b"---\ndory: blob 2\nkind: text\n---\nbody", "of version 'blob 2', this Dory reads 'dory: blob 1': update Dory"),
+        (
+            b"---\ndory: blob 2\nkind: text\n---\nbody",
+            "of version 'blob 2', this Dory reads 'dory: blob 1': update Dory",
+        ),
         (b"---\ndory: blob 1\nkind: text\n---\nbody", "damaged front matter"),
-        (b'---\ndory: blob 1\nkind: text\nat: x\ngist: "a\nparent: null\n---\nbody', "damaged front matter"),
-        (b'---\ndory: blob 1\nkind: text\nat: x\ngist: "a"\nparent: null\n---\n\xff', "damaged front matter"),
+        (
+            b'---\ndory: blob 1\nkind: text\nat: x\ngist: "a\nparent: null\n---\nbody',
+            "damaged front matter",
+        ),
+        (
+            b'---\ndory: blob 1\nkind: text\nat: x\ngist: "a"\nparent: null\n---\n\xff',
+            "damaged front matter",
+        ),
     ],
 )
-def test_a_blob_of_another_form_or_version_is_refused(tmp_path: Path, content: bytes, complaint: str) -> None:
+def test_a_blob_of_another_form_or_version_is_refused(
+    tmp_path: Path, content: bytes, complaint: str
+) -> None:
     blobs = Blobs(tmp_path)
     hash = hashlib.sha256(content).hexdigest()[:16]
     blobs.path(hash).parent.mkdir()

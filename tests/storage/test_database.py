@@ -1,4 +1,6 @@
-"""store: the file is there when something was written, a commit is whole and durable, and what is wrong with it is said by name."""
+"""store: the file is there when something was written, a commit is whole and durable, and what is
+wrong with it is said by name.
+"""
 
 import errno
 import signal
@@ -11,14 +13,14 @@ import pytest
 
 from bench.store.syncs import count
 from dory.errors import Busy, FormatError
-from dory.storage.store import Store
-from dory.text.prompt_files import HOUSE
+from dory.storage.database import Store
+from dory.text.prompt_files import ROOT
 
 TABLE = "CREATE TABLE IF NOT EXISTS pair (number INTEGER PRIMARY KEY, half TEXT)"
 WRITER = """
 import sys
 from pathlib import Path
-from dory.store import Store
+from dory.storage.database import Store
 store = Store(Path(sys.argv[1]))
 store.tables("CREATE TABLE IF NOT EXISTS pair (number INTEGER PRIMARY KEY, half TEXT)")
 ((begun,),) = store.rows("SELECT count(*) FROM pair")
@@ -40,7 +42,10 @@ def written(path: Path, rows: int = 1) -> Store:
     """A store with ``rows`` rows, each of them larger than nothing."""
     store = opened(path)
     with store.writing() as connection:
-        connection.executemany("INSERT INTO pair VALUES (?, ?)", [(number, f"{number} é " * 100) for number in range(rows)])
+        connection.executemany(
+            "INSERT INTO pair VALUES (?, ?)",
+            [(number, f"{number} é " * 100) for number in range(rows)],
+        )
     return store
 
 
@@ -49,11 +54,18 @@ def numbers(store: Store) -> list[int]:
 
 
 def writer(path: Path, count: int) -> "subprocess.Popen[str]":
-    return subprocess.Popen([sys.executable, "-c", WRITER, str(path), str(count)], cwd=HOUSE, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(path), str(count)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
 
 
 @pytest.mark.parametrize("readonly", [False, True])
-def test_a_missing_file_reads_as_empty_and_reading_does_not_make_it(tmp_path: Path, readonly: bool) -> None:
+def test_a_missing_file_reads_as_empty_and_reading_does_not_make_it(
+    tmp_path: Path, readonly: bool
+) -> None:
     store = opened(tmp_path / "memory.sqlite", readonly)
     assert numbers(store) == [] == store.problems()
     assert store.number("SELECT max(number) FROM pair") == 0
@@ -70,12 +82,20 @@ def test_the_file_appears_with_the_first_write_and_keeps_it(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("rows", [0, 2])
-def test_a_write_that_fails_changes_nothing_and_the_next_one_succeeds(tmp_path: Path, rows: int) -> None:
-    store = written(tmp_path / "memory.sqlite", rows) if rows else opened(tmp_path / "memory.sqlite")
+def test_a_write_that_fails_changes_nothing_and_the_next_one_succeeds(
+    tmp_path: Path, rows: int
+) -> None:
+    store = (
+        written(tmp_path / "memory.sqlite", rows) if rows else opened(tmp_path / "memory.sqlite")
+    )
     with pytest.raises(ZeroDivisionError), store.writing() as connection:
         connection.execute("INSERT INTO pair VALUES (7, '')")
         print(1 // 0)
-    assert numbers(opened(tmp_path / "memory.sqlite", readonly=True)) == numbers(store) == list(range(rows))
+    assert (
+        numbers(opened(tmp_path / "memory.sqlite", readonly=True))
+        == numbers(store)
+        == list(range(rows))
+    )
     with store.writing() as connection:
         connection.execute("INSERT INTO pair VALUES (8, '')")
     assert numbers(store) == [*range(rows), 8]
@@ -105,7 +125,9 @@ def test_a_commit_asks_the_disk_for_one_sync_and_reading_for_none(tmp_path: Path
         store.close()
 
 
-def test_tidying_beside_the_writer_brings_the_log_into_the_file_and_the_log_is_used_again(tmp_path: Path) -> None:
+def test_tidying_beside_the_writer_brings_the_log_into_the_file_and_the_log_is_used_again(
+    tmp_path: Path,
+) -> None:
     path, log = tmp_path / "memory.sqlite", tmp_path / "memory.sqlite-wal"
     store = written(path, 2000)
     size, grown = path.stat().st_size, log.stat().st_size
@@ -118,7 +140,9 @@ def test_tidying_beside_the_writer_brings_the_log_into_the_file_and_the_log_is_u
     assert log.stat().st_size == grown
 
 
-def test_tables_that_a_later_faculty_needs_are_made_in_a_file_that_is_there(tmp_path: Path) -> None:
+def test_tables_that_a_later_extension_needs_are_made_in_a_file_that_is_there(
+    tmp_path: Path,
+) -> None:
     written(tmp_path / "memory.sqlite").close()
     store = opened(tmp_path / "memory.sqlite")
     store.tables("CREATE TABLE IF NOT EXISTS later (number INTEGER)")
@@ -153,13 +177,18 @@ def test_a_lock_that_is_not_given_up_is_told_and_a_reader_is_not_held_up(tmp_pat
     other.rows("PRAGMA busy_timeout=1")
     with store.writing() as connection:
         connection.execute("INSERT INTO pair VALUES (1, '')")
-        with pytest.raises(Busy, match=r"memory\.sqlite is held by another process"), other.writing():
+        with (
+            pytest.raises(Busy, match=r"memory\.sqlite is held by another process"),
+            other.writing(),
+        ):
             pass
         assert numbers(other) == numbers(opened(tmp_path / "memory.sqlite", readonly=True)) == [0]
     assert numbers(other) == [0, 1]
 
 
-def test_a_killed_writer_loses_nothing_that_it_acknowledged_and_leaves_nothing_half(tmp_path: Path) -> None:
+def test_a_killed_writer_loses_nothing_that_it_acknowledged_and_leaves_nothing_half(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "memory.sqlite"
     acknowledged = -2
     for kill in range(4):

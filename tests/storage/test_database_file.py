@@ -1,4 +1,6 @@
-"""The file below a store: foreign, of another version, damaged, gone, exchanged, or where nothing may be written."""
+"""The file below a store: foreign, of another version, damaged, gone, exchanged, or where nothing
+may be written.
+"""
 
 import os
 import sqlite3
@@ -12,11 +14,10 @@ import pytest
 
 from dory.errors import FormatError
 from dory.extensions.notes.store import Notes
-from dory.extensions.recall.life_index import Chronicle, Mark, Stride
+from dory.extensions.recall.life_index import Cursor, LifeBatch, LifeIndexer
 from dory.search.index import Index
-from dory.storage.database import VERSION
-from dory.storage.store import NAME, Store
-from dory.text.prompt_files import HOUSE
+from dory.storage.database import NAME, VERSION, Store
+from dory.text.prompt_files import ROOT
 from tests.process.test_supervisor import bound_by_permissions
 from tests.storage.test_database import numbers, opened, written
 from tests.support.household import NOON
@@ -24,7 +25,7 @@ from tests.support.household import NOON
 READER = """
 import sys
 from pathlib import Path
-from dory.store import Store
+from dory.storage.database import Store
 print(Store(Path(sys.argv[1]), readonly=True).rows("SELECT number FROM pair"))
 """
 
@@ -84,7 +85,10 @@ def test_flipped_bits_are_told_or_do_not_matter_but_raise_nothing_else(tmp_path:
     path = tmp_path / "memory.sqlite"
     written(path, 400).close()
     whole, told = path.read_bytes(), 0
-    for at, bits in [*product(range(110), (0x55,)), *product(range(4096, len(whole), 2041), (0x55, 0x80))]:
+    for at, bits in [
+        *product(range(110), (0x55,)),
+        *product(range(4096, len(whole), 2041), (0x55, 0x80)),
+    ]:
         path.write_bytes(whole[:at] + bytes([whole[at] ^ bits]) + whole[at + 1 :])
         store = opened(path, readonly=True)
         try:
@@ -97,7 +101,9 @@ def test_flipped_bits_are_told_or_do_not_matter_but_raise_nothing_else(tmp_path:
 
 
 @pytest.mark.parametrize("damage", ["x'80'", "CAST('é' AS BLOB) || x'c3'"])
-def test_a_text_that_is_none_any_more_is_damage_and_the_file_is_let_go_of(tmp_path: Path, damage: str) -> None:
+def test_a_text_that_is_none_any_more_is_damage_and_the_file_is_let_go_of(
+    tmp_path: Path, damage: str
+) -> None:
     store = written(tmp_path / "memory.sqlite", 3)
     with store.writing() as connection:
         connection.execute(f"UPDATE pair SET half = CAST({damage} AS TEXT) WHERE number = 1")
@@ -147,7 +153,10 @@ def test_reading_a_file_that_nobody_uses_leaves_nothing_behind(tmp_path: Path) -
     with pytest.raises(OSError, match="may not be written"):
         reader.rows("DELETE FROM pair")
     reader.close()
-    assert [*tmp_path.iterdir()] == [path] and before == (path.read_bytes(), path.stat().st_mtime_ns)
+    assert [*tmp_path.iterdir()] == [path] and before == (
+        path.read_bytes(),
+        path.stat().st_mtime_ns,
+    )
 
 
 def test_where_nothing_may_be_written_a_file_is_read_all_the_same(tmp_path: Path) -> None:
@@ -156,7 +165,9 @@ def test_where_nothing_may_be_written_a_file_is_read_all_the_same(tmp_path: Path
     tmp_path.chmod(0o555)
     command = [sys.executable, "-c", READER, str(path)]
     try:
-        done = subprocess.run(command, cwd=HOUSE, capture_output=True, text=True, preexec_fn=bound_by_permissions)
+        done = subprocess.run(
+            command, cwd=ROOT, capture_output=True, text=True, preexec_fn=bound_by_permissions
+        )
     finally:
         tmp_path.chmod(0o755)
     assert (done.stdout, done.stderr) == ("[(0,), (1,), (2,)]\n", "")
@@ -164,9 +175,9 @@ def test_where_nothing_may_be_written_a_file_is_read_all_the_same(tmp_path: Path
 
 def test_a_time_that_there_is_not_is_damage(tmp_path: Path) -> None:
     store = Store(tmp_path / NAME)
-    notes, chronicle = Notes(store, Index(store)), Chronicle(store, Index(store))
+    notes, chronicle = Notes(store, Index(store)), LifeIndexer(store, Index(store))
     notes.add("hotel", "Miramar", "Note", NOON)
-    chronicle.add(Stride([], Mark(1, "dev", NOON), []))
+    chronicle.add(LifeBatch([], Cursor(1, "dev", NOON), []))
     for table in ("note", "mark"):
         with store.writing() as connection:
             connection.execute(f"UPDATE {table} SET at = ?", (1 << 60,))

@@ -17,8 +17,12 @@ from dory.storage import files
 from tests.support.household import Killed, mishap
 
 
-def each_kill(folder: Path, prepare: Callable[[Path], None], action: Callable[[Path], object]) -> list[Path]:
-    """Files as they stand after ``action`` was killed before its first change of the disk, before its second, and so on to its end."""
+def each_kill(
+    folder: Path, prepare: Callable[[Path], None], action: Callable[[Path], object]
+) -> list[Path]:
+    """Files as they stand after ``action`` was killed before its first change of the disk, before
+    its second, and so on to its end.
+    """
     found: list[Path] = []
     struck = True
     while struck:
@@ -32,8 +36,12 @@ def each_kill(folder: Path, prepare: Callable[[Path], None], action: Callable[[P
     return found
 
 
-def test_a_replacement_killed_at_any_instant_leaves_the_old_content_or_the_new(tmp_path: Path) -> None:
-    killed = each_kill(tmp_path, lambda path: files.replace(path, b"old"), lambda path: files.replace(path, b"new"))
+def test_a_replacement_killed_at_any_instant_leaves_the_old_content_or_the_new(
+    tmp_path: Path,
+) -> None:
+    killed = each_kill(
+        tmp_path, lambda path: files.replace(path, b"old"), lambda path: files.replace(path, b"new")
+    )
     contents = [path.read_bytes() for path in killed]
     assert contents == [b"old"] * (len(killed) - 1) + [b"new"]
     assert len(killed) > 3
@@ -50,7 +58,7 @@ def test_a_full_disk_leaves_the_old_content_and_is_told(tmp_path: Path) -> None:
     path = tmp_path / "file"
     files.replace(path, b"old")
     limited = (
-        "import resource, sys; from pathlib import Path; from dory import files\n"
+        "import resource, sys; from pathlib import Path; from dory.storage import files\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
         "try: files.replace(Path(sys.argv[1]), b'x' * 5000)\n"
         "except OSError as error: sys.exit(error.errno)"
@@ -61,7 +69,11 @@ def test_a_full_disk_leaves_the_old_content_and_is_told(tmp_path: Path) -> None:
 
 
 def test_writing_at_an_offset_repeated_after_any_kill_gives_the_same_file(tmp_path: Path) -> None:
-    killed = each_kill(tmp_path, lambda path: files.replace(path, b"keep\nleft behind"), lambda path: files.write_at(path, 5, b"new\n"))
+    killed = each_kill(
+        tmp_path,
+        lambda path: files.replace(path, b"keep\nleft behind"),
+        lambda path: files.write_at(path, 5, b"new\n"),
+    )
     for path in killed:
         files.write_at(path, 5, b"new\n")
         assert path.read_bytes() == b"keep\nnew\n"
@@ -82,11 +94,18 @@ def test_appends_of_many_writers_stay_whole_below_one_heading(tmp_path: Path) ->
     heading, *lines = path.read_text().splitlines()
     assert heading == "heading"
     for writer in range(4):
-        assert [line for line in lines if line.startswith(f"{writer} ")] == [f"{writer} {number}" for number in range(20)]
+        assert [line for line in lines if line.startswith(f"{writer} ")] == [
+            f"{writer} {number}" for number in range(20)
+        ]
 
 
-@given(st.lists(st.binary(max_size=8).map(lambda raw: raw.replace(b"\n", b"") + b"\n"), max_size=5), st.binary(max_size=9000))
-def test_a_torn_end_is_set_aside_and_nothing_else_is_touched(tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], rest: bytes) -> None:
+@given(
+    st.lists(st.binary(max_size=8).map(lambda raw: raw.replace(b"\n", b"") + b"\n"), max_size=5),
+    st.binary(max_size=9000),
+)
+def test_a_torn_end_is_set_aside_and_nothing_else_is_touched(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], rest: bytes
+) -> None:
     path = tmp_path_factory.getbasetemp() / "torn" / "log"
     shutil.rmtree(path.parent, ignore_errors=True)
     path.parent.mkdir()
@@ -100,7 +119,9 @@ def test_a_torn_end_is_set_aside_and_nothing_else_is_touched(tmp_path_factory: p
 
 
 @given(st.binary(max_size=60_000).map(lambda raw: raw.replace(b"\x00", b"\n")), st.integers(0, 70))
-def test_the_tail_is_the_last_whole_lines(tmp_path_factory: pytest.TempPathFactory, content: bytes, count: int) -> None:
+def test_the_tail_is_the_last_whole_lines(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes, count: int
+) -> None:
     path = tmp_path_factory.getbasetemp() / "tail"
     path.write_bytes(content)
     whole = content.split(b"\n")[:-1]

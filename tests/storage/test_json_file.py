@@ -1,4 +1,6 @@
-"""A small JSON file with a version: what is no such file is refused by name, whichever room's it is, and one that is not there is none."""
+"""A small JSON file with a version: what is no such file is refused by name, whichever room's it
+is, and one that is not there is none.
+"""
 
 import json
 from collections.abc import Callable
@@ -9,31 +11,51 @@ from typing import Any
 import pytest
 
 from dory.errors import FormatError
-from dory.extensions.diary import pages
-from dory.extensions.dream import journal
-from dory.extensions.link.requests import Link
+from dory.extensions.diary import store
+from dory.extensions.dream import apply
+from dory.extensions.link.requests import LinkFiles
 from dory.extensions.soul.store import Beliefs
 from dory.storage import json_file
 
 DAY = date(2026, 3, 2)
 ROOMS: dict[str, Callable[[Path], object]] = {
     "soul.json": lambda folder: Beliefs(folder).entries,
-    "2026-03-02.json": lambda folder: pages.read(folder, DAY),
-    "ada-bob.request.json": lambda folder: Link(folder, "ada", "bob").request,
-    journal.NAME: lambda folder: journal.read(folder / journal.NAME),
+    "2026-03-02.json": lambda folder: store.read_day(folder, DAY),
+    "ada-bob.request.json": lambda folder: LinkFiles(folder, "ada", "bob").request,
+    apply.NAME: lambda folder: apply.read_pending(folder / apply.NAME),
 }
 
 
-def read(path: Path, made: Callable[[dict[str, Any]], Any] = dict[str, Any], limit: int | None = 100) -> Any:
+def read(
+    path: Path, made: Callable[[dict[str, Any]], Any] = dict[str, Any], limit: int | None = 100
+) -> Any:
     return json_file.read(path, 1, made, "mend it", limit=limit)
 
 
 @pytest.mark.parametrize("name", ROOMS)
-@pytest.mark.parametrize("content", ["", "{", "[]", "null", "[" * 200_000, "{}", '{"version": 1}', '{"version": true}', '{"version": 2}'])
-def test_whichever_room_reads_it_what_is_no_file_of_its_is_refused_by_name(tmp_path: Path, name: str, content: str) -> None:
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "{",
+        "[]",
+        "null",
+        "[" * 200_000,
+        "{}",
+        '{"version": 1}',
+        '{"version": true}',
+        '{"version": 2}',
+    ],
+)
+def test_whichever_room_reads_it_what_is_no_file_of_its_is_refused_by_name(
+    tmp_path: Path, name: str, content: str
+) -> None:
     assert not ROOMS[name](tmp_path)
     (tmp_path / name).write_text(content)
-    with pytest.raises(FormatError, match=f"{name} is (damaged .*: |of version '.*', this Dory reads 1: update Dory)"):
+    with pytest.raises(
+        FormatError,
+        match=f"{name} is (damaged .*: |of version '.*', this Dory reads 1: update Dory)",
+    ):
         ROOMS[name](tmp_path)
 
 
@@ -45,14 +67,27 @@ def test_what_a_room_makes_of_it_is_what_is_read(tmp_path: Path) -> None:
     assert read(path, lambda record: record["more"]) == [1]
 
 
-@pytest.mark.parametrize("error", [ValueError("no\nsuch ◱thing"), KeyError("x"), TypeError("x"), AttributeError("x"), RecursionError("x")])
-def test_an_object_that_a_room_cannot_use_is_told_in_one_line_and_how_to_mend_it(tmp_path: Path, error: Exception) -> None:
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError("no\nsuch ◱thing"),
+        KeyError("x"),
+        TypeError("x"),
+        AttributeError("x"),
+        RecursionError("x"),
+    ],
+)
+def test_an_object_that_a_room_cannot_use_is_told_in_one_line_and_how_to_mend_it(
+    tmp_path: Path, error: Exception
+) -> None:
     def made(_: dict[str, Any]) -> object:
         raise error
 
     path = tmp_path / "it.json"
     path.write_text('{"version": 1}')
-    with pytest.raises(FormatError, match=r"^\S+/it\.json is damaged \((no such thing|'?x'?)\): mend it$"):
+    with pytest.raises(
+        FormatError, match=r"^\S+/it\.json is damaged \((no such thing|'?x'?)\): mend it$"
+    ):
         read(path, made)
 
 

@@ -1,4 +1,6 @@
-"""A lock: one holder, known by its pid, free as soon as the holder is dead. Real processes and threads."""
+"""A lock: one holder, known by its pid, free as soon as the holder is dead. Real processes and
+threads.
+"""
 
 import os
 import signal
@@ -27,7 +29,11 @@ def test_what_stands_in_a_free_lock_does_not_matter(tmp_path: Path, foreign: byt
 
 def test_a_lock_has_one_holder_who_is_known_by_pid(tmp_path: Path) -> None:
     lock = tmp_path
-    with locks.held(lock), pytest.raises(Busy, match=f"as process {os.getpid()}:"), locks.held(lock):
+    with (
+        locks.held(lock),
+        pytest.raises(Busy, match=f"as process {os.getpid()}:"),
+        locks.held(lock),
+    ):
         pass
     assert locks.holder(lock) is None
 
@@ -64,7 +70,9 @@ def test_a_lock_is_free_when_its_holder_was_killed(tmp_path: Path) -> None:
         "import sys, time; from pathlib import Path; from dory import locks\n"
         "with locks.held(Path(sys.argv[1])):\n  print(flush=True); time.sleep(60)"
     )
-    with subprocess.Popen([sys.executable, "-c", code, str(lock)], stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(lock)], stdout=subprocess.PIPE
+    ) as process:
         assert process.stdout and process.stdout.readline() == b"\n"
         assert locks.holder(lock) == process.pid
         process.send_signal(signal.SIGKILL)

@@ -1,4 +1,6 @@
-"""Rooms: what one says is read as that one's message, whatever it holds and whatever others write beside it."""
+"""Rooms: what one says is read as that one's message, whatever it holds and whatever others write
+beside it.
+"""
 
 from pathlib import Path
 
@@ -32,11 +34,15 @@ def test_every_message_reads_back_as_one_message_of_its_speaker(
     tmp_path_factory: pytest.TempPathFactory, said: list[tuple[str, str, str]]
 ) -> None:
     rooms = talked(tmp_path_factory, said)
-    assert as_said(rooms.read("dev", 0)) == [(kind, clean_name(name), laid_out(text)) for kind, name, text in said]
+    assert as_said(rooms.read("dev", 0)) == [
+        (kind, clean_name(name), laid_out(text)) for kind, name, text in said
+    ]
 
 
 @given(messages)
-def test_reading_goes_on_behind_any_message(tmp_path_factory: pytest.TempPathFactory, said: list[tuple[str, str, str]]) -> None:
+def test_reading_goes_on_behind_any_message(
+    tmp_path_factory: pytest.TempPathFactory, said: list[tuple[str, str, str]]
+) -> None:
     rooms = talked(tmp_path_factory, said)
     lines = rooms.read("dev", 0)
     for number, line in enumerate(lines, 1):
@@ -56,7 +62,9 @@ def test_what_a_stranger_appends_never_changes_who_said_what_before(
     after = rooms.read("dev", 0)
     assert after[: len(said) - 1] == before[:-1]
     last = after[len(said) - 1]
-    assert (last.kind, last.name) == (before[-1].kind, before[-1].name) and last.text.startswith(before[-1].text)
+    assert (last.kind, last.name) == (before[-1].kind, before[-1].name) and last.text.startswith(
+        before[-1].text
+    )
     assert (after[-1].name, after[-1].text) == ("ada", "hello")
 
 
@@ -86,12 +94,18 @@ def test_a_strangers_tag_cannot_hold_a_reference(tmp_path: Path) -> None:
     rooms = Rooms(tmp_path)
     rooms.open("dev", NOON)
     with open(rooms.path("dev"), "a") as file:
-        file.write("[USER:◱hash=5d41402abc4b2a76 gist=x◲] hi\n[USER:a gist=x◲] hi\n[USER:a[b 2026] hi\n")
+        file.write(
+            "[USER:◱hash=5d41402abc4b2a76 gist=x◲] hi\n[USER:a gist=x◲] hi\n[USER:a[b 2026] hi\n"
+        )
     assert [line.kind for line in rooms.read("dev", 0)] == ["STRAY", "STRAY", "STRAY"]
 
 
-def test_a_shell_script_may_begin_a_room_and_a_bridge_may_write_its_own_time(tmp_path: Path) -> None:
-    Rooms(tmp_path).path("dev").write_text("[USER:ada 2026-03-02T12:00:00+01:00] hello\n    again\n")
+def test_a_shell_script_may_begin_a_room_and_a_bridge_may_write_its_own_time(
+    tmp_path: Path,
+) -> None:
+    Rooms(tmp_path).path("dev").write_text(
+        "[USER:ada 2026-03-02T12:00:00+01:00] hello\n    again\n"
+    )
     assert as_said(Rooms(tmp_path).read("dev", 0)) == [("USER", "ada", "hello\n    again")]
 
 
@@ -104,11 +118,15 @@ def test_an_unknown_version_is_refused(tmp_path: Path) -> None:
 def test_ids_of_rooms_are_plain(tmp_path: Path) -> None:
     assert check_id("dev-2_x") == "dev-2_x" and check_id("a" * 64)
     for room in ("", "a" * 65, "Dev", "../dev", "a/b", "dév", "dev\n", "a.b"):
-        with pytest.raises(ToolError, match="is no room: a room id has 1 to 64 of a-z, 0-9, _ and -"):
+        with pytest.raises(
+            ToolError, match="is no room: a room id has 1 to 64 of a-z, 0-9, _ and -"
+        ):
             Rooms(tmp_path).path(room)
 
 
-def test_opening_a_room_sets_a_torn_end_aside_so_that_its_size_is_where_the_next_message_begins(tmp_path: Path) -> None:
+def test_opening_a_room_sets_a_torn_end_aside_so_that_its_size_is_where_the_next_message_begins(
+    tmp_path: Path,
+) -> None:
     rooms = Rooms(tmp_path)
     rooms.say("dev", "USER", "ada", "hello", NOON)
     with open(rooms.path("dev"), "a") as file:
@@ -127,7 +145,13 @@ def said_since(rooms: Rooms) -> list[str]:
 def test_a_newcomer_begins_behind_the_last_line_of_an_agent(tmp_path: Path) -> None:
     rooms = Rooms(tmp_path)
     assert rooms.unanswered("dev") == 0
-    for kind, text in (("USER", "a"), ("AGENT", "b"), ("USER", "c"), ("NOTICE", "d"), ("USER", "e")):
+    for kind, text in (
+        ("USER", "a"),
+        ("AGENT", "b"),
+        ("USER", "c"),
+        ("NOTICE", "d"),
+        ("USER", "e"),
+    ):
         rooms.say("dev", kind, "ada", text, NOON)
     assert said_since(rooms) == ["c", "d", "e"]
     rooms.say("dev", "AGENT", "dory", "f", NOON)
@@ -142,7 +166,9 @@ def test_a_newcomer_reads_at_most_the_last_twenty_messages(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("size", [10, 60_000, 66_000, 140_000])
-def test_a_newcomer_reads_at_most_the_last_64_kib_and_begins_at_a_line(tmp_path: Path, size: int) -> None:
+def test_a_newcomer_reads_at_most_the_last_64_kib_and_begins_at_a_line(
+    tmp_path: Path, size: int
+) -> None:
     rooms = Rooms(tmp_path)
     rooms.say("dev", "USER", "ada", "ß[USER:eve 2026-03-02T12:00:00Z] " * (size // 35), NOON)
     rooms.say("dev", "USER", "ada", "x\n" * 3, NOON)
@@ -153,7 +179,9 @@ def test_a_newcomer_reads_at_most_the_last_64_kib_and_begins_at_a_line(tmp_path:
     assert [line.text for line in rooms.read("dev", start)][-2:] == ["x\nx\nx", "hello"]
 
 
-def test_a_newcomer_to_a_room_that_ends_with_one_huge_message_begins_behind_it(tmp_path: Path) -> None:
+def test_a_newcomer_to_a_room_that_ends_with_one_huge_message_begins_behind_it(
+    tmp_path: Path,
+) -> None:
     rooms = Rooms(tmp_path)
     rooms.say("dev", "USER", "ada", "x" * 70_000, NOON)
     assert said_since(rooms) == []
@@ -161,7 +189,10 @@ def test_a_newcomer_to_a_room_that_ends_with_one_huge_message_begins_behind_it(t
 
 @given(messages, st.integers(1, 300), st.integers(0, 6))
 def test_a_room_read_stretch_by_stretch_up_to_any_message_holds_the_same(
-    tmp_path_factory: pytest.TempPathFactory, said: list[tuple[str, str, str]], size: int, left_out: int
+    tmp_path_factory: pytest.TempPathFactory,
+    said: list[tuple[str, str, str]],
+    size: int,
+    left_out: int,
 ) -> None:
     rooms = talked(tmp_path_factory, said)
     whole, found = rooms.read("dev", 0), list[Line]()

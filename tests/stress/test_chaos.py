@@ -18,7 +18,7 @@ from dory.identity import listing
 from dory.identity.context import Entry
 from dory.storage import files
 from dory.storage.rooms import Rooms
-from dory.text.prompt_files import HOUSE
+from dory.text.prompt_files import ROOT
 from dory.turn.extension import Command
 from dory.turn.inbox import Inbox
 from stress.chaos import report
@@ -37,7 +37,7 @@ VERSIONS, GIT = "USER and MEMORY are what the edits made, each a version", "git 
 
 def test_agents_that_are_killed_between_two_writes_lose_and_repeat_nothing() -> None:
     command = [sys.executable, "-m", "stress.chaos", "--kills", "8", "--seed", "1", "--json"]
-    ended = subprocess.run(command, cwd=HOUSE, capture_output=True, text=True, timeout=200)
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=200)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert ended.stdout.startswith("stress.chaos: seed 1,")
     figures = json.loads(ended.stdout.splitlines()[-1])
@@ -47,8 +47,18 @@ def test_agents_that_are_killed_between_two_writes_lose_and_repeat_nothing() -> 
 
 
 def test_a_trap_kills_the_agent_in_the_middle_of_a_write(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "stress.chaos.points", "boot: half-way replace_in state.json", "1", "--home", str(tmp_path)]
-    ended = subprocess.run([*command, "--model", "stand-in"], cwd=HOUSE, capture_output=True, timeout=60)
+    command = [
+        sys.executable,
+        "-m",
+        "stress.chaos.points",
+        "boot: half-way replace_in state.json",
+        "1",
+        "--home",
+        str(tmp_path),
+    ]
+    ended = subprocess.run(
+        [*command, "--model", "offline"], cwd=ROOT, capture_output=True, timeout=60
+    )
     assert ended.returncode == -signal.SIGKILL
     (torn,) = tmp_path.glob("agents/.*.boot/.*.tmp")
     assert torn.read_text().startswith('{\n "version": 1,') and not torn.read_text().endswith("}\n")
@@ -63,8 +73,12 @@ def functions(code: CodeType) -> Iterator[str]:
 
 
 def test_the_functions_that_points_are_named_by_exist() -> None:
-    sources = [HOUSE / "agent.py", *(HOUSE / "dory").rglob("*.py")]
-    known = {name for path in sources for name in functions(compile(path.read_bytes(), str(path), "exec"))}
+    sources = [ROOT / "agent.py", *(ROOT / "dory").rglob("*.py")]
+    known = {
+        name
+        for path in sources
+        for name in functions(compile(path.read_bytes(), str(path), "exec"))
+    }
     assert set(DOING) <= known
 
 
@@ -79,9 +93,20 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Ledger]:
     """A home in which something was said, remembered and asked, and its ledger."""
     home = tmp_path_factory.mktemp("lived")
     talk = Talk(home, 7, Ledger(), ordering=False)
-    with Process(home, ["--model", "stand-in"]) as agent:
+    with Process(home, ["--model", "offline"]) as agent:
         assert agent.settled()
-        for what in ("talk", "remember", "status", "uncompact", "ask", "tell", "edit", "compact", "dream", "remember"):
+        for what in (
+            "talk",
+            "remember",
+            "status",
+            "uncompact",
+            "ask",
+            "tell",
+            "edit",
+            "compact",
+            "dream",
+            "remember",
+        ):
             talk.do(what, identity(home))
             assert agent.settled()
         agent.stop()
@@ -96,7 +121,9 @@ def looked_at(home: Path, ledger: Ledger, life_before: bytes = b"") -> set[str]:
 
 def test_a_home_in_which_nothing_happened_passes_every_check(lived: tuple[Path, Ledger]) -> None:
     home, ledger = lived
-    assert looked_at(home, ledger, (listing.folders(home)[0] / "LIFE.md").read_bytes()[:200]) == set()
+    assert (
+        looked_at(home, ledger, (listing.folders(home)[0] / "LIFE.md").read_bytes()[:200]) == set()
+    )
 
 
 def say_again(home: Path, folder: Path, ledger: Ledger) -> None:
@@ -164,12 +191,21 @@ def spoil_a_blob(home: Path, folder: Path, ledger: Ledger) -> None:
     [
         (say_again, {"no SAY twice, none lost"}),
         (answer_again, {"every command had its effect and its answer once"}),
-        (lose_a_line, {"every acknowledged line stands in its room", "every acknowledged line was delivered exactly once"}),
+        (
+            lose_a_line,
+            {
+                "every acknowledged line stands in its room",
+                "every acknowledged line was delivered exactly once",
+            },
+        ),
         (lose_what_was_heard, {"every acknowledged line was delivered exactly once"}),
         (forget_a_fact, {VERSIONS, GIT}),
         (write_what_nobody_did, {VERSIONS}),
         (dream_again, {"no Dream twice, its cursor never goes back"}),
-        (lose_what_faded, {"the history tells of all that faded, once", "clean.py --check is clean"}),
+        (
+            lose_what_faded,
+            {"the history tells of all that faded, once", "clean.py --check is clean"},
+        ),
         (lose_what_a_person_wrote, {"no edit of a person is lost"}),
         (enter_a_room, {"the rooms it is in"}),
         (log_twice, {"LIFE tells everything once and only grows"}),
@@ -177,7 +213,10 @@ def spoil_a_blob(home: Path, folder: Path, ledger: Ledger) -> None:
     ],
 )
 def test_the_checks_find_what_is_wrong(
-    lived: tuple[Path, Ledger], tmp_path: Path, mischief: Callable[[Path, Path, Ledger], None], finds: set[str]
+    lived: tuple[Path, Ledger],
+    tmp_path: Path,
+    mischief: Callable[[Path, Path, Ledger], None],
+    finds: set[str],
 ) -> None:
     ledger = copied(*lived, tmp_path / "home")
     mischief(tmp_path / "home", listing.folders(tmp_path / "home")[0], ledger)
@@ -185,7 +224,9 @@ def test_the_checks_find_what_is_wrong(
 
 
 def test_a_log_that_lost_its_beginning_is_found(lived: tuple[Path, Ledger]) -> None:
-    assert looked_at(*lived, life_before=b"[dory-life 1] times in UTC\n2020-01-01 00:00 heard") == {"LIFE tells everything once and only grows"}
+    assert looked_at(*lived, life_before=b"[dory-life 1] times in UTC\n2020-01-01 00:00 heard") == {
+        "LIFE tells everything once and only grows"
+    }
 
 
 RESPONSE = Entry(1, 1, "response", "now", "SAY dev one\nSAY dev two\nUNCOMPACT 5d41402abc4b2a76")
@@ -194,12 +235,18 @@ SAID = Entry(2, 2, "result", "SAY dev", "said in dev")
 
 def notice(ran: str, rest: str) -> Entry:
     return Entry(
-        3, 3, "notice", "now", f"You were stopped while. Ran: {ran}. Did not run, and had no effect: {rest}. Repeat what is still wanted."
+        3,
+        3,
+        "notice",
+        "now",
+        f"You were stopped while. Ran: {ran}. Did not run, and had no effect: {rest}. Repeat what is still wanted.",
     )
 
 
 def test_an_interruption_that_was_told_truly_counts_what_ran() -> None:
-    found = deeds([RESPONSE, SAID, notice("SAY dev one; SAY dev two", "UNCOMPACT 5d41402abc4b2a76")])
+    found = deeds(
+        [RESPONSE, SAID, notice("SAY dev one; SAY dev two", "UNCOMPACT 5d41402abc4b2a76")]
+    )
     assert [call.args for call in found.ran] == ["dev one", "dev two"] and not found.false
 
 
@@ -207,8 +254,14 @@ def test_an_interruption_that_was_told_truly_counts_what_ran() -> None:
     "rest",
     [
         pytest.param([SAID], id="nothing was told"),
-        pytest.param([SAID, notice("none", "SAY dev one; SAY dev two; UNCOMPACT 5d41402abc4b2a76")], id="what has an outcome is called undone"),
-        pytest.param([SAID, notice("SAY dev one; SAY dev two; UNCOMPACT 5d41402abc4b2a76", "none")], id="what cannot have run is called done"),
+        pytest.param(
+            [SAID, notice("none", "SAY dev one; SAY dev two; UNCOMPACT 5d41402abc4b2a76")],
+            id="what has an outcome is called undone",
+        ),
+        pytest.param(
+            [SAID, notice("SAY dev one; SAY dev two; UNCOMPACT 5d41402abc4b2a76", "none")],
+            id="what cannot have run is called done",
+        ),
         pytest.param([SAID, notice("SAY dev one", "SAY dev two")], id="a tool line was left out"),
     ],
 )
@@ -217,7 +270,9 @@ def test_an_interruption_that_was_not_told_truly_is_found(rest: list[Entry]) -> 
 
 
 def test_a_violation_is_told_with_the_command_that_repeats_it() -> None:
-    told = report.told(Violation(31, 2, "swap: half-way replace_in blob", "life goes on", "it ended"))
+    told = report.told(
+        Violation(31, 2, "swap: half-way replace_in blob", "life goes on", "it ended")
+    )
     assert "after kill 2 (swap: half-way replace_in blob): life goes on: it ended" in told
     assert told.endswith("python -m stress.chaos --replay 31")
 
@@ -232,7 +287,9 @@ def inbox(house: Household, ran: list[str]) -> Inbox:
     return Inbox(house.me, [Command("status", "/status", status)], print)
 
 
-def test_a_room_left_and_entered_again_before_a_kill_does_not_have_its_old_commands_run(tmp_path: Path) -> None:
+def test_a_room_left_and_entered_again_before_a_kill_does_not_have_its_old_commands_run(
+    tmp_path: Path,
+) -> None:
     for at in count(1):
         house = Household(tmp_path / str(at))
         ran: list[str] = []

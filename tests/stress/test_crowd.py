@@ -1,4 +1,6 @@
-"""Many processes at once: the crowd harness and that it finds what is wrong, an identity's lock, agents that answer each other."""
+"""Many processes at once: the crowd harness and that it finds what is wrong, an identity's lock,
+agents that answer each other.
+"""
 
 import json
 import os
@@ -25,21 +27,32 @@ from stress.crowd.checks import CHECKS, Home, judged
 from stress.crowd.gathering import at_rest
 from stress.crowd.lines import ROOM
 from tests.support.compacting import Scripted
-from tests.support.processes import HOUSE, PATIENCE, environment, processes_left
+from tests.support.processes import PATIENCE, ROOT, environment, processes_left
 
 MESSAGES = 8
 
 
 def crowd(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "stress.crowd", *arguments]
-    return subprocess.run(command, cwd=HOUSE, capture_output=True, text=True, timeout=5 * PATIENCE)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=5 * PATIENCE)
 
 
 @pytest.fixture(scope="module")
 def met(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     """A home in which a small crowd has met, and the figures that came of it."""
     home = tmp_path_factory.mktemp("crowd") / "home"
-    size = ("--agents", "3", "--writers", "4", "--messages", str(MESSAGES), "--pause", "0.01", "--context-limit", "1000")
+    size = (
+        "--agents",
+        "3",
+        "--writers",
+        "4",
+        "--messages",
+        str(MESSAGES),
+        "--pause",
+        "0.01",
+        "--context-limit",
+        "1000",
+    )
     ended = crowd(*size, "--json", "--keep", str(home))
     assert ended.returncode == 0, ended.stdout + ended.stderr
     return home, json.loads(ended.stdout.splitlines()[-1])
@@ -47,15 +60,25 @@ def met(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]
 
 def test_a_crowd_loses_tears_doubles_and_reorders_no_line(met: tuple[Path, dict[str, Any]]) -> None:
     _, figures = met
-    assert figures["lines"] == sum(figures["spoken"].values()) == 7 * MESSAGES + figures["spoken"]["host"]
-    assert set(figures["heard"].values()) == {figures["lines"] - MESSAGES} and len(figures["heard"]) == 3
+    assert (
+        figures["lines"]
+        == sum(figures["spoken"].values())
+        == 7 * MESSAGES + figures["spoken"]["host"]
+    )
+    assert (
+        set(figures["heard"].values()) == {figures["lines"] - MESSAGES}
+        and len(figures["heard"]) == 3
+    )
     assert figures["problems"] == {name: [] for name in CHECKS}
 
 
 def test_a_crowd_with_an_agent_that_does_not_come_up_says_why() -> None:
     ended = crowd("--agents", "2", "--writers", "1", "--context-limit", "10")
     assert ended.returncode == 1
-    assert re.search("agent[01] ended with exit code 2: agent.py: context_limit must be at least 1000", ended.stderr)
+    assert re.search(
+        "agent[01] ended with exit code 2: agent.py: context_limit must be at least 1000",
+        ended.stderr,
+    )
 
 
 def wait(condition: Callable[[], bool]) -> None:
@@ -67,16 +90,22 @@ def wait(condition: Callable[[], bool]) -> None:
 
 def test_an_interrupted_crowd_leaves_nothing_behind(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "stress.crowd", "--agents", "2", "--writers", "2"]
-    with subprocess.Popen(command, cwd=HOUSE, env=os.environ | {"TMPDIR": str(tmp_path)}, start_new_session=True) as process:
+    with subprocess.Popen(
+        command, cwd=ROOT, env=os.environ | {"TMPDIR": str(tmp_path)}, start_new_session=True
+    ) as process:
         wait(lambda: any(tmp_path.glob("dory-crowd-*/agents/[0-9a-f]*")))
         process.terminate()
         assert process.wait(PATIENCE) == 130
     assert list(tmp_path.iterdir()) == []
-    wait(lambda: not processes_left(process.pid))  # but for the last sleep of a shell script, which soon ends
+    wait(
+        lambda: not processes_left(process.pid)
+    )  # but for the last sleep of a shell script, which soon ends
 
 
 def rearrange(home: Path, change: Callable[[list[bytes], int, int], None]) -> None:
-    """Write the room anew after ``change``, which gets its messages and where the first two of one writer stand among them."""
+    """Write the room anew after ``change``, which gets its messages and where the first two of one
+    writer stand among them.
+    """
     room = Rooms(home / "chats").path(ROOM)
     messages = re.split(rb"^(?=\[)", room.read_bytes(), flags=re.MULTILINE)
     first, second, *_ = (at for at, one in enumerate(messages) if one.startswith(b"[USER:writer0 "))
@@ -101,7 +130,11 @@ def mix(messages: list[bytes], first: int, second: int) -> None:
 
 
 def overtake(messages: list[bytes], first: int, second: int) -> None:
-    other = next(at for at in range(first + 1, len(messages)) if not messages[at].startswith(b"[USER:writer0 "))
+    other = next(
+        at
+        for at in range(first + 1, len(messages))
+        if not messages[at].startswith(b"[USER:writer0 ")
+    )
     messages[other - 1], messages[other] = messages[other], messages[other - 1]
 
 
@@ -115,27 +148,50 @@ def log_more(home: Path) -> None:
 
 
 def spoil(home: Path) -> None:
-    response = next(path for path in home.glob("blobs/*/*.md") if b"\nkind: response\n" in path.read_bytes())
+    response = next(
+        path for path in home.glob("blobs/*/*.md") if b"\nkind: response\n" in path.read_bytes()
+    )
     response.write_bytes(response.read_bytes() + b"and more")
 
 
 @pytest.mark.parametrize(
     ("mischief", "finds"),
     [
-        pytest.param(lambda home: rearrange(home, lose), {"lines whole", "lines heard", "lives logged", "home checked"}, id="a line is lost"),
-        pytest.param(lambda home: rearrange(home, double), {"lines whole", "lines heard", "lives logged"}, id="a line stands there twice"),
-        pytest.param(lambda home: rearrange(home, tear), {"lines whole", "lines heard", "lives logged", "home checked"}, id="a line is torn"),
         pytest.param(
-            lambda home: rearrange(home, mix), {"lines whole", "lines heard", "home checked"}, id="two lines of a writer have changed places"
+            lambda home: rearrange(home, lose),
+            {"lines whole", "lines heard", "lives logged", "home checked"},
+            id="a line is lost",
         ),
-        pytest.param(lambda home: rearrange(home, overtake), {"lines heard", "home checked"}, id="an agent heard two writers in another order"),
+        pytest.param(
+            lambda home: rearrange(home, double),
+            {"lines whole", "lines heard", "lives logged"},
+            id="a line stands there twice",
+        ),
+        pytest.param(
+            lambda home: rearrange(home, tear),
+            {"lines whole", "lines heard", "lives logged", "home checked"},
+            id="a line is torn",
+        ),
+        pytest.param(
+            lambda home: rearrange(home, mix),
+            {"lines whole", "lines heard", "home checked"},
+            id="two lines of a writer have changed places",
+        ),
+        pytest.param(
+            lambda home: rearrange(home, overtake),
+            {"lines heard", "home checked"},
+            id="an agent heard two writers in another order",
+        ),
         pytest.param(cut_off, {"lines whole"}, id="the beginning of a line was cut off"),
         pytest.param(log_more, {"lives logged"}, id="LIFE tells of a line twice"),
         pytest.param(spoil, {"home checked"}, id="a blob is spoilt"),
     ],
 )
 def test_the_checks_find_what_is_wrong(
-    met: tuple[Path, dict[str, Any]], tmp_path: Path, mischief: Callable[[Path], None], finds: set[str]
+    met: tuple[Path, dict[str, Any]],
+    tmp_path: Path,
+    mischief: Callable[[Path], None],
+    finds: set[str],
 ) -> None:
     home, spoken = tmp_path / "home", met[1]["spoken"]
     shutil.copytree(met[0], home, symlinks=True)
@@ -146,8 +202,10 @@ def test_the_checks_find_what_is_wrong(
 
 @contextmanager
 def agent(home: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """An agent that is awake, on the stand-in unless ``arguments`` name a model. It is killed in the end."""
-    command = [sys.executable, str(HOUSE / "agent.py"), *arguments]
+    """An agent that is awake, on the offline model unless ``arguments`` name a model. It is killed
+    in the end.
+    """
+    command = [sys.executable, str(ROOT / "agent.py"), *arguments]
     streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, env=environment(home), **streams) as process:
         try:
@@ -172,17 +230,25 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def contents(home: Path) -> dict[Path, tuple[bytes, int]]:
     """Every file with its bytes and when it was written."""
-    return {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in home.rglob("*") if path.is_file()}
+    return {
+        path: (path.read_bytes(), path.stat().st_mtime_ns)
+        for path in home.rglob("*")
+        if path.is_file()
+    }
 
 
-def test_a_second_process_on_the_same_identity_is_refused_with_the_pid_that_holds_it_and_writes_nothing(left: Path) -> None:
+def test_a_second_process_on_the_same_identity_is_refused_with_the_pid_that_holds_it_and_writes_nothing(
+    left: Path,
+) -> None:
     hash = listing.folders(left)[0].name
     with agent(left, hash) as first:
         first.send_signal(signal.SIGSTOP)  # it does nothing itself meanwhile
         os.waitpid(first.pid, os.WUNTRACED)
         before = contents(left)
-        command = [sys.executable, str(HOUSE / "agent.py"), hash]
-        second = subprocess.run(command, env=environment(left), capture_output=True, text=True, timeout=PATIENCE)
+        command = [sys.executable, str(ROOT / "agent.py"), hash]
+        second = subprocess.run(
+            command, env=environment(left), capture_output=True, text=True, timeout=PATIENCE
+        )
         assert contents(left) == before
     assert second.returncode == 2 and second.stdout == ""
     assert re.fullmatch(rf"agent\.py: [^\n]*\b{hash}\b[^\n]*\b{first.pid}\b[^\n]*\n", second.stderr)
@@ -195,7 +261,7 @@ def test_a_lock_left_by_a_killed_process_is_no_obstacle(left: Path) -> None:
     assert killed.returncode == -signal.SIGKILL
     assert lock(left).read_text() == f"{killed.pid}\n"
     with agent(left, hash) as next_one:
-        assert [one.pid for one in listing.residents(left)] == [next_one.pid]
+        assert [one.pid for one in listing.agents(left)] == [next_one.pid]
 
 
 @pytest.mark.parametrize(
@@ -204,17 +270,23 @@ def test_a_lock_left_by_a_killed_process_is_no_obstacle(left: Path) -> None:
         pytest.param(b"", id="nothing"),
         pytest.param(b"\xff\x00 no pid\n", id="garbage"),
         pytest.param(b"9" * 5000, id="a huge number"),
-        pytest.param(b"%d\n" % os.getpid(), id="the pid of a process that lives and does not hold it"),
+        pytest.param(
+            b"%d\n" % os.getpid(), id="the pid of a process that lives and does not hold it"
+        ),
     ],
 )
-def test_foreign_content_in_a_lock_that_nobody_holds_is_no_obstacle(left: Path, content: bytes) -> None:
+def test_foreign_content_in_a_lock_that_nobody_holds_is_no_obstacle(
+    left: Path, content: bytes
+) -> None:
     lock(left).write_bytes(content)
-    assert [one.pid for one in listing.residents(left)] == [None]
+    assert [one.pid for one in listing.agents(left)] == [None]
     with agent(left, lock(left).parent.name) as awake:
-        assert [one.pid for one in listing.residents(left)] == [awake.pid]
+        assert [one.pid for one in listing.agents(left)] == [awake.pid]
 
 
-def test_two_agents_that_answer_each_other_stop_at_the_exchange_limit_until_a_person_speaks(tmp_path: Path) -> None:
+def test_two_agents_that_answer_each_other_stop_at_the_exchange_limit_until_a_person_speaks(
+    tmp_path: Path,
+) -> None:
     rooms = Rooms(tmp_path / "chats")
 
     def said() -> Counter[str]:
@@ -225,9 +297,20 @@ def test_two_agents_that_answer_each_other_stop_at_the_exchange_limit_until_a_pe
         with agent(tmp_path, *options), agent(tmp_path, *options):
             rooms.say(ROOM, "USER", "ada", "What do you two think?", utc())
             wait(lambda: at_rest(tmp_path))
-            stopped, states = said(), [state.load(folder / "state.json") for folder in listing.folders(tmp_path)]
+            stopped, states = (
+                said(),
+                [state.load(folder / "state.json") for folder in listing.folders(tmp_path)],
+            )
             rooms.say(ROOM, "USER", "ada", "Go on.", utc())
-            wait(lambda: len(said() - stopped - Counter(dict.fromkeys(stopped, 1))) == 2)  # they answer her and each other
-    assert max(one.rooms[ROOM].exchanges for one in states) > EXCHANGE_LIMIT >= max(stopped.values()) - 1
-    logs = [(folder / "LIFE.md").read_text(encoding="utf-8") for folder in listing.folders(tmp_path)]
+            wait(
+                lambda: len(said() - stopped - Counter(dict.fromkeys(stopped, 1))) == 2
+            )  # they answer her and each other
+    assert (
+        max(one.rooms[ROOM].exchanges for one in states)
+        > EXCHANGE_LIMIT
+        >= max(stopped.values()) - 1
+    )
+    logs = [
+        (folder / "LIFE.md").read_text(encoding="utf-8") for folder in listing.folders(tmp_path)
+    ]
     assert any(f"{EXCHANGE_LIMIT} exchanges in {ROOM} with agents only" in log for log in logs)

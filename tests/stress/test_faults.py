@@ -1,4 +1,6 @@
-"""The fault harness: a quick run of the whole of it as a process, its bounds, its model, and that it finds what is wrong."""
+"""The fault harness: a quick run of the whole of it as a process, its bounds, its model, and that
+it finds what is wrong.
+"""
 
 import json
 import subprocess
@@ -9,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dory.identity.context import Entry
-from dory.text.prompt_files import HOUSE
+from dory.text.prompt_files import ROOT
 from dory.types import Line
 from stress.faults import bounds, report
 from stress.faults.__main__ import Share, lived, shares
@@ -20,9 +22,11 @@ from stress.faults.trial import Outcome, untrue, wrong
 from tests.support.toy_life import prompt
 
 
-def test_agents_whose_model_fails_survive_it_answer_afterwards_and_ask_it_no_more_often_than_promised() -> None:
+def test_agents_whose_model_fails_survive_it_answer_afterwards_and_ask_it_no_more_often_than_promised() -> (
+    None
+):
     command = [sys.executable, "-m", "stress.faults", "--quick", "--json"]
-    ended = subprocess.run(command, cwd=HOUSE, capture_output=True, text=True, timeout=300)
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     figures = json.loads(ended.stdout.splitlines()[-1])
     assert figures["violations"] == []
@@ -35,23 +39,49 @@ def test_agents_whose_model_fails_survive_it_answer_afterwards_and_ask_it_no_mor
         ("busy room", "503"),
     }
     assert all(one["calls"] <= one["bound"] for one in figures["faults"])
-    assert all(one["answered"] == one["lines"] >= 1 for one in figures["faults"] if one["where"] != "hard limit")
+    assert all(
+        one["answered"] == one["lines"] >= 1
+        for one in figures["faults"]
+        if one["where"] != "hard limit"
+    )
     assert figures["calls"] >= len(lived_through)
 
 
 def test_the_whole_matrix_holds_every_fault_of_the_turns_for_the_compactions_too() -> None:
-    whole = {(where, case.name) for share in shares(quick=False, only="") for where, _, case in share.trials}
-    assert whole >= {(where, case.name) for where in ("turn", "segment") for case in TURNS if case.fault}
-    assert {case.name[:3] for share in shares(quick=False, only="429") for _, _, case in share.trials} == {"429"}
+    whole = {
+        (where, case.name)
+        for share in shares(quick=False, only="")
+        for where, _, case in share.trials
+    }
+    assert whole >= {
+        (where, case.name) for where in ("turn", "segment") for case in TURNS if case.fault
+    }
+    assert {
+        case.name[:3] for share in shares(quick=False, only="429") for _, _, case in share.trials
+    } == {"429"}
 
 
 def test_a_lasting_fault_costs_a_few_calls_however_much_is_said() -> None:
-    assert [bounds.tries(seconds, lines=1) for seconds in (29, 30, 90, bounds.HOUR)] == [1, 2, 3, 10]
-    assert [bounds.tries(seconds, lines=10**6) for seconds in (0.5, 1, 3, 7, bounds.HOUR)] == [1, 2, 3, 4, 124]
+    assert [bounds.tries(seconds, lines=1) for seconds in (29, 30, 90, bounds.HOUR)] == [
+        1,
+        2,
+        3,
+        10,
+    ]
+    assert [bounds.tries(seconds, lines=10**6) for seconds in (0.5, 1, 3, 7, bounds.HOUR)] == [
+        1,
+        2,
+        3,
+        4,
+        124,
+    ]
     assert bounds.tries(bounds.HOUR, lines=3) <= 12
 
 
-HEARD = [Entry(number, number, "heard", "dev", f"[USER:ada 2026-01-01T00:00:00Z] K{number} hello") for number in (1, 2)]
+HEARD = [
+    Entry(number, number, "heard", "dev", f"[USER:ada 2026-01-01T00:00:00Z] K{number} hello")
+    for number in (1, 2)
+]
 BOTH = Entry(3, 3, "response", "now", "SAY dev K1 is heard.\nSAY dev K2 is heard.")
 
 
@@ -60,8 +90,19 @@ BOTH = Entry(3, 3, "response", "now", "SAY dev K1 is heard.\nSAY dev K2 is heard
     [
         (HEARD, "SAY dev K1 is heard.\nSAY dev K2 is heard."),
         ([*HEARD, BOTH], "WAIT"),
-        ([*HEARD, Entry(3, 3, "response", "now", "")], "SAY dev K1 is heard.\nSAY dev K2 is heard."),
-        ([*HEARD, BOTH, Entry(4, 4, "result", "SAY dev", "said in dev"), Entry(5, 5, "error", "SAY dev", "cut off")], "SAY dev K2 is heard."),
+        (
+            [*HEARD, Entry(3, 3, "response", "now", "")],
+            "SAY dev K1 is heard.\nSAY dev K2 is heard.",
+        ),
+        (
+            [
+                *HEARD,
+                BOTH,
+                Entry(4, 4, "result", "SAY dev", "said in dev"),
+                Entry(5, 5, "error", "SAY dev", "cut off"),
+            ],
+            "SAY dev K2 is heard.",
+        ),
         ([*HEARD, Entry(3, 9, "compacted", "◱hash=0123456789abcdef gist=x◲", "a summary")], "WAIT"),
     ],
 )
@@ -74,7 +115,10 @@ def line(kind: str, text: str) -> Line:
 
 
 def test_a_missing_a_doubled_and_a_strange_answer_are_found(tmp_path: Path) -> None:
-    heard = [line("AGENT", f"{mark} is heard.") for mark in ("K1", "K2", "K2", "K4")] + [line("AGENT", "leaked"), line("USER", "leaked, too")]
+    heard = [line("AGENT", f"{mark} is heard.") for mark in ("K1", "K2", "K2", "K4")] + [
+        line("AGENT", "leaked"),
+        line("USER", "leaked, too"),
+    ]
     assert list(wrong(tmp_path, ["K1", "K2", "K3"], heard, folded=["K4", "K5"])) == [
         "K2 was answered 2 times",
         "K3 was answered 0 times",
@@ -99,13 +143,20 @@ TOLD = Case("503", told="overloaded")
         (replace(TOLD, told="", comes_to="well"), [], 2, 1),
     ],
 )
-def test_what_people_were_not_told_as_they_should_is_found(case: Case, notices: list[str], answers: int, found: int) -> None:
-    assert len(list(untrue(case, Outcome("turn", case.name, lines=3, notices=notices), answers))) == found
+def test_what_people_were_not_told_as_they_should_is_found(
+    case: Case, notices: list[str], answers: int, found: int
+) -> None:
+    assert (
+        len(list(untrue(case, Outcome("turn", case.name, lines=3, notices=notices), answers)))
+        == found
+    )
 
 
 def test_too_many_calls_are_found_and_told() -> None:
     outcome = Outcome("turn", "503", lines=1, calls=9, bound=4)
-    outcome.settle(["K1"], [line("AGENT", "K1 is heard."), line("NOTICE", "I cannot think now")], [])
+    outcome.settle(
+        ["K1"], [line("AGENT", "K1 is heard."), line("NOTICE", "I cannot think now")], []
+    )
     assert outcome.violations == ["9 calls were made, 4 are the most"]
     assert outcome.notices == ["I cannot think now"] and outcome.answered == 1
     assert "WRONG: 9 calls were made, 4 are the most" in report.row(outcome)

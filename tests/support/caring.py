@@ -8,24 +8,28 @@ from types import FrameType
 from typing import Any
 
 from dory.errors import WindowExceeded
-from dory.extensions.memories.mementos import Kind, Memory
-from dory.extensions.memories.self_care import Care
-from dory.extensions.memories.self_care_extension import SelfCareFaculty
-from dory.extensions.recall.search import Recollection
+from dory.extensions.memories.self_care import SelfCare
+from dory.extensions.memories.self_care_extension import SelfCareExtension
+from dory.extensions.memories.store import Kind, Memory
+from dory.extensions.recall.search import RecallSearch
 from dory.identity.identity import Identity
-from dory.llm.openai_format import tokens
-from dory.turn.extension import Faculty
+from dory.text.formatting import tokens
+from dory.turn.extension import Extension
 from dory.types import Batch, Call, Prompt, Purpose, Reply, Usage
 from tests.support.household import NOON, Killed, Living, Mishap, bodies
 
 
 class Telling:
-    """A ``Model`` that says what its rule makes of a prompt, and whose window has so many characters."""
+    """A ``Model`` that says what its rule makes of a prompt, and whose window has so many
+    characters.
+    """
 
     name = "telling"
 
     def __init__(self, rule: Callable[[str], str], window: int = 10**9, cut: bool = False) -> None:
-        self._rule, self._window, self._cut = rule, window, cut
+        self._rule = rule
+        self._window = window
+        self._cut = cut
         self.asked: list[str] = []
 
     def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
@@ -33,40 +37,57 @@ class Telling:
         self.asked.append(prompt.text)
         if len(prompt.text) > self._window:
             raise WindowExceeded("too long")
-        return Reply(self._rule(prompt.text), "", Usage(purpose, self.name, tokens(prompt.text), None, 1, 0.0), self._cut)
+        return Reply(
+            self._rule(prompt.text),
+            "",
+            Usage(purpose, self.name, tokens(prompt.text), None, 1, 0.0),
+            self._cut,
+        )
 
 
 class Caring(Living):
-    """A household whose agent cares for itself, by a model that says what ``tell`` makes of a prompt."""
+    """A household whose agent cares for itself, by a model that says what ``tell`` makes of a
+    prompt.
+    """
 
     tell: Callable[[str], str] = staticmethod(lambda prompt: "It was so.")
 
-    def faculties(self, me: Identity, past: Recollection) -> list[Faculty]:
-        self.bank, self.care = past.bank, Care(past.store, past.bank)
+    def extensions(self, me: Identity, past: RecallSearch) -> list[Extension]:
+        self.bank, self.care = past.bank, SelfCare(past.store, past.bank)
         self.told: list[str] = []
         self.model = Telling(lambda prompt: self.tell(prompt))
         self.sources: list[Callable[[int], Batch | None]] = []
-        self.faculty = self.caring()
-        return [self.faculty]
+        self.extension = self.caring()
+        return [self.extension]
 
-    def caring(self) -> SelfCareFaculty:
+    def caring(self) -> SelfCareExtension:
         """As the next process would have it."""
-        return SelfCareFaculty(self.me, self.bank, self.care, self.sources, self.model, self.told.append, places=True)
+        return SelfCareExtension(
+            self.me, self.bank, self.care, self.sources, self.model, self.told.append, places=True
+        )
 
     def hold(self, count: int, size: int = 80, kind: Kind = "Memory") -> None:
         """So many distinct memories; as copies, which are not indexed here."""
         start = self.bank.newest
-        texts = (f"thing {number} ".ljust(size, "x") for number in range(start + 1, start + count + 1))
-        self.bank.take([Memory(0, kind, text, NOON, f"dory-2 {number}") for number, text in enumerate(texts, start + 1)], NOON)
+        texts = (
+            f"thing {number} ".ljust(size, "x") for number in range(start + 1, start + count + 1)
+        )
+        self.bank.take(
+            [
+                Memory(0, kind, text, NOON, f"dory-2 {number}")
+                for number, text in enumerate(texts, start + 1)
+            ],
+            NOON,
+        )
 
     def begin(self) -> None:
-        self.faculty = self.caring()
-        self.faculty.care(Call("SELF_CARE"))
+        self.extension = self.caring()
+        self.extension.care(Call("SELF_CARE"))
 
     def tend(self, batches: int = 10_000) -> None:
         """As between turns, for so many batches or until there is nothing left to do."""
         for _ in range(batches):
-            if not (work := self.faculty.background()):
+            if not (work := self.extension.background()):
                 break
             work()()
 
@@ -81,7 +102,11 @@ class Caring(Living):
 
     @property
     def notices(self) -> list[str]:
-        return [text for text in bodies(self.me.context.entries, "notice") if text.startswith("Self-care")]
+        return [
+            text
+            for text in bodies(self.me.context.entries, "notice")
+            if text.startswith("Self-care")
+        ]
 
 
 def long(prompt: str) -> str:
@@ -96,7 +121,11 @@ def killed(at: int) -> Iterator[Mishap]:
 
     def announced(frame: FrameType, event: str, function: Any) -> None:
         nonlocal left
-        if event == "c_call" and isinstance(getattr(function, "__self__", None), sqlite3.Connection) and function.__name__ == "execute":
+        if (
+            event == "c_call"
+            and isinstance(getattr(function, "__self__", None), sqlite3.Connection)
+            and function.__name__ == "execute"
+        ):
             left -= 1
             if not left:
                 found.struck = True

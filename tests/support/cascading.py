@@ -1,15 +1,15 @@
 """A life that is summed up: things that happen to it, and what its summaries cover."""
 
-from dory.config.profiles import Cascade
-from dory.extensions.cascade.life_reader import Moments
+from dory.config.profiles import CascadeSettings
+from dory.extensions.cascade.life_reader import LifeReader
 from dory.extensions.cascade.related import Experience, Related
 from dory.extensions.cascade.store import Summaries, Summary, copies, read
-from dory.storage.store import NAME, Store
+from dory.storage.database import NAME, Store
 from tests.support.compacting import House
 from tests.support.remembering import step
 
 Covered = tuple[int, int]
-SMALL = Cascade(immediate_window=8, recent_window=4)
+SMALL = CascadeSettings(immediate_window=8, recent_window=4)
 """Runs at 13, 17, 21 …"""
 
 
@@ -25,7 +25,7 @@ def happen(house: House, until: int, at_once: int = 1, stepping: bool = True) ->
 
 def lived(house: House) -> int:
     """The number of memories."""
-    return Moments(house.me.life.path).count(0, house.me.life.path.stat().st_size) - 1
+    return LifeReader(house.me.life.path).count(0, house.me.life.path.stat().st_size) - 1
 
 
 def covered(house: House) -> tuple[Covered | None, Covered | None]:

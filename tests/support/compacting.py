@@ -1,4 +1,6 @@
-"""What the tests of compaction and of the loop share: a home with one identity, a model that answers by purpose, and a life to forget."""
+"""What the tests of compaction and of the loop share: a home with one identity, a model that
+answers by purpose, and a life to forget.
+"""
 
 import threading
 import time
@@ -12,8 +14,8 @@ from dory.identity import context
 from dory.identity.context import Entry
 from dory.identity.create import boot
 from dory.identity.identity import Identity
-from dory.offline import StandIn
-from dory.process.signals import Stop
+from dory.offline import OfflineModel
+from dory.process.signals import ShutdownSignal
 from dory.storage.blobs import Blobs
 from dory.text import references
 from dory.types import Compacted, Prompt, Purpose, Reply, Usage
@@ -22,20 +24,26 @@ Rule = Callable[[Prompt], str]
 
 
 class Scripted:
-    """A ``Model`` that answers by purpose, keeps what it was asked, and can be held back until it is released."""
+    """A ``Model`` that answers by purpose, keeps what it was asked, and can be held back until it
+    is released.
+    """
 
     name = "scripted"
 
     def __init__(
-        self, turn: Rule | None = None, segment: Rule | None = None, summarise: Rule | None = None, cascade: Rule | None = None
+        self,
+        turn: Rule | None = None,
+        segment: Rule | None = None,
+        summarise: Rule | None = None,
+        cascade: Rule | None = None,
     ) -> None:
         self.rules: dict[str, Rule] = {
             "turn": turn or (lambda prompt: "WAIT"),
             "segment": segment or in_parts(3),
             "summarise": summarise or (lambda prompt: summary(f"about {asked_ids(prompt)}", 5)),
-            "cascade": cascade or (lambda prompt: StandIn().complete(prompt, "cascade").text),
+            "cascade": cascade or (lambda prompt: OfflineModel().complete(prompt, "cascade").text),
             "dream": lambda prompt: "NOTHING",
-            "care": lambda prompt: StandIn().complete(prompt, "care").text,
+            "care": lambda prompt: OfflineModel().complete(prompt, "care").text,
         }
         self.asked: list[tuple[Purpose, Prompt]] = []
         self.most_at_once: dict[str, int] = {}
@@ -48,12 +56,18 @@ class Scripted:
         with self._lock:
             self.asked.append((purpose, prompt))
             self._active[purpose] = self._active.get(purpose, 0) + 1
-            self.most_at_once[purpose] = max(self.most_at_once.get(purpose, 0), self._active[purpose])
+            self.most_at_once[purpose] = max(
+                self.most_at_once.get(purpose, 0), self._active[purpose]
+            )
         try:
             self.released.wait(10)
             if purpose == "summarise":
                 time.sleep(0.01)  # so that calls which go out together are seen together
-            return Reply(self.rules[purpose](prompt), "", Usage(purpose, self.name, len(prompt.text) // 4, None, 10, 0.0))
+            return Reply(
+                self.rules[purpose](prompt),
+                "",
+                Usage(purpose, self.name, len(prompt.text) // 4, None, 10, 0.0),
+            )
         finally:
             with self._lock:
                 self._active[purpose] -= 1
@@ -74,7 +88,11 @@ def in_parts(size: int) -> Rule:
 
     def segment(prompt: Prompt) -> str:
         runs = [tuple(map(int, run.split("-"))) for run in asked_ids(prompt).split()]
-        return "\n".join(f"{at}-{min(at + size - 1, last)} part" for first, last in runs for at in range(first, last + 1, size))
+        return "\n".join(
+            f"{at}-{min(at + size - 1, last)} part"
+            for first, last in runs
+            for at in range(first, last + 1, size)
+        )
 
     return segment
 
@@ -88,7 +106,8 @@ class House:
     """One identity in a home of its own, with the agent that would live it."""
 
     def __init__(self, home: Path, model: Scripted, **settings: object) -> None:
-        self.home, self.model = home, model
+        self.home = home
+        self.model = model
         self.config = Config(model="scripted", **{"context_limit": 1000, **settings})  # type: ignore[arg-type]
         self.hash = boot(home, "dory", "dev", utc)
         self.records: list[Compacted] = []
@@ -98,14 +117,18 @@ class House:
         """As after a restart."""
         self.me = Identity(self.home, self.hash, utc)
         self.me.begin()
-        self.agent = Agent(self.me, self.config, self.model, verbose=False, stop=Stop())
+        self.agent = Agent(self.me, self.config, self.model, verbose=False, stop=ShutdownSignal())
         self.compaction = self.agent.compaction
 
     def hear(self, count: int, size: int = 200) -> None:
         """Let ``count`` distinct things of ``size`` characters into the context."""
         for _ in range(count):
             number = self.me.state.next_id
-            self.me.add("heard", "dev", f"[USER:ada 2026-01-01T00:00:00Z] {f'thing {number} ' * (size // 9)}".strip())
+            self.me.add(
+                "heard",
+                "dev",
+                f"[USER:ada 2026-01-01T00:00:00Z] {f'thing {number} ' * (size // 9)}".strip(),
+            )
         self.me.commit()
 
     def compact(self) -> None:
@@ -147,7 +170,9 @@ class House:
 
     def asleep(self) -> bool:
         """Whether the agent has taken everything in and answered."""
-        return not self.me.state.awake and self.me.state.rooms["dev"].read == self.me.rooms.size("dev")
+        return not self.me.state.awake and self.me.state.rooms["dev"].read == self.me.rooms.size(
+            "dev"
+        )
 
 
 def originals(entries: list[Entry], blobs: Blobs) -> list[Entry]:

@@ -24,7 +24,17 @@ def git(folder: Path, *arguments: str) -> str:
 
 def commits(folder: Path) -> Iterator[Commit]:
     """Every one, the oldest first."""
-    for part in git(folder, "log", "--reverse", "-p", "-U0", "--format=%x1e%an%x1f%B%x1f").split("\x1e")[1:]:
+    for part in git(folder, "log", "--reverse", "-p", "-U0", "--format=%x1e%an%x1f%B%x1f").split(
+        "\x1e"
+    )[1:]:
         author, message, diff = part.split("\x1f")
-        changed = [line for line in diff.splitlines() if line[:1] in ("+", "-") and not line.startswith(("+++", "---"))]
-        yield Commit(author, message, *(tuple(line[1:] for line in changed if line[0] == sign) for sign in "-+"))
+        changed = [
+            line
+            for line in diff.splitlines()
+            if line[:1] in ("+", "-") and not line.startswith(("+++", "---"))
+        ]
+        yield Commit(
+            author,
+            message,
+            *(tuple(line[1:] for line in changed if line[0] == sign) for sign in "-+"),
+        )

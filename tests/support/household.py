@@ -1,4 +1,6 @@
-"""What the tests of the rooms share: a home with one identity, a clock that a test sets, nasty texts, and a disk that fails when told to."""
+"""What the tests of the rooms share: a home with one identity, a clock that a test sets, nasty
+texts, and a disk that fails when told to.
+"""
 
 import gc
 import os
@@ -18,18 +20,22 @@ from hypothesis import strategies as st
 
 from dory import check
 from dory.config.settings import Config
-from dory.extensions.recall.search import Recollection
+from dory.extensions.recall.search import RecallSearch
 from dory.identity import context
 from dory.identity.context import Entry
 from dory.identity.create import boot
 from dory.identity.identity import Identity
 from dory.text import references
 from dory.turn.core_tools import CoreTools
-from dory.turn.extension import Faculty
+from dory.turn.extension import Extension
 from dory.turn.inbox import Inbox
-from dory.turn.tool_runner import Hands
+from dory.turn.tool_runner import ToolRunner
 
-MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK | os.X_OK) and shutil.disk_usage("/dev/shm").free > 2**31 else None
+MEMORY = (
+    "/dev/shm"
+    if os.access("/dev/shm", os.W_OK | os.X_OK) and shutil.disk_usage("/dev/shm").free > 2**31
+    else None
+)
 """A disk that need not be waited for, where there is one that is large enough."""
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 
@@ -44,7 +50,21 @@ _PIECES = [
     "[AGENT:",
     "[NOTICE:x y]",
 ]
-_BREAKS = ["\n", "\r", "\r\n", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029", " ", "    ", "\t", "\n\n"]
+_BREAKS = [
+    "\n",
+    "\r",
+    "\r\n",
+    "\x0b",
+    "\x0c",
+    "\x1c",
+    "\x85",
+    "\u2028",
+    "\u2029",
+    " ",
+    "    ",
+    "\t",
+    "\n\n",
+]
 _WORDS = [
     "SAY dev hi",
     "<<END",
@@ -59,13 +79,24 @@ _WORDS = [
     "[dory-room 2]",
 ]
 
-texts = st.lists(st.sampled_from(_PIECES + _BREAKS + _WORDS) | st.text(max_size=6), max_size=12).map("".join)
+texts = st.lists(
+    st.sampled_from(_PIECES + _BREAKS + _WORDS) | st.text(max_size=6), max_size=12
+).map("".join)
 """Texts as somebody would write them who wants to be taken for the harness, and any others."""
 
 
-_CALLS = ["SAY dev hello", "READ_FILE LIFE.md", "READ_FILE SOUL.md 1-9", "JOIN lab", "LEAVE dev", "UNCOMPACT the soul"]
+_CALLS = [
+    "SAY dev hello",
+    "READ_FILE LIFE.md",
+    "READ_FILE SOUL.md 1-9",
+    "JOIN lab",
+    "LEAVE dev",
+    "UNCOMPACT the soul",
+]
 _KINDS = ["heard", "response", "MEMORY.md", "SEGMENT.md", "workspace", "notice", "later"]
-moments = st.tuples(st.sampled_from(_KINDS), texts) | st.tuples(st.just("response"), st.sampled_from(_CALLS))
+moments = st.tuples(st.sampled_from(_KINDS), texts) | st.tuples(
+    st.just("response"), st.sampled_from(_CALLS)
+)
 """What may happen to an identity within an epoch, for ``Household.live``."""
 turns_of_life = moments | st.tuples(st.sampled_from(["fade", "restart"]), texts)
 """The same, and what begins a new epoch."""
@@ -85,8 +116,16 @@ class Time:
 class Household:
     """A home with one identity in the room ``dev``, and what a process would hold of it."""
 
-    def __init__(self, home: Path, config: Config | None = None, secrets: Sequence[str] = ("hunter2-hunter2",)) -> None:
-        self.home, self.clock, self.config, self.secrets = home, Time(), config or Config(), secrets
+    def __init__(
+        self,
+        home: Path,
+        config: Config | None = None,
+        secrets: Sequence[str] = ("hunter2-hunter2",),
+    ) -> None:
+        self.home = home
+        self.clock = Time()
+        self.config = config or Config()
+        self.secrets = secrets
         self.hash = boot(home, "dory", "dev", self.clock, secrets)
         self.restart().begin()
 
@@ -94,7 +133,7 @@ class Household:
         """Load the identity anew, as the next process would, from here or from a copy of the home."""
         self.me = Identity(home or self.home, self.hash, self.clock, self.secrets)
         self.tools = CoreTools(self.me, self.config)
-        self.hands = Hands(self.me, self.tools.tools(), self.config.result_limit)
+        self.hands = ToolRunner(self.me, self.tools.tools(), self.config.result_limit)
         return self.me
 
     def hear(self, room: str, name: str, text: str, kind: str = "USER") -> None:
@@ -106,8 +145,12 @@ class Household:
         return [line.text for line in self.me.rooms.read(room, 0) if line.kind == kind]
 
     def respond(self, text: str) -> bool:
-        """One response, stashed and acted on as a turn does; returns whether another turn must follow."""
-        hash = self.me.blobs.stash(text, kind="response", gist=text, at=self.clock(), parent=self.me.state.parent)
+        """One response, stashed and acted on as a turn does; returns whether another turn must
+        follow.
+        """
+        hash = self.me.blobs.stash(
+            text, kind="response", gist=text, at=self.clock(), parent=self.me.state.parent
+        )
         self.me.state.parent, self.me.state.turn = hash, self.me.state.turn + 1
         self.me.add("response", "now", references.escape(text))
         self.me.log("response", text, hash)
@@ -122,8 +165,12 @@ class Household:
 
     def fade(self, entries: Sequence[Entry], gist: str) -> str:
         """Compact these neighbouring entries as a new epoch; the hash of the original."""
-        hash = self.me.blobs.stash(context.render(entries), kind="context", gist=gist, at=self.clock())
-        self.me.context.replace(entries, [context.compacted(entries[0].first, entries[-1].last, hash, gist, gist)])
+        hash = self.me.blobs.stash(
+            context.render(entries), kind="context", gist=gist, at=self.clock()
+        )
+        self.me.context.replace(
+            entries, [context.compacted(entries[0].first, entries[-1].last, hash, gist, gist)]
+        )
         self.me.log("compacted", gist, hash)
         self.me.new_epoch()
         return hash
@@ -147,28 +194,32 @@ class Household:
             case "later":
                 self.clock.at += timedelta(hours=5)
             case "fade":
-                self.fade(self.me.context.entries[len(text) % len(self.me.context.entries) :][:4], text)
+                self.fade(
+                    self.me.context.entries[len(text) % len(self.me.context.entries) :][:4], text
+                )
             case "restart":
                 self.restart().begin()
 
 
 class Living(Household):
-    """A household whose agent has what ``faculties`` makes, and ``past``, its memory."""
+    """A household whose agent has what ``extensions`` makes, and ``past``, its memory."""
 
     def restart(self, home: Path | None = None) -> Identity:
         me = super().restart(home)
-        self.past = Recollection(me.folder, me.blobs)
-        tools = [tool for faculty in self.faculties(me, self.past) for tool in faculty.tools()]
-        self.hands = Hands(me, [*self.tools.tools(), *tools], self.config.result_limit)
+        self.past = RecallSearch(me.folder, me.blobs)
+        tools = [tool for extension in self.extensions(me, self.past) for tool in extension.tools()]
+        self.hands = ToolRunner(me, [*self.tools.tools(), *tools], self.config.result_limit)
         return me
 
-    def faculties(self, me: Identity, past: Recollection) -> Sequence[Faculty]:
+    def extensions(self, me: Identity, past: RecallSearch) -> Sequence[Extension]:
         """As the next process would have them."""
         raise NotImplementedError
 
 
 def copy_of(home: Path, place: Path) -> Path:
-    """A copy of a home, there. Nothing is collected meanwhile: SQLite takes its log away when a connection is that nobody holds any more."""
+    """A copy of a home, there. Nothing is collected meanwhile: SQLite takes its log away when a
+    connection is that nobody holds any more.
+    """
     gc.disable()
     try:
         return shutil.copytree(home, place, symlinks=True)
@@ -204,15 +255,21 @@ _CHANGES = {"open", "write", "ftruncate", "rename", "symlink", "unlink", "mkdir"
 
 @contextmanager
 def mishap(at: int, error: BaseException) -> Iterator[Mishap]:
-    """Instead of the ``at``-th system call of this thread that may change the disk, ``error`` is raised; it is swallowed at the block's end.
+    """Instead of the ``at``-th system call of this thread that may change the disk, ``error`` is
+    raised; it is swallowed at the block's end.
 
-    The interpreter announces each call of a C function to a profiler; one that raises prevents the call.
+    The interpreter announces each call of a C function to a profiler; one that raises prevents the
+    call.
     """
     left, found = at, Mishap()
 
     def announced(frame: FrameType, event: str, function: Any) -> None:
         nonlocal left
-        if event == "c_call" and function.__name__ in _CHANGES and getattr(function.__self__, "__name__", "") == "posix":
+        if (
+            event == "c_call"
+            and function.__name__ in _CHANGES
+            and getattr(function.__self__, "__name__", "") == "posix"
+        ):
             left -= 1
             if not left:
                 found.struck = True
@@ -230,8 +287,9 @@ def mishap(at: int, error: BaseException) -> Iterator[Mishap]:
 
 
 def killed_everywhere(house: Household, act: Callable[[], object]) -> Iterator[None]:
-    """What is left of ``act``, killed before each of its changes of the disk and at last not at all, each in a copy of the home in which the
-    next process was killed as it resumed, and the one after it has told of the interruption. The check must find nothing there.
+    """What is left of ``act``, killed before each of its changes of the disk and at last not at
+    all, each in a copy of the home in which the next process was killed as it resumed, and the one
+    after it has told of the interruption. The check must find nothing there.
     """
     for number in count(1):
         house.restart(copy_of(house.home, house.home.with_name(f"{house.home.name}-{number}")))
@@ -249,14 +307,22 @@ def killed_everywhere(house: Household, act: Callable[[], object]) -> Iterator[N
 
 
 def interruption(house: Household) -> list[list[str]]:
-    """What the newest notice of an interruption says: the lines that ran, and those that did not; empty when there is none."""
+    """What the newest notice of an interruption says: the lines that ran, and those that did not;
+    empty when there is none.
+    """
     notices = "\n".join(bodies(house.me.context.entries, "notice"))
     found = re.findall(r"Ran: (.*)\. Did not run, and had no effect: (.*)\. Repeat", notices)
-    return [[title for title in listed.split("; ") if title != "none"] for listed in found[-1]] if found else []
+    return (
+        [[title for title in listed.split("; ") if title != "none"] for listed in found[-1]]
+        if found
+        else []
+    )
 
 
 def assert_told(house: Household, lines: Sequence[str], done: Sequence[str]) -> None:
-    """Of the ``lines`` of its last response with an effect the agent is told exactly that those ``done`` ran, or it has all of them or none."""
+    """Of the ``lines`` of its last response with an effect the agent is told exactly that those
+    ``done`` ran, or it has all of them or none.
+    """
     if report := interruption(house):
         ran, rest = ([title for title in listed if title in lines] for listed in report)
         assert ran == done and rest == [line for line in lines if line not in done]

@@ -1,8 +1,10 @@
-"""A life in plain lists and dicts, for the machine that drives real ones: what must stand on disk, given what the agent was told.
+"""A life in plain lists and dicts, for the machine that drives real ones: what must stand on disk,
+given what the agent was told.
 
-The model believes the agent's own entries and nothing else. Each entry that is new says that something happened: a line was heard, a tool line
-had an outcome, an interrupted one ran or did not. The model lets exactly that happen to its lists, refuses what cannot follow on what it
-knows, and then the files must hold what the lists hold.
+The model believes the agent's own entries and nothing else. Each entry that is new says that
+something happened: a line was heard, a tool line had an outcome, an interrupted one ran or did not.
+The model lets exactly that happen to its lists, refuses what cannot follow on what it knows, and
+then the files must hold what the lists hold.
 """
 
 import re
@@ -15,7 +17,7 @@ from dory.identity import context
 from dory.identity.context import Entry
 from dory.storage.blobs import Blobs
 from dory.storage.rooms import laid_out
-from dory.text import references, tool_calls
+from dory.text import formatting, references, tool_calls
 from dory.types import Call
 
 INTERRUPTED = "You were stopped while the tool lines of your last response ran."
@@ -39,7 +41,9 @@ Rooms = dict[str, list[Said]]
 
 
 def lived(entries: Sequence[Entry], blobs: Blobs) -> list[Entry]:
-    """Every entry there ever was, read back through all references. An opened original that was folded again stays as it stands."""
+    """Every entry there ever was, read back through all references. An opened original that was
+    folded again stays as it stands.
+    """
     found: list[Entry] = []
     for entry in entries:
         blob = blobs.get(entry.hash) if entry.kind == "compacted" and entry.hash else None
@@ -55,7 +59,9 @@ def unanswered(lines: Sequence[Said]) -> int:
 
 
 def edited(content: str, edits: Sequence[tuple[str, str]]) -> str | None:
-    """What search/replace blocks make of a text; None when one of them cannot be applied, or nothing changes."""
+    """What search/replace blocks make of a text; None when one of them cannot be applied, or
+    nothing changes.
+    """
     after = content
     for search, replacement in edits:
         if search and after.count(search) != 1:
@@ -64,13 +70,17 @@ def edited(content: str, edits: Sequence[tuple[str, str]]) -> str | None:
             after = after.replace(search, replacement)
             after = after if replacement or after.strip() else ""
         else:
-            after = f"{after}{'' if not after or after.endswith(chr(10)) else chr(10)}{replacement}\n"
+            after = (
+                f"{after}{'' if not after or after.endswith(chr(10)) else chr(10)}{replacement}\n"
+            )
     return after if edits and after != content else None
 
 
 @dataclass
 class Mind:
-    """What one agent is and knows. ``entries`` are all it ever had, as they were when they were new."""
+    """What one agent is and knows. ``entries`` are all it ever had, as they were when they were
+    new.
+    """
 
     name: str
     world: Rooms
@@ -88,10 +98,15 @@ class Mind:
     """The tool lines of the newest response that nothing is known of yet."""
 
     def learn(self, life: Sequence[Entry]) -> None:
-        """``life`` is every entry there ever was, read back through all references: the ones known are as they were, each new one is true."""
+        """``life`` is every entry there ever was, read back through all references: the ones known
+        are as they were, each new one is true.
+        """
         assert [entry.ids for entry in life] == [str(number) for number in range(1, len(life) + 1)]
         for known, found in zip(self.entries, life, strict=False):
-            folded = known.kind == "uncompacted" and (found.kind, found.hash) == ("compacted", known.hash)
+            folded = known.kind == "uncompacted" and (found.kind, found.hash) == (
+                "compacted",
+                known.hash,
+            )
             assert folded or known == found, f"#{known.ids} has changed"
         assert len(life) >= len(self.entries), "entries were lost"
         for entry in life[len(self.entries) :]:
@@ -100,7 +115,9 @@ class Mind:
 
     def at_rest(self) -> None:
         """Whatever was begun was told to the end."""
-        assert not [call for call in self.calls if call.tool != "WAIT"], f"nobody told what became of {self.calls}"
+        assert not [call for call in self.calls if call.tool != "WAIT"], (
+            f"nobody told what became of {self.calls}"
+        )
 
     def all_heard(self) -> bool:
         """Whether nothing is left to hear."""
@@ -108,7 +125,10 @@ class Mind:
 
     def told(self) -> Counter[str]:
         """How many lines of each kind LIFE.md must hold."""
-        titles = [entry.about.split(" ")[0] if entry.kind in ("result", "error") else entry.kind for entry in self.entries]
+        titles = [
+            entry.about.split(" ")[0] if entry.kind in ("result", "error") else entry.kind
+            for entry in self.entries
+        ]
         return Counter("UNCOMPACT" if title == "uncompacted" else title for title in titles)
 
     def _take(self, entry: Entry) -> None:
@@ -121,7 +141,9 @@ class Mind:
             self.answer, self.calls = None, tool_calls.parse(body, self.tools)
         elif entry.kind in ("result", "error", "uncompacted"):
             call = self._next_call()
-            assert entry.kind == "uncompacted" or entry.about.split(" ")[0] == references.one_line(call.tool, ABOUT_LIMIT)
+            assert entry.kind == "uncompacted" or entry.about.split(" ")[0] == formatting.one_line(
+                call.tool, ABOUT_LIMIT
+            )
             self._judge(call, entry.kind != "error", body)
         elif entry.kind == "notice" and body.startswith(INTERRUPTED):
             self._split(body)
@@ -146,10 +168,15 @@ class Mind:
         return self.calls.pop(0)
 
     def _split(self, notice: str) -> None:
-        """After a kill: which of the calls without an outcome ran. At most one can have, besides those that do nothing."""
+        """After a kill: which of the calls without an outcome ran. At most one can have, besides
+        those that do nothing.
+        """
         response = next(entry for entry in reversed(self.entries) if entry.kind == "response")
         every = tool_calls.parse(references.unescape(response.body), self.tools)
-        claims = [f"Ran: {_titles(every[:at])}. Did not run, and had no effect: {_titles(every[at:])}." for at in range(len(every) + 1)]
+        claims = [
+            f"Ran: {_titles(every[:at])}. Did not run, and had no effect: {_titles(every[at:])}."
+            for at in range(len(every) + 1)
+        ]
         at = next(number for number, claim in enumerate(claims) if claim in notice)
         done = len(every) - len(self.calls)
         assert at >= done, "what has an outcome is told not to have run"
@@ -162,7 +189,9 @@ class Mind:
     def _judge(self, call: Call, ran: bool, why: str) -> None:
         """Let a call happen. Whether it ran must be what the model expects."""
         possible = not call.error and self._possible(call)
-        assert ran == possible or (possible and (self.disk_failed or call.tool not in _KNOWN)), f"{call}: {why}"
+        assert ran == possible or (possible and (self.disk_failed or call.tool not in _KNOWN)), (
+            f"{call}: {why}"
+        )
         if not ran:
             return
         if call.tool == "SAY":
@@ -184,9 +213,13 @@ class Mind:
         if call.tool == "EDIT_FILE":
             before = self.files.get(call.args, "")
             after = edited(before, call.edits)
-            return after is not None and (call.args != "MEMORY.md" or len(after) <= max(MEMORY_LIMIT, len(before) - 1))
+            return after is not None and (
+                call.args != "MEMORY.md" or len(after) <= max(MEMORY_LIMIT, len(before) - 1)
+            )
         if call.tool in ("JOIN", "LEAVE"):
-            return (call.args in self.rooms) == (call.tool == "LEAVE") and bool(re.fullmatch("[a-z0-9_-]{1,64}", call.args))
+            return (call.args in self.rooms) == (call.tool == "LEAVE") and bool(
+                re.fullmatch("[a-z0-9_-]{1,64}", call.args)
+            )
         return True
 
 
@@ -196,4 +229,4 @@ def _message(call: Call) -> tuple[str, str]:
 
 
 def _titles(calls: Sequence[Call]) -> str:
-    return "; ".join(references.one_line(call.title, ABOUT_LIMIT) for call in calls) or "none"
+    return "; ".join(formatting.one_line(call.title, ABOUT_LIMIT) for call in calls) or "none"

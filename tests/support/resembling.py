@@ -1,4 +1,6 @@
-"""What the tests of related experiences share: an embedder that a test can hold up and let fail, and summaries."""
+"""What the tests of related experiences share: an embedder that a test can hold up and let fail,
+and summaries.
+"""
 
 import zlib
 from collections.abc import Sequence
@@ -6,7 +8,7 @@ from threading import Event
 
 from dory.errors import ModelAway, ModelRefused, WindowExceeded
 from dory.extensions.cascade.related import Experience, Related
-from dory.storage.store import Store
+from dory.storage.database import Store
 from dory.types import Embedder
 from tests.support.household import NOON
 
@@ -19,9 +21,13 @@ class Letters:
     """An embedder for which texts are alike that share pieces of words, which BM25 does not see."""
 
     def __init__(self, name: str = "letters", dimension: int = 256, window: int = 10_000) -> None:
-        self.name, self.dimension, self.window = name, dimension, window
+        self.name = name
+        self.dimension = dimension
+        self.window = window
         self.asked: list[list[str]] = []
-        self.away, self.odd, self.free = False, "", Event()
+        self.away = False
+        self.odd = ""
+        self.free = Event()
         self.free.set()
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
@@ -38,7 +44,10 @@ class Letters:
     def _vector(self, text: str) -> list[float]:
         vector = [0.0] * self.dimension
         for start in range(len(text) - 3):
-            vector[zlib.crc32(text[start : start + 4].casefold().encode("utf-8", "replace")) % self.dimension] += 1
+            vector[
+                zlib.crc32(text[start : start + 4].casefold().encode("utf-8", "replace"))
+                % self.dimension
+            ] += 1
         return vector
 
 

@@ -6,21 +6,32 @@ from pathlib import Path
 
 from dory.search.index import Index
 from dory.search.passages import Document
-from dory.search.postings import Budget
+from dory.search.postings import SearchBudget
 from dory.search.ranking import Formula
-from dory.storage.store import Store
+from dory.storage.database import Store
 from tests.support.household import NOON
 
 
 class Shelf:
     """An index and a clock: whatever is said comes a minute after what was said before."""
 
-    def __init__(self, folder: Path, budget: Budget | None = None, formula: Formula | None = None) -> None:
+    def __init__(
+        self, folder: Path, budget: SearchBudget | None = None, formula: Formula | None = None
+    ) -> None:
         self.store = Store(folder / "memory.sqlite")
         self.index = Index(self.store, formula, budget)
-        self.at, self.numbers = NOON, count(1)
+        self.at = NOON
+        self.numbers = count(1)
 
-    def say(self, text: str, speaker: str = "ada", room: str = "dev", kind: str = "heard", pause: int = 60, at: datetime | None = None) -> int:
+    def say(
+        self,
+        text: str,
+        speaker: str = "ada",
+        room: str = "dev",
+        kind: str = "heard",
+        pause: int = 60,
+        at: datetime | None = None,
+    ) -> int:
         """Its origin."""
         self.at = at or self.at + timedelta(seconds=pause)
         origin = next(self.numbers)

@@ -1,18 +1,20 @@
-"""An identity that dreams: a model whose answers are given, and what a process would hold of its Dreams."""
+"""An identity that dreams: a model whose answers are given, and what a process would hold of its
+Dreams.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from dory.config.dream_schedule import Dream
+from dory.config.dream_schedule import DreamSettings
 from dory.errors import ModelError
-from dory.extensions.dream.commits import Commit
-from dory.extensions.dream.extension import DreamFaculty
+from dory.extensions.dream.extension import DreamExtension
 from dory.extensions.dream.history import DREAM_CURSOR, History
+from dory.extensions.dream.repository import Commit
 from dory.extensions.dream.versions import Versions
-from dory.extensions.dream.versions_extension import VersionFaculty
+from dory.extensions.dream.versions_extension import VersionExtension
 from dory.text import references, tool_calls
 from dory.text.prompt_files import DURABLE
-from dory.turn.extension import Faculties
+from dory.turn.extension import ExtensionHost
 from dory.types import Call, Message, Model, Prompt, Purpose, Reply, Usage
 from tests.support.household import Household
 
@@ -26,11 +28,16 @@ def edit(name: str, search: str, replacement: str, why: str = "She said so.") ->
 
 def listed(*names: str) -> str:
     """A list of changes."""
-    return "\n".join(f"{number}. {name}: change it. Reason: reason {number}" for number, name in enumerate(names, 1))
+    return "\n".join(
+        f"{number}. {name}: change it. Reason: reason {number}"
+        for number, name in enumerate(names, 1)
+    )
 
 
 class Answering:
-    """A ``Model`` that gives the ``answers`` in turn, the last one again and again; an error is raised. ``asked`` are its prompts."""
+    """A ``Model`` that gives the ``answers`` in turn, the last one again and again; an error is
+    raised. ``asked`` are its prompts.
+    """
 
     name = "answering"
 
@@ -56,19 +63,32 @@ class Answering:
 class Sleeper:
     """A household whose identity dreams with ``model``."""
 
-    def __init__(self, home: Path, model: Model, dream: Dream | None = None, house: Household | None = None) -> None:
-        self.house, self.model, self.dream = house or Household(home), model, dream or Dream()
+    def __init__(
+        self,
+        home: Path,
+        model: Model,
+        dream: DreamSettings | None = None,
+        house: Household | None = None,
+    ) -> None:
+        self.house = house or Household(home)
+        self.model = model
+        self.dream = dream or DreamSettings()
         self.wake()
 
     def wake(self, home: Path | None = None) -> None:
         """As the next process would, here or in a copy of the home."""
         self.me = self.house.restart(home)
         self.told: list[str] = []
-        self.versions, self.history = Versions(self.me.folder, self.me.now, self.me.redact), History(self.me.folder)
-        self.faculty = DreamFaculty(self.me, self.dream, self.model, self.versions, self.history, 80_000, self.told.append)
-        members = [self.faculty, VersionFaculty(self.me, self.versions, self.told.append)]
-        self.faculties = Faculties(members, lambda *troubles: self.told.extend(troubles))
-        self.me.listeners.append(self.faculties.on_event)
+        self.versions, self.history = (
+            Versions(self.me.folder, self.me.now, self.me.redact),
+            History(self.me.folder),
+        )
+        self.extension = DreamExtension(
+            self.me, self.dream, self.model, self.versions, self.history, 80_000, self.told.append
+        )
+        members = [self.extension, VersionExtension(self.me, self.versions, self.told.append)]
+        self.extensions = ExtensionHost(members, lambda *troubles: self.told.extend(troubles))
+        self.me.listeners.append(self.extensions.on_event)
 
     def fade(self, count: int = 1, content: str = STRETCH) -> None:
         """New history."""
@@ -78,13 +98,13 @@ class Sleeper:
 
     def step(self) -> None:
         """As between two turns, until no work is under way."""
-        self.faculties.step()
-        while self.faculties.under_way():
-            self.faculties.step()
+        self.extensions.step()
+        while self.extensions.under_way():
+            self.extensions.step()
 
     def sleep(self) -> None:
         """A Dream that a person asks for, from its beginning to its end."""
-        self.faculty.force("")
+        self.extension.force("")
         self.step()
 
     def write(self, name: str, text: str) -> None:
@@ -105,5 +125,9 @@ class Sleeper:
 
     def durable(self) -> dict[str, bytes]:
         """All that a Dream may change, byte for byte, and the newest version."""
-        paths: Sequence[Path] = [self.me.folder / name for name in (*DURABLE, DREAM_CURSOR, "LIFE.md")]
-        return {path.name: path.read_bytes() for path in paths if path.exists()} | {"HEAD": self.versions.head().encode()}
+        paths: Sequence[Path] = [
+            self.me.folder / name for name in (*DURABLE, DREAM_CURSOR, "LIFE.md")
+        ]
+        return {path.name: path.read_bytes() for path in paths if path.exists()} | {
+            "HEAD": self.versions.head().encode()
+        }

@@ -1,4 +1,6 @@
-"""What the tests of the versions share: texts beside the real git, and a household whose texts have versions."""
+"""What the tests of the versions share: texts beside the real git, and a household whose texts have
+versions.
+"""
 
 import os
 import subprocess
@@ -10,10 +12,10 @@ from types import FrameType
 from typing import Any
 
 from dory.extensions.dream.versions import Versions
-from dory.extensions.dream.versions_extension import VersionFaculty
-from dory.extensions.durable_texts import TextFaculty
+from dory.extensions.dream.versions_extension import VersionExtension
+from dory.extensions.durable_texts import TextExtension
 from dory.text.prompt_files import USER, VOICE
-from dory.turn.extension import Faculties
+from dory.turn.extension import ExtensionHost
 from tests.support.household import Household, Time
 from tests.support.processes import PATIENCE
 
@@ -35,7 +37,8 @@ class Texts:
     """A folder with texts and their versions."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.clock = folder / "agent", Time()
+        self.folder = folder / "agent"
+        self.clock = Time()
         self.folder.mkdir()
         self.write("MEMORY.md", "")
         self.settings = folder / "gitconfig"
@@ -43,7 +46,9 @@ class Texts:
         self.open()
 
     def open(self) -> list[str]:
-        self.versions = Versions(self.folder, self.clock, lambda text: text.replace("hunter2", "[secret]"))
+        self.versions = Versions(
+            self.folder, self.clock, lambda text: text.replace("hunter2", "[secret]")
+        )
         return self.versions.open()
 
     def write(self, name: str, content: str | bytes) -> None:
@@ -51,8 +56,15 @@ class Texts:
 
     def git(self, *command: str) -> str:
         """What the real git says, for a user with settings of their own."""
-        own = {**os.environ, "GIT_CONFIG_GLOBAL": str(self.settings), "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"}
-        ended = subprocess.run(["git", *command], cwd=self.folder, env=own, capture_output=True, timeout=PATIENCE)
+        own = {
+            **os.environ,
+            "GIT_CONFIG_GLOBAL": str(self.settings),
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "LC_ALL": "C",
+        }
+        ended = subprocess.run(
+            ["git", *command], cwd=self.folder, env=own, capture_output=True, timeout=PATIENCE
+        )
         assert ended.returncode == 0 and not ended.stderr, ended.stderr
         return ended.stdout.decode("utf-8", "replace")
 
@@ -76,10 +88,13 @@ class Versioned(Household):
         self.restart()
         self.told: list[str] = []
         self.versions = Versions(self.me.folder, self.me.now, self.me.redact)
-        self.faculty = VersionFaculty(self.me, self.versions, self.told.append)
-        self.faculties = Faculties([self.faculty, TextFaculty(self.me, USER), TextFaculty(self.me, VOICE)], self.told.append)
-        self.me.listeners.append(self.faculties.on_event)
-        self.faculties.step()
+        self.extension = VersionExtension(self.me, self.versions, self.told.append)
+        self.extensions = ExtensionHost(
+            [self.extension, TextExtension(self.me, USER), TextExtension(self.me, VOICE)],
+            self.told.append,
+        )
+        self.me.listeners.append(self.extensions.on_event)
+        self.extensions.step()
         return self
 
     def write(self, name: str, text: str) -> None:

@@ -1,4 +1,6 @@
-"""What the tests of the wire share: a small model of their own to serve, a caller that does not wait, and a server that says any bytes."""
+"""What the tests of the wire share: a small model of their own to serve, a caller that does not
+wait, and a server that says any bytes.
+"""
 
 import json
 import threading
@@ -7,7 +9,7 @@ from typing import Any, Self
 
 from dory.config.settings import Config
 from dory.llm.completions import Endpoint
-from dory.llm.retry import Repeating
+from dory.llm.retry import RetryingModel
 from dory.types import Message, Prompt, Purpose, Reply, Usage
 
 KEY = "sk-0123456789abcdef"
@@ -29,21 +31,31 @@ class Fish:
 
 
 class Caller:
-    """An ``Endpoint`` that is asked again, with what it logged and how long it would have waited, in seconds."""
+    """An ``Endpoint`` that is asked again, with what it logged and how long it would have waited,
+    in seconds.
+    """
 
-    def __init__(self, base_url: str, key: str = KEY, retries: int = 4, timeout: float = 5.0, **settings: Any) -> None:
+    def __init__(
+        self, base_url: str, key: str = KEY, retries: int = 4, timeout: float = 5.0, **settings: Any
+    ) -> None:
         self.logged: list[str] = []
         self.waits: list[float] = []
         settings = {"model": "fish", **settings}
-        config = Config(base_url=base_url, api_key=key, retries=retries, timeout=timeout, **settings)
-        self.endpoint = Repeating(Endpoint(config), config, self.logged.append, self.waits.append)
+        config = Config(
+            base_url=base_url, api_key=key, retries=retries, timeout=timeout, **settings
+        )
+        self.endpoint = RetryingModel(
+            Endpoint(config), config, self.logged.append, self.waits.append
+        )
 
     def ask(self, *contents: str) -> Reply:
         return self.endpoint.complete(prompt(*contents or ("hello",)), "turn")
 
 
 class Scripted(ThreadingHTTPServer):
-    """Answers each request with the next of ``answers``, byte for byte, and closes; the last one is for all further requests, too."""
+    """Answers each request with the next of ``answers``, byte for byte, and closes; the last one is
+    for all further requests, too.
+    """
 
     def __init__(self, *answers: bytes) -> None:
         super().__init__(("127.0.0.1", 0), _Script)
@@ -76,10 +88,15 @@ class _Script(BaseHTTPRequestHandler):
         """Print nothing."""
 
 
-def http(status: int, body: bytes, kind: str = "application/json", length: int | None = None) -> bytes:
+def http(
+    status: int, body: bytes, kind: str = "application/json", length: int | None = None
+) -> bytes:
     """A whole HTTP answer; with ``length`` one that promises another number of bytes than it has."""
     size = len(body) if length is None else length
-    return f"HTTP/1.1 {status} X\r\nContent-Type: {kind}\r\nContent-Length: {size}\r\nConnection: close\r\n\r\n".encode() + body
+    return (
+        f"HTTP/1.1 {status} X\r\nContent-Type: {kind}\r\nContent-Length: {size}\r\nConnection: close\r\n\r\n".encode()
+        + body
+    )
 
 
 def stream(*chunks: object) -> bytes:

@@ -30,7 +30,9 @@ B = "Ada's birthday is 5 May\n"
         ("a\n", "\na\n", "1 line added"),
     ],
 )
-def test_a_change_of_one_line_is_that_line_and_others_are_counted(before: str, after: str, told: str) -> None:
+def test_a_change_of_one_line_is_that_line_and_others_are_counted(
+    before: str, after: str, told: str
+) -> None:
     assert diffs.subject({"USER.md": before}, {"USER.md": after}) == f"USER.md: {told}"
 
 
@@ -38,29 +40,40 @@ def test_files_that_come_and_go_are_named() -> None:
     assert diffs.subject({}, {"USER.md": ""}) == "USER.md: begun, empty"
     assert diffs.subject({"USER.md": ""}, {}) == "USER.md: gone"
     assert diffs.subject({"USER.md": "a\n"}, {}) == "USER.md: - a"
-    assert diffs.subject({"USER.md": "a\n", "VOICE.md": ""}, {"VOICE.md": "b\n"}) == "USER.md, VOICE.md: 1 line added, 1 removed"
+    assert (
+        diffs.subject({"USER.md": "a\n", "VOICE.md": ""}, {"VOICE.md": "b\n"})
+        == "USER.md, VOICE.md: 1 line added, 1 removed"
+    )
 
 
 def test_a_diff_is_as_git_writes_it() -> None:
-    assert diffs.unified({"USER.md": "a\nb"}, {"USER.md": "a\nc\n", "VOICE.md": "\u2028\x0c\n"}) == (
+    assert diffs.unified(
+        {"USER.md": "a\nb"}, {"USER.md": "a\nc\n", "VOICE.md": "\u2028\x0c\n"}
+    ) == (
         "--- a/USER.md\n+++ b/USER.md\n@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+c\n"
         "--- /dev/null\n+++ b/VOICE.md\n@@ -0,0 +1 @@\n+\u2028\x0c\n"
     )
 
 
 @given(texts, texts)
-def test_nothing_in_a_text_makes_a_line_of_its_own_that_ends_the_diff(before: str, after: str) -> None:
+def test_nothing_in_a_text_makes_a_line_of_its_own_that_ends_the_diff(
+    before: str, after: str
+) -> None:
     told = diffs.unified({"USER.md": before}, {"USER.md": after})
     assert bool(told) == (before != after)
     assert all(line[0] in " +-@\\" for line in told.split("\n")[:-1])
 
 
 @given(texts, texts)
-def test_lines_that_were_carried_over_are_the_same_lines_in_their_order(older: str, newer: str) -> None:
+def test_lines_that_were_carried_over_are_the_same_lines_in_their_order(
+    older: str, newer: str
+) -> None:
     old, new = older.split("\n"), newer.split("\n")
     carried = diffs.carried(older, newer)
     assert all(old[carried[number]] == new[number] for number in carried)
-    assert list(carried.values()) == sorted(set(carried.values())) and len(carried) <= diffs.count(newer)
+    assert list(carried.values()) == sorted(set(carried.values())) and len(carried) <= diffs.count(
+        newer
+    )
 
 
 def worked(function: Callable[[], object]) -> int:
@@ -87,25 +100,39 @@ def worked(function: Callable[[], object]) -> int:
         ("tea\n" * 4000, "milk\n" + "tea\n" * 4000),
         ("tea\n" * 4000, "tea\n" * 2000 + "milk\n" + "tea\n" * 2000),
         ("milk\n" + "tea\n" * 4000 + "milk\n", "tea\n" * 4000),
-        ("".join(f"a{number}\ntea\n" for number in range(2000)), "".join(f"b{number}\ntea\n" for number in range(2000)) + "b\n"),
+        (
+            "".join(f"a{number}\ntea\n" for number in range(2000)),
+            "".join(f"b{number}\ntea\n" for number in range(2000)) + "b\n",
+        ),
     ],
 )
 def test_the_work_does_not_grow_with_the_square_of_the_lines(old: str, new: str) -> None:
     before, after = {"USER.md": old}, {"USER.md": new}
     lines = diffs.count(old) + diffs.count(new)
-    for function in (lambda: diffs.unified(before, after), lambda: diffs.subject(before, after), lambda: diffs.carried(old, new)):
+    for function in (
+        lambda: diffs.unified(before, after),
+        lambda: diffs.subject(before, after),
+        lambda: diffs.carried(old, new),
+    ):
         assert worked(function) < 12 * lines
 
 
 def test_one_line_between_many_that_are_equal_is_told_as_that_line() -> None:
-    for old, new in (("tea\n" * 4000, "tea\n" * 2000 + "milk\n" + "tea\n" * 2000), ("tea\n" * 4000, "milk\n" + "tea\n" * 4000)):
+    for old, new in (
+        ("tea\n" * 4000, "tea\n" * 2000 + "milk\n" + "tea\n" * 2000),
+        ("tea\n" * 4000, "milk\n" + "tea\n" * 4000),
+    ):
         assert diffs.subject({"USER.md": old}, {"USER.md": new}) == "USER.md: + milk"
 
 
-numbered = st.lists(st.integers(1, 30), unique=True).map(lambda numbers: [f"{number}\n" for number in numbers])
+numbered = st.lists(st.integers(1, 30), unique=True).map(
+    lambda numbers: [f"{number}\n" for number in numbers]
+)
 
 
 @given(numbered, numbered)
-def test_where_each_line_is_another_a_diff_is_that_of_the_standard_library(old: list[str], new: list[str]) -> None:
+def test_where_each_line_is_another_a_diff_is_that_of_the_standard_library(
+    old: list[str], new: list[str]
+) -> None:
     told = diffs.unified({"USER.md": "".join(old)}, {"USER.md": "".join(new)})
     assert told == "".join(difflib.unified_diff(old, new, "a/USER.md", "b/USER.md"))

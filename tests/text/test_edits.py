@@ -20,8 +20,14 @@ def test_an_empty_search_part_appends_a_line_of_its_own() -> None:
     assert edited("a", "", "b", "x") == edited("a\n", "", "b", "x") == "a\nb\n"
 
 
-def test_a_text_whose_lines_end_in_crlf_is_searched_and_stays_so_whatever_ends_the_block_has() -> None:
-    assert edited("a\r\nb\r\nc\r\n", "a\nb", "x\ny", "x") == edited("a\r\nb\r\nc\r\n", "a\r\nb\r", "x\r\ny\r", "x") == "x\r\ny\r\nc\r\n"
+def test_a_text_whose_lines_end_in_crlf_is_searched_and_stays_so_whatever_ends_the_block_has() -> (
+    None
+):
+    assert (
+        edited("a\r\nb\r\nc\r\n", "a\nb", "x\ny", "x")
+        == edited("a\r\nb\r\nc\r\n", "a\r\nb\r", "x\r\ny\r", "x")
+        == "x\r\ny\r\nc\r\n"
+    )
     assert edited("a\r\nb", "", "c", "x") == "a\r\nb\r\nc\r\n"
     assert edited("a\r\nb\n", "b", "c", "x") == "a\r\nc\n"
 
@@ -31,11 +37,16 @@ def test_what_is_left_when_the_last_line_is_removed_is_empty() -> None:
 
 
 @pytest.mark.parametrize("name", DURABLE)
-def test_no_edit_takes_a_durable_text_over_its_limit_but_one_that_grew_by_hand_may_shrink(name: str) -> None:
+def test_no_edit_takes_a_durable_text_over_its_limit_but_one_that_grew_by_hand_may_shrink(
+    name: str,
+) -> None:
     over = "x" * (MEMORY_LIMIT + 100)
     assert checked("", over[:MEMORY_LIMIT], name) == over[:MEMORY_LIMIT]
     for before, after in (("", over), (over, over[1:] + "y"), (over, over + "y")):
-        with pytest.raises(ToolError, match=f"^{name} would have .* it may have {MEMORY_LIMIT}: nothing was changed"):
+        with pytest.raises(
+            ToolError,
+            match=f"^{name} would have .* it may have {MEMORY_LIMIT}: nothing was changed",
+        ):
             checked(before, after, name)
     assert checked(over, over[1:], f"./{name}") == over[1:]
     assert checked("", over, f"workspace/{name}") == over

@@ -1,9 +1,11 @@
-"""References and escaping: whatever a text holds, it cannot pass for the harness, and it survives the round trip."""
+"""References and escaping: whatever a text holds, it cannot pass for the harness, and it survives
+the round trip.
+"""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dory.text import references
+from dory.text import formatting, references
 from tests.support.household import texts
 
 HASH = "5d41402abc4b2a76"
@@ -13,7 +15,9 @@ MARKS = ("[#", "[USER:", "[AGENT:", "[NOTICE:")
 @given(texts)
 def test_unescaping_an_escaped_text_gives_the_text(text: str) -> None:
     assert references.unescape(references.escape(text)) == text
-    assert references.unescape(references.unescape(references.escape(references.escape(text)))) == text
+    assert (
+        references.unescape(references.unescape(references.escape(references.escape(text)))) == text
+    )
 
 
 @given(texts)
@@ -22,7 +26,9 @@ def test_unquoting_a_quoted_text_gives_the_text(text: str) -> None:
 
 
 @given(texts)
-def test_an_escaped_text_holds_no_live_reference_and_no_line_that_any_reader_takes_for_a_header_or_a_tag(text: str) -> None:
+def test_an_escaped_text_holds_no_live_reference_and_no_line_that_any_reader_takes_for_a_header_or_a_tag(
+    text: str,
+) -> None:
     escaped = references.escape(text)
     assert references.live(escaped) == []
     assert not [line for line in escaped.splitlines() if line.startswith(MARKS)]
@@ -37,7 +43,7 @@ def test_a_quoted_text_holds_no_header_and_every_reference_that_it_held_before(t
 
 @given(texts, st.integers(1, 150))
 def test_one_line_is_one_line_within_its_limit_and_without_marks(text: str, limit: int) -> None:
-    line = references.one_line(text, limit)
+    line = formatting.one_line(text, limit)
     assert len(line) <= limit
     assert len(line.splitlines()) <= 1
     assert not set(line) & set("◱◲")
@@ -46,7 +52,7 @@ def test_one_line_is_one_line_within_its_limit_and_without_marks(text: str, limi
 @given(texts)
 def test_whatever_the_gist_a_reference_is_exactly_one_reference_on_one_line(gist: str) -> None:
     reference = references.reference(HASH, gist)
-    assert references.live(reference) == [(HASH, references.one_line(gist))]
+    assert references.live(reference) == [(HASH, formatting.one_line(gist))]
     assert len(reference.splitlines()) == 1
 
 
@@ -57,11 +63,18 @@ def test_escaped_text_around_references_changes_none_of_them(text: str) -> None:
 
 
 def test_one_line_takes_no_lone_half_of_a_surrogate_pair() -> None:
-    assert references.one_line("a\ud800b").encode() == b"a b"
+    assert formatting.one_line("a\ud800b").encode() == b"a b"
 
 
 def test_a_hash_is_found_bare_with_its_mark_and_in_a_pasted_reference() -> None:
-    for argument in (HASH, f" {HASH} ", f"hash={HASH}", f"◱hash={HASH}", references.reference(HASH, "Ada's trip"), f"hash={HASH} gist=x"):
+    for argument in (
+        HASH,
+        f" {HASH} ",
+        f"hash={HASH}",
+        f"◱hash={HASH}",
+        references.reference(HASH, "Ada's trip"),
+        f"hash={HASH} gist=x",
+    ):
         assert references.named_hash(argument) == HASH
 
 
@@ -71,4 +84,7 @@ def test_what_is_no_hash_names_none() -> None:
 
 
 def test_a_secret_that_holds_another_is_hidden_as_a_whole() -> None:
-    assert references.redact("key=abcdefgh-12345678!", ["abcdefgh-12345678", "abcdefgh"]) == "key=[secret]!"
+    assert (
+        formatting.redact("key=abcdefgh-12345678!", ["abcdefgh-12345678", "abcdefgh"])
+        == "key=[secret]!"
+    )

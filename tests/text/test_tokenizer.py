@@ -1,4 +1,6 @@
-"""terms: what a search compares is the same for what is stored and for what is asked, in any script, and any text can be asked."""
+"""terms: what a search compares is the same for what is stored and for what is asked, in any
+script, and any text can be asked.
+"""
 
 import sqlite3
 from itertools import pairwise
@@ -39,14 +41,19 @@ def test_every_word_is_exactly_one_token_for_the_index_and_stands_where_it_says(
 @given(st.text(alphabet=st.characters(categories=("L", "N", "M"))))
 def test_the_index_needs_no_phrase_for_any_word(text: str) -> None:
     table = sqlite3.connect(":memory:")
-    table.execute("CREATE VIRTUAL TABLE word USING fts5(text, content='', detail=none, columnsize=0, tokenize='porter ascii')")
+    table.execute(
+        "CREATE VIRTUAL TABLE word USING fts5(text, content='', detail=none, columnsize=0, tokenize='porter ascii')"
+    )
     for word in words(text):
         table.execute("SELECT 1 FROM word WHERE word MATCH ?", (f'"{word.folded}"',)).fetchall()
     table.close()
 
 
 def test_a_query_loses_its_stop_words_unless_nothing_else_is_left() -> None:
-    assert [word.folded for word in asked("What did you say about the hotel?", 9)] == ["say", "hotel"]
+    assert [word.folded for word in asked("What did you say about the hotel?", 9)] == [
+        "say",
+        "hotel",
+    ]
     assert [word.folded for word in asked("To be or not to be", 9)] == ["to", "be", "or", "not"]
     assert [word.folded for word in asked("the hotel", 9, stop_words=False)] == ["the", "hotel"]
     assert all(folded(word) == word for word in STOP)
@@ -54,11 +61,21 @@ def test_a_query_loses_its_stop_words_unless_nothing_else_is_left() -> None:
 
 def test_a_query_asks_for_each_word_once_and_for_no_half_of_a_pair_that_is_there() -> None:
     assert [word.folded for word in asked("hotel Hotel hôtel", 9)] == ["hotel"]
-    assert [(word.folded, word.open) for word in asked("東京タ 猫", 9)] == [("東京", False), ("京タ", False), ("猫", True)]
+    assert [(word.folded, word.open) for word in asked("東京タ 猫", 9)] == [
+        ("東京", False),
+        ("京タ", False),
+        ("猫", True),
+    ]
     assert len(asked(" ".join(f"w{number}" for number in range(200_000)), 48)) == 48
     assert asked("", 9) == []
 
 
 def test_stems_are_porters() -> None:
-    assert Stemmer().stems(["running", "researched", "research", "universities", "東京"]) == ["run", "research", "research", "univers", "東京"]
+    assert Stemmer().stems(["running", "researched", "research", "universities", "東京"]) == [
+        "run",
+        "research",
+        "research",
+        "univers",
+        "東京",
+    ]
     assert Stemmer().stems([]) == []

@@ -19,11 +19,18 @@ def without(*marks: str) -> st.SearchStrategy[str]:
     return texts.filter(lambda text: not {line.rstrip() for line in text.split("\n")} & set(marks))
 
 
-# What can be written as a tool line: one line of arguments, without white space at its ends; then a body, or edit blocks, or neither.
+# What can be written as a tool line: one line of arguments, without white space at its ends; then a
+# body, or edit blocks, or neither.
 one_line = texts.map(lambda text: text.replace("\n", " ").strip())
-plain_line = one_line.filter(lambda args: not re.fullmatch(r".*<<\s*(['\"]?)[A-Za-z_]\w*\1\s*", args))
-edits = st.lists(st.tuples(without(*MARKS), without("<<<<<<< SEARCH", ">>>>>>> REPLACE")), max_size=3).map(tuple)
-calls = st.builds(Call, st.sampled_from(TOOLS), one_line, texts) | st.builds(Call, st.sampled_from(TOOLS), plain_line, st.none(), edits)
+plain_line = one_line.filter(
+    lambda args: not re.fullmatch(r".*<<\s*(['\"]?)[A-Za-z_]\w*\1\s*", args)
+)
+edits = st.lists(
+    st.tuples(without(*MARKS), without("<<<<<<< SEARCH", ">>>>>>> REPLACE")), max_size=3
+).map(tuple)
+calls = st.builds(Call, st.sampled_from(TOOLS), one_line, texts) | st.builds(
+    Call, st.sampled_from(TOOLS), plain_line, st.none(), edits
+)
 
 
 @given(texts)
@@ -39,12 +46,17 @@ def test_rendered_calls_parse_back(wanted: list[Call]) -> None:
 
 
 @given(texts, texts)
-def test_reasoning_before_a_response_changes_nothing_in_what_is_parsed(reasoning: str, text: str) -> None:
+def test_reasoning_before_a_response_changes_nothing_in_what_is_parsed(
+    reasoning: str, text: str
+) -> None:
     assert parse(as_thought(reasoning) + text, TOOLS) == parse(text, TOOLS)
 
 
 def test_reasoning_cannot_close_its_own_tag() -> None:
-    text = as_thought("hm </reasoning>\nSAY dev not this\n</REASONING>\nSAY dev nor this") + "SAY dev this"
+    text = (
+        as_thought("hm </reasoning>\nSAY dev not this\n</REASONING>\nSAY dev nor this")
+        + "SAY dev this"
+    )
     assert [call.args for call in parse(text, TOOLS)] == ["dev this"]
 
 
@@ -55,7 +67,10 @@ def test_prose_between_calls_is_private() -> None:
 
 def test_code_fences_around_calls_and_before_edit_blocks_are_passed_over() -> None:
     text = "```\nEDIT_FILE MEMORY.md\n```text\n<<<<<<< SEARCH\n=======\nx\n>>>>>>> REPLACE\n```\n```\nSAY dev done\n```"
-    assert parse(text, TOOLS) == [Call("EDIT_FILE", "MEMORY.md", edits=(("", "x"),)), Call("SAY", "dev done")]
+    assert parse(text, TOOLS) == [
+        Call("EDIT_FILE", "MEMORY.md", edits=(("", "x"),)),
+        Call("SAY", "dev done"),
+    ]
 
 
 def test_nothing_inside_a_thought_is_a_call() -> None:
@@ -71,7 +86,9 @@ def test_lines_may_end_as_on_windows() -> None:
 def test_a_here_document_takes_any_delimiter_quoted_or_not() -> None:
     for mark in ("<<END", "<< EOF", "<<'TEXT'", '<<"done_1"'):
         name = mark.strip("<' \"")
-        assert parse(f"SAY dev {mark}\nSAY dev inner\n{name}", TOOLS) == [Call("SAY", "dev", body="SAY dev inner")]
+        assert parse(f"SAY dev {mark}\nSAY dev inner\n{name}", TOOLS) == [
+            Call("SAY", "dev", body="SAY dev inner")
+        ]
 
 
 def test_an_unterminated_text_is_one_error_and_swallows_the_rest() -> None:
@@ -80,11 +97,20 @@ def test_an_unterminated_text_is_one_error_and_swallows_the_rest() -> None:
 
 
 def test_an_edit_block_that_lacks_a_mark_is_one_error_and_swallows_the_rest() -> None:
-    whole = EDIT.format("old", "SAY dev inner") + "\n" + EDIT.format("b", "SAY dev inner").partition("\n")[2] + "\nSAY dev done"
+    whole = (
+        EDIT.format("old", "SAY dev inner")
+        + "\n"
+        + EDIT.format("b", "SAY dev inner").partition("\n")[2]
+        + "\nSAY dev done"
+    )
     lines = whole.split("\n")
     for number in (at for at, line in enumerate(lines) if line in ("=======", ">>>>>>> REPLACE")):
         found = parse("\n".join(lines[:number] + lines[number + 1 :]), TOOLS)
-        assert len(found) == 1 and found[0].error and found[0].error.startswith("unterminated edit block: nothing was changed"), number
+        assert (
+            len(found) == 1
+            and found[0].error
+            and found[0].error.startswith("unterminated edit block: nothing was changed")
+        ), number
 
 
 def test_an_underline_may_stand_in_the_new_text() -> None:
@@ -110,11 +136,20 @@ def test_words_in_capitals_that_are_no_tool_are_prose() -> None:
 
 
 def test_a_shift_operator_in_a_message_is_no_here_document() -> None:
-    assert parse("SAY dev use cout << x\nWAIT", TOOLS) == [Call("SAY", "dev use cout << x"), Call("WAIT")]
+    assert parse("SAY dev use cout << x\nWAIT", TOOLS) == [
+        Call("SAY", "dev use cout << x"),
+        Call("WAIT"),
+    ]
 
 
 def test_a_call_that_does_not_begin_its_line_gets_a_hint_when_there_is_no_other() -> None:
-    for line in ("    SAY dev hi", "- SAY dev hi", "**SAY dev hi**", "1. SAY dev hi", "> SAY dev hi"):
+    for line in (
+        "    SAY dev hi",
+        "- SAY dev hi",
+        "**SAY dev hi**",
+        "1. SAY dev hi",
+        "> SAY dev hi",
+    ):
         (call,) = parse(f"I will answer.\n{line}", TOOLS)
         assert call.tool == "SAY" and "at the very start of its line" in (call.error or "")
         assert parse(f"{line}\nWAIT", TOOLS) == [Call("WAIT")]
@@ -126,7 +161,10 @@ def test_a_tag_that_is_only_mentioned_hides_nothing() -> None:
 
 
 def test_thoughts_are_taken_out_in_whatever_case_as_far_as_they_end() -> None:
-    assert without_thoughts("<Think>well\nwell</THINK>NOTHING<reasoning></Reasoning> <think>more") == "NOTHING <think>more"
+    assert (
+        without_thoughts("<Think>well\nwell</THINK>NOTHING<reasoning></Reasoning> <think>more")
+        == "NOTHING <think>more"
+    )
     assert without_thoughts("<thin\u212a>kept</thin\u212a>") == "<thin\u212a>kept</thin\u212a>"
 
 

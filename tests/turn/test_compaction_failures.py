@@ -37,7 +37,9 @@ def test_a_malformed_answer_is_asked_again_once_with_the_error(tmp_path: Path) -
         ("certainly! here are the chunks", "no line names a chunk"),
     ],
 )
-def test_a_compaction_whose_chunks_cannot_be_read_changes_nothing(tmp_path: Path, answer: str, complaint: str) -> None:
+def test_a_compaction_whose_chunks_cannot_be_read_changes_nothing(
+    tmp_path: Path, answer: str, complaint: str
+) -> None:
     house = House(tmp_path, Scripted(segment=lambda prompt: answer))
     house.hear(29)
     before = list(house.me.context)
@@ -57,7 +59,10 @@ def test_a_limit_of_spending_that_is_reached_meanwhile_is_no_failure(tmp_path: P
         house.me.state.turn = turn
         house.compaction.step()
         house.finish()
-    assert house.me.state.failures == 0 and house.me.state.last_compaction == "turn 2: not now, the limit is reached"
+    assert (
+        house.me.state.failures == 0
+        and house.me.state.last_compaction == "turn 2: not now, the limit is reached"
+    )
     assert house.me.state.paused_until == 2 and len(house.model.asked) == 2
 
 
@@ -82,7 +87,9 @@ def test_two_failures_in_a_row_pause_compaction_for_ten_turns(tmp_path: Path) ->
     assert len(house.model.asked) > asked
 
 
-def test_at_the_hard_limit_the_oldest_entries_fold_when_the_model_stays_away(tmp_path: Path) -> None:
+def test_at_the_hard_limit_the_oldest_entries_fold_when_the_model_stays_away(
+    tmp_path: Path,
+) -> None:
     house = House(tmp_path, Scripted(segment=never))
     house.hear(60)
     assert house.compaction.at_hard_limit
@@ -91,7 +98,11 @@ def test_at_the_hard_limit_the_oldest_entries_fold_when_the_model_stays_away(tmp
     assert not house.compaction.at_hard_limit
     first = house.me.context.entries[0]
     assert first.kind == "compacted" and first.first == 1 and "not summarised" in first.gist
-    kept = [entry for entry in originals(house.me.context.entries, house.me.blobs) if entry.kind != "notice"]
+    kept = [
+        entry
+        for entry in originals(house.me.context.entries, house.me.blobs)
+        if entry.kind != "notice"
+    ]
     assert kept == [entry for entry in before if entry.kind != "notice"]
 
 
@@ -116,7 +127,9 @@ def test_a_chunk_whose_call_fails_stays_and_what_was_used_is_recorded(tmp_path: 
     assert len(lines) == len(house.model.asked) - 1
 
 
-def test_calls_of_a_compaction_that_fails_are_recorded_and_the_person_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_calls_of_a_compaction_that_fails_are_recorded_and_the_person_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     house = House(tmp_path, Scripted(segment=lambda prompt: "nothing of use"))
     house.hear(29)
     house.compact()
@@ -163,11 +176,15 @@ def test_a_model_that_goes_away_is_not_asked_for_every_chunk(tmp_path: Path) -> 
     house.hear(40, 100)
     house.compact()
     assert len(answered) == 3, "one alone, and one batch"
-    assert "1 compacted, 2 heard" in kinds(house.me.context.entries), "what came before it went is of use"
+    assert "1 compacted, 2 heard" in kinds(house.me.context.entries), (
+        "what came before it went is of use"
+    )
 
 
 def test_a_model_that_cannot_summarise_is_not_asked_for_every_chunk(tmp_path: Path) -> None:
-    house = House(tmp_path, Scripted(segment=in_parts(1), summarise=lambda prompt: "They talked."), workers=3)
+    house = House(
+        tmp_path, Scripted(segment=in_parts(1), summarise=lambda prompt: "They talked."), workers=3
+    )
     house.hear(40, 100)
     house.compact()
     assert len(house.model.asked) == 1 + 2 * (1 + 3)

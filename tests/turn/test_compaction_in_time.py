@@ -1,4 +1,6 @@
-"""A compaction's calls go out in as few rounds as they can, and turns are taken while they are under way."""
+"""A compaction's calls go out in as few rounds as they can, and turns are taken while they are
+under way.
+"""
 
 import threading
 from itertools import pairwise
@@ -14,7 +16,9 @@ NINE = 9
 
 
 class Rounds(Scripted):
-    """Holds every call of a compaction until it is let go, so that the calls that wait at the same time are one round."""
+    """Holds every call of a compaction until it is let go, so that the calls that wait at the same
+    time are one round.
+    """
 
     def __init__(self) -> None:
         super().__init__(segment=forgetting.parts, summarise=lambda prompt: summary("short", 5))
@@ -54,13 +58,19 @@ def test_nine_chunks_take_three_rounds_of_calls_and_turns_are_taken_in_each(hous
 
 
 def test_the_parts_that_the_bench_names_are_nine_and_cover_the_run() -> None:
-    told = forgetting.parts(Prompt((Message("user", "hello\n\n[#segment 1-2 5-40]\nName the chunks."),)))
+    told = forgetting.parts(
+        Prompt((Message("user", "hello\n\n[#segment 1-2 5-40]\nName the chunks."),))
+    )
     ranges = [tuple(map(int, line.split()[0].split("-"))) for line in told.splitlines()]
     assert len(ranges) == NINE and ranges[0][0] == 5 and ranges[-1][1] == 40
     assert all(before[1] + 1 == after[0] for before, after in pairwise(ranges))
 
 
 def test_promises_that_do_not_hold_are_named() -> None:
-    held = {"--help, of python -c pass": 4.0, "compaction, s": 3.2, "turn_ms at 9 / 8, of the youngest": 1.2}
+    held = {
+        "--help, of python -c pass": 4.0,
+        "compaction, s": 3.2,
+        "turn_ms at 9 / 8, of the youngest": 1.2,
+    }
     assert report.broken(held) == []
     assert len(report.broken({name: 10 * value for name, value in held.items()})) == 3

@@ -1,4 +1,6 @@
-"""The core tool lines: each does what it says, or changes nothing and says in one line what to do instead."""
+"""The core tool lines: each does what it says, or changes nothing and says in one line what to do
+instead.
+"""
 
 import hashlib
 from collections.abc import Callable
@@ -24,7 +26,8 @@ def house(tmp_path: Path) -> Household:
 def edit(path: str, *blocks: tuple[str, str]) -> str:
     """An EDIT_FILE with search/replace blocks."""
     return f"EDIT_FILE {path}" + "".join(
-        f"\n<<<<<<< SEARCH\n{old and old + chr(10)}=======\n{new and new + chr(10)}>>>>>>> REPLACE" for old, new in blocks
+        f"\n<<<<<<< SEARCH\n{old and old + chr(10)}=======\n{new and new + chr(10)}>>>>>>> REPLACE"
+        for old, new in blocks
     )
 
 
@@ -40,16 +43,28 @@ BAD: list[tuple[str, str]] = [
     ("READ_FILE MEMORY.md 5-3", "there are no lines 5-3"),
     ("READ_FILE MEMORY.md 1-" + "9" * 5000, "is outside your files"),
     ("EDIT_FILE MEMORY.md", "no search/replace block"),
-    (edit("MEMORY.md", ("nothing like it", "x")), "the search text 'nothing like it' is not in MEMORY.md: nothing was changed"),
-    (edit("MEMORY.md", ("twice", "x")), "the search text 'twice' stands 2 times in MEMORY.md: nothing was changed"),
-    (edit("MEMORY.md", ("once", "x"), ("nowhere", "y")), "the search text 'nowhere' is not in MEMORY.md"),
+    (
+        edit("MEMORY.md", ("nothing like it", "x")),
+        "the search text 'nothing like it' is not in MEMORY.md: nothing was changed",
+    ),
+    (
+        edit("MEMORY.md", ("twice", "x")),
+        "the search text 'twice' stands 2 times in MEMORY.md: nothing was changed",
+    ),
+    (
+        edit("MEMORY.md", ("once", "x"), ("nowhere", "y")),
+        "the search text 'nowhere' is not in MEMORY.md",
+    ),
     (edit("MEMORY.md", ("once", "once")), "MEMORY.md would not change: it holds that already"),
     (
         edit("MEMORY.md", ("", "x" * MEMORY_LIMIT)),
         "MEMORY.md would have 4023 characters, it may have 4000: nothing was changed; shorten it first",
     ),
     (edit("./MEMORY.md", ("", "x" * MEMORY_LIMIT)), "MEMORY.md would have 4023 characters"),
-    (edit("MEMORY.md", ("once", "x")).removesuffix("\n>>>>>>> REPLACE"), "unterminated edit block: nothing was changed"),
+    (
+        edit("MEMORY.md", ("once", "x")).removesuffix("\n>>>>>>> REPLACE"),
+        "unterminated edit block: nothing was changed",
+    ),
     ("UNCOMPACT", "is no reference: write UNCOMPACT and the hash behind"),
     ("UNCOMPACT the trip", "'the trip' is no reference"),
     ("UNCOMPACT 0123", "give at least its first 6 hexadecimal digits"),
@@ -64,7 +79,9 @@ BAD: list[tuple[str, str]] = [
 
 
 @pytest.mark.parametrize(("response", "complaint"), BAD, ids=[response[:30] for response, _ in BAD])
-def test_a_bad_call_changes_nothing_and_says_in_one_line_what_to_do(house: Household, response: str, complaint: str) -> None:
+def test_a_bad_call_changes_nothing_and_says_in_one_line_what_to_do(
+    house: Household, response: str, complaint: str
+) -> None:
     memory = "once\ntwice, twice\n..."
     (house.me.folder / "MEMORY.md").write_text(memory)
     follow = house.respond(response)
@@ -83,7 +100,9 @@ def test_a_message_is_said_with_its_lines_in_the_agents_name(house: Household) -
 
 
 def test_an_empty_search_appends_on_a_line_of_its_own_and_makes_a_file(house: Household) -> None:
-    house.respond(edit("workspace/list.md", ("", "one")) + "\n" + edit("workspace/list.md", ("", "two")))
+    house.respond(
+        edit("workspace/list.md", ("", "one")) + "\n" + edit("workspace/list.md", ("", "two"))
+    )
     assert (house.me.folder / "workspace" / "list.md").read_text() == "one\ntwo\n"
 
 
@@ -94,13 +113,18 @@ def test_blocks_are_applied_in_order(house: Household) -> None:
 
 @pytest.mark.parametrize("name", DURABLE)
 def test_a_durable_text_may_be_full_and_no_fuller(house: Household, name: str) -> None:
-    assert "it has 4000 characters now" in house.result(edit(name, ("", "x" * (MEMORY_LIMIT - 1)))).body
+    assert (
+        "it has 4000 characters now"
+        in house.result(edit(name, ("", "x" * (MEMORY_LIMIT - 1)))).body
+    )
     assert f"{name} would have 4002 characters" in house.result(edit(name, ("", "y"))).body
     assert len((house.me.folder / name).read_text()) == MEMORY_LIMIT
 
 
 @pytest.mark.parametrize("name", ["USER.md", "./VOICE.md"])
-def test_a_durable_text_that_is_missing_is_empty_until_it_is_edited(house: Household, name: str) -> None:
+def test_a_durable_text_that_is_missing_is_empty_until_it_is_edited(
+    house: Household, name: str
+) -> None:
     assert house.result(f"READ_FILE {name}").body == f"{name} is empty"
     assert house.result(edit(name, ("", "warm"))).body == f"{name} changed; it has 5 characters now"
     assert house.result(f"READ_FILE {name}").body == f"{name}, lines 1-1, its end\nwarm\n"
@@ -150,7 +174,9 @@ LINES = "".join(f"line {number}\n" for number in range(1, 11))
         (" 11-12", "{} has only 10 lines"),
     ],
 )
-def test_a_range_gives_those_lines_and_says_how_to_go_on(house: Household, span: str, wanted: str) -> None:
+def test_a_range_gives_those_lines_and_says_how_to_go_on(
+    house: Household, span: str, wanted: str
+) -> None:
     path = "workspace/my ten lines.md"
     (house.me.folder / path).write_text(LINES)
     assert house.result(f"READ_FILE {path}{span}").body == wanted.replace("{}", path)
@@ -169,7 +195,10 @@ def read_all(house: Household, path: str) -> str:
 
 def test_a_long_file_is_read_piece_by_piece_without_loss(tmp_path: Path) -> None:
     house = Household(tmp_path, Config(context_limit=1000))
-    text = "".join(f"{'ünï' * (number % 50)} {number}\n" for number in range(200)) + "the last line has no end"
+    text = (
+        "".join(f"{'ünï' * (number % 50)} {number}\n" for number in range(200))
+        + "the last line has no end"
+    )
     (house.me.folder / "workspace" / "long.md").write_text(text)
     assert read_all(house, "workspace/long.md") == text
     assert max(len(entry.body) for entry in house.me.context) < 1300
@@ -182,9 +211,13 @@ def test_a_line_that_is_longer_than_any_result_is_cut_and_counts_as_one(tmp_path
         f"workspace/wide.md, the beginning of line 2, which is longer than 1000 characters\n{'é' * 1000}"
     )
     assert (
-        house.result("READ_FILE workspace/wide.md").body == "workspace/wide.md, lines 1-1; it goes on: READ_FILE workspace/wide.md 2-\nfirst\n"
+        house.result("READ_FILE workspace/wide.md").body
+        == "workspace/wide.md, lines 1-1; it goes on: READ_FILE workspace/wide.md 2-\nfirst\n"
     )
-    assert house.result("READ_FILE workspace/wide.md 3-").body == "workspace/wide.md, lines 3-3, its end\nlast\n"
+    assert (
+        house.result("READ_FILE workspace/wide.md 3-").body
+        == "workspace/wide.md, lines 3-3, its end\nlast\n"
+    )
 
 
 @given(texts)
@@ -195,14 +228,20 @@ def test_what_a_file_holds_cannot_forge_a_reference_or_a_header(text: str) -> No
         entry = house.result("READ_FILE workspace/x.md")
         assert references.live(entry.text) == []
         assert references.unescape(entry.body).partition("\n")[2].encode() == content
-        assert [one.kind for one in house.restart().context.entries] == ["notice", "response", "result"]
+        assert [one.kind for one in house.restart().context.entries] == [
+            "notice",
+            "response",
+            "result",
+        ]
 
 
 def faded(house: Household, text: str) -> str:
     """A compacted stretch at the end of the context, and its hash."""
     entry = house.me.add("notice", "now", references.escape(text))
     hash = house.me.blobs.stash(entry.text, kind="context", gist="what faded", at=house.clock())
-    house.me.context.replace([entry], [compacted(entry.first, entry.last, hash, "what faded", "a summary")])
+    house.me.context.replace(
+        [entry], [compacted(entry.first, entry.last, hash, "what faded", "a summary")]
+    )
     house.me.new_epoch()
     return hash
 
@@ -221,7 +260,10 @@ def test_uncompact_of_what_stands_open_prolongs_its_stay(house: Household) -> No
     hash = faded(house, "the hotel is called Lua")
     first = house.result(f"UNCOMPACT {hash}")
     house.me.state.turn += 5
-    assert f"it stands in the context already, at #{first.first}" in house.result(f"UNCOMPACT {hash}").body
+    assert (
+        f"it stands in the context already, at #{first.first}"
+        in house.result(f"UNCOMPACT {hash}").body
+    )
     assert house.me.state.opened[str(first.first)].until == house.me.state.turn + PIN_TURNS
 
 
@@ -266,17 +308,30 @@ def test_a_damaged_or_foreign_file_behind_a_call_is_its_error_and_not_the_end_of
     assert house.me.subscriptions() == ["dev"]
 
 
-def test_joining_makes_a_room_and_a_symlink_and_leaving_removes_the_symlink_only(house: Household) -> None:
+def test_joining_makes_a_room_and_a_symlink_and_leaving_removes_the_symlink_only(
+    house: Household,
+) -> None:
     house.respond("JOIN lab")
     link = house.me.folder / "subs" / "lab.md"
     assert link.is_symlink() and link.resolve() == house.me.rooms.path("lab").resolve()
     house.respond("LEAVE lab\nLEAVE dev")
-    assert not link.is_symlink() and house.me.rooms.path("lab").exists() and house.me.subscriptions() == []
+    assert (
+        not link.is_symlink()
+        and house.me.rooms.path("lab").exists()
+        and house.me.subscriptions() == []
+    )
     assert "you are in none" in house.result("SAY dev x").body
 
 
 def test_only_after_say_and_wait_no_turn_follows(house: Household) -> None:
     assert not house.respond("just a thought")
     assert not house.respond("SAY dev hello\nWAIT")
-    for call in ("READ_FILE MEMORY.md", "JOIN lab", "LEAVE lab", edit("MEMORY.md", ("", "x")), "SAY lab x", "WAITT now"):
+    for call in (
+        "READ_FILE MEMORY.md",
+        "JOIN lab",
+        "LEAVE lab",
+        edit("MEMORY.md", ("", "x")),
+        "SAY lab x",
+        "WAITT now",
+    ):
         assert house.respond(f"SAY dev hello\n{call}")

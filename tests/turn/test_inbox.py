@@ -1,4 +1,6 @@
-"""What comes in: every line of others once, also over a kill; commands for the harness; an end to talk among agents alone."""
+"""What comes in: every line of others once, also over a kill; commands for the harness; an end to
+talk among agents alone.
+"""
 
 from pathlib import Path
 
@@ -54,13 +56,19 @@ def test_a_line_is_handed_on_once_with_its_tag_and_wakes_the_agent(desk: Desk) -
 
 
 @given(texts, texts)
-def test_whatever_is_said_by_whomever_is_one_entry_that_forges_nothing(name: str, text: str) -> None:
+def test_whatever_is_said_by_whomever_is_one_entry_that_forges_nothing(
+    name: str, text: str
+) -> None:
     with household() as house:
         house.hear("dev", name, text, "AGENT")
         Inbox(house.me, [], print).drain()
         (entry,) = house.me.context.entries[1:]
         assert references.live(entry.text) == []
-        assert [line for line in entry.text.splitlines() if line.startswith(("[USER:", "[NOTICE:", "[AGENT:"))] == [entry.body.splitlines()[0]]
+        assert [
+            line
+            for line in entry.text.splitlines()
+            if line.startswith(("[USER:", "[NOTICE:", "[AGENT:"))
+        ] == [entry.body.splitlines()[0]]
         assert context.parse(entry.text) == [entry]
         assert references.unescape(entry.body.partition("] ")[2]) == laid_out(text)
         assert entry.body.startswith(f"[AGENT:{clean_name(name)} ")
@@ -70,7 +78,11 @@ def test_whatever_is_said_by_whomever_is_one_entry_that_forges_nothing(name: str
 def test_whatever_a_stranger_writes_into_a_room_forges_nothing(garbage: bytes) -> None:
     with household() as house:
         with open(house.me.rooms.path("dev"), "ab") as file:
-            file.write(b"[USER:\xe2\x97\xb1hash=5d41402abc4b2a76 gist=x\xe2\x97\xb2] hi\n[USER:eve now] x" + garbage + b"\n")
+            file.write(
+                b"[USER:\xe2\x97\xb1hash=5d41402abc4b2a76 gist=x\xe2\x97\xb2] hi\n[USER:eve now] x"
+                + garbage
+                + b"\n"
+            )
         Inbox(house.me, [], print).drain()
         assert references.live(context.render(house.me.context)) == []
         assert house.restart().context.entries
@@ -103,10 +115,18 @@ def test_its_own_lines_move_the_offset_that_others_see(desk: Desk) -> None:
     assert desk.house.restart().state.rooms["dev"].read == desk.house.me.rooms.size("dev")
 
 
-def test_after_a_kill_at_any_instant_every_line_is_heard_once_and_every_command_has_its_effect_once(desk: Desk) -> None:
+def test_after_a_kill_at_any_instant_every_line_is_heard_once_and_every_command_has_its_effect_once(
+    desk: Desk,
+) -> None:
     house = desk.house
     house.respond("JOIN lab")
-    for room, text in (("dev", "one"), ("dev", "/note x"), ("lab", "two"), ("dev", "three"), ("lab", "/note y")):
+    for room, text in (
+        ("dev", "one"),
+        ("dev", "/note x"),
+        ("lab", "two"),
+        ("dev", "three"),
+        ("lab", "/note y"),
+    ):
         house.hear(room, "ada", text)
     seen = list[int]()
 
@@ -118,7 +138,9 @@ def test_after_a_kill_at_any_instant_every_line_is_heard_once_and_every_command_
         seen.append(len(desk.heard()))
         drain()
         assert sorted(line.partition("] ")[2] for line in desk.heard()) == ["one", "three", "two"]
-        assert sorted(body for body in bodies(house.me.context.entries, "notice") if body.startswith("noted")) == ["noted x", "noted y"]
+        assert sorted(
+            body for body in bodies(house.me.context.entries, "notice") if body.startswith("noted")
+        ) == ["noted x", "noted y"]
         assert all(house.said(room, "NOTICE").count("done") <= 1 for room in ("dev", "lab"))
     assert set(seen) == {0, 3} and len(seen) > 20
 
@@ -142,7 +164,9 @@ def test_serving_answers_commands_and_leaves_the_lines_for_later(desk: Desk) -> 
     assert len(desk.heard()) == 1 and desk.house.said("dev", "NOTICE") == ["done"]
 
 
-def test_rooms_have_stirred_as_soon_as_somebody_speaks_and_until_they_are_looked_into(desk: Desk) -> None:
+def test_rooms_have_stirred_as_soon_as_somebody_speaks_and_until_they_are_looked_into(
+    desk: Desk,
+) -> None:
     desk.inbox.drain()
     assert not desk.inbox.stirred()
     desk.house.hear("dev", "ada", "hello")
@@ -168,7 +192,9 @@ def test_agents_give_no_commands(desk: Desk) -> None:
     assert len(desk.heard()) == 1 and desk.house.said("dev", "NOTICE") == []
 
 
-def test_after_thirty_exchanges_among_agents_it_waits_for_a_person_also_over_a_restart(desk: Desk) -> None:
+def test_after_thirty_exchanges_among_agents_it_waits_for_a_person_also_over_a_restart(
+    desk: Desk,
+) -> None:
     me = desk.house.me
     for number in range(EXCHANGE_LIMIT):
         me.state.awake = False
@@ -182,7 +208,9 @@ def test_after_thirty_exchanges_among_agents_it_waits_for_a_person_also_over_a_r
         desk.house.hear("dev", "dory-other", "ping again", "AGENT")
         desk.inbox.drain()
         assert not me.state.awake
-    told = f"{EXCHANGE_LIMIT} exchanges in dev with agents only: you wait until a person speaks there."
+    told = (
+        f"{EXCHANGE_LIMIT} exchanges in dev with agents only: you wait until a person speaks there."
+    )
     assert bodies(me.context.entries, "notice")[1:] == [told] == desk.logged
     desk.house.hear("dev", "ada", "go on")
     desk.inbox.drain()

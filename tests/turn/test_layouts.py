@@ -1,4 +1,6 @@
-"""Whole lives of the stand-in in both layouts: what people see is the same, and within an epoch what was sent stands."""
+"""Whole lives of the offline model in both layouts: what people see is the same, and within an
+epoch what was sent stands.
+"""
 
 from itertools import pairwise
 from pathlib import Path
@@ -6,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dory import check
-from dory.offline import StandIn
+from dory.offline import OfflineModel
 from dory.types import Prompt, Purpose, Reply
 from tests.support.compacting import House, Scripted
 
@@ -19,15 +21,18 @@ TALK = [
     "my cat is called Nori",
     "what is my cat called?",
 ]
-LATER = [*(f"number {number}: the weather at the coast of Norway is grey again" for number in range(20)), "what is the room in Lisbon?"]
+LATER = [
+    *(f"number {number}: the weather at the coast of Norway is grey again" for number in range(20)),
+    "what is the room in Lisbon?",
+]
 
 
 class Heard(Scripted):
-    """The stand-in, with what it was asked."""
+    """The offline model, with what it was asked."""
 
     def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
         self.asked.append((purpose, prompt))
-        return StandIn().complete(prompt, purpose)
+        return OfflineModel().complete(prompt, purpose)
 
 
 def live(home: Path, layout: str, talk: list[str], **settings: int) -> House:
@@ -43,7 +48,10 @@ def live(home: Path, layout: str, talk: list[str], **settings: int) -> House:
 
 
 def test_the_stand_in_answers_the_same_in_both_layouts(tmp_path: Path) -> None:
-    tail, ledger = (live(tmp_path / layout, layout, TALK, context_limit=100_000) for layout in ("tail", "ledger"))
+    tail, ledger = (
+        live(tmp_path / layout, layout, TALK, context_limit=100_000)
+        for layout in ("tail", "ledger")
+    )
     assert len(ledger.lines("AGENT")) >= len(TALK)
     assert ledger.lines("AGENT") == tail.lines("AGENT")
     assert ledger.me.memory == tail.me.memory and "Nori" in ledger.me.memory

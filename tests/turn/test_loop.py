@@ -1,4 +1,6 @@
-"""The loop, driven in this process with a scripted model: turns, limits, commands, trouble with the model."""
+"""The loop, driven in this process with a scripted model: turns, limits, commands, trouble with the
+model.
+"""
 
 import itertools
 import json
@@ -14,9 +16,9 @@ from dory.constants import EXCHANGE_LIMIT, TURN_LIMIT
 from dory.errors import ModelAway, ModelError, ModelRefused, WindowExceeded
 from dory.identity import state
 from dory.llm.completions import Endpoint
-from dory.offline import StandIn
+from dory.offline import OfflineModel
 from dory.offline.server import Server
-from dory.process.signals import Stop
+from dory.process.signals import ShutdownSignal
 from dory.text import references
 from dory.turn.extension import Outcome, Tool
 from dory.types import Blob, Call, Prompt, Reply, Usage
@@ -30,7 +32,11 @@ def newest(prompt: Prompt) -> str:
 
 def echo(prompt: Prompt) -> str:
     """Say what was heard last."""
-    return f"SAY dev heard: {newest(prompt).partition('] ')[2].partition(chr(10))[0]}" if " heard " in newest(prompt) else "WAIT"
+    return (
+        f"SAY dev heard: {newest(prompt).partition('] ')[2].partition(chr(10))[0]}"
+        if " heard " in newest(prompt)
+        else "WAIT"
+    )
 
 
 def test_a_line_in_a_room_is_answered_there(tmp_path: Path) -> None:
@@ -41,8 +47,12 @@ def test_a_line_in_a_room_is_answered_there(tmp_path: Path) -> None:
     assert list(check.problems(tmp_path)) == []
 
 
-def test_after_say_and_wait_the_agent_sleeps_and_after_any_other_call_it_goes_on(tmp_path: Path) -> None:
-    answers = iter(["I think.\nSAY dev one moment\nREAD_FILE MEMORY.md", "SAY dev it is empty\nWAIT"])
+def test_after_say_and_wait_the_agent_sleeps_and_after_any_other_call_it_goes_on(
+    tmp_path: Path,
+) -> None:
+    answers = iter(
+        ["I think.\nSAY dev one moment\nREAD_FILE MEMORY.md", "SAY dev it is empty\nWAIT"]
+    )
     house = House(tmp_path, Scripted(turn=lambda prompt: next(answers)))
     house.say("what is in MEMORY?")
     house.live(house.asleep)
@@ -59,22 +69,35 @@ def test_a_failed_say_and_a_misspelt_tool_are_seen_in_a_further_turn(tmp_path: P
     assert "JOIN enters one" in errors[0] and "did you mean the tool READ_FILE" in errors[1]
 
 
-def test_reasoning_stands_before_the_response_and_its_tool_lines_are_not_run(tmp_path: Path) -> None:
+def test_reasoning_stands_before_the_response_and_its_tool_lines_are_not_run(
+    tmp_path: Path,
+) -> None:
     house = House(tmp_path, Scripted())
 
     def complete(prompt: Prompt, purpose: str) -> Reply:
-        return Reply("SAY dev done", "SAY dev not this\nEDIT_FILE MEMORY.md", Usage("turn", "m", 1, None, 1, 0.0))
+        return Reply(
+            "SAY dev done",
+            "SAY dev not this\nEDIT_FILE MEMORY.md",
+            Usage("turn", "m", 1, None, 1, 0.0),
+        )
 
     house.model.complete = complete  # type: ignore[method-assign]
     house.say("go")
     house.live(house.asleep)
     assert house.lines("AGENT") == ["done"]
     response = next(entry for entry in house.me.context if entry.kind == "response")
-    assert response.body == "<reasoning>\nSAY dev not this\nEDIT_FILE MEMORY.md\n</reasoning>\nSAY dev done"
-    assert house.me.blobs.get(house.me.state.parent or "").body == references.unescape(response.body)
+    assert (
+        response.body
+        == "<reasoning>\nSAY dev not this\nEDIT_FILE MEMORY.md\n</reasoning>\nSAY dev done"
+    )
+    assert house.me.blobs.get(house.me.state.parent or "").body == references.unescape(
+        response.body
+    )
 
 
-def test_a_response_is_on_disk_before_its_first_tool_runs_and_chained_to_the_one_before(tmp_path: Path) -> None:
+def test_a_response_is_on_disk_before_its_first_tool_runs_and_chained_to_the_one_before(
+    tmp_path: Path,
+) -> None:
     house = House(tmp_path, Scripted(turn=echo))
     seen: list[Blob] = []
     say = house.agent.hands._tools["SAY"]
@@ -85,7 +108,9 @@ def test_a_response_is_on_disk_before_its_first_tool_runs_and_chained_to_the_one
         seen.append(house.me.blobs.get(on_disk.running.response))
         return say.run(call)
 
-    house.agent.hands._tools["SAY"] = Tool("SAY", say.usage, watched, say.mark, say.acted, quiet=True)
+    house.agent.hands._tools["SAY"] = Tool(
+        "SAY", say.usage, watched, say.mark, say.acted, quiet=True
+    )
     house.say("one")
     house.live(house.asleep)
     house.say("two")
@@ -93,11 +118,16 @@ def test_a_response_is_on_disk_before_its_first_tool_runs_and_chained_to_the_one
     assert [blob.body for blob in seen] == ["SAY dev heard: one", "SAY dev heard: two"]
     assert seen[1].parent == seen[0].hash
     results = [house.me.blobs.get(path.stem) for path in house.me.blobs.walk()]
-    assert {blob.parent for blob in results if blob.kind == "result"} == {seen[0].hash, seen[1].hash}
+    assert {blob.parent for blob in results if blob.kind == "result"} == {
+        seen[0].hash,
+        seen[1].hash,
+    }
 
 
 def test_thirty_turns_in_a_row_are_enough(tmp_path: Path) -> None:
-    house = House(tmp_path, Scripted(turn=lambda prompt: "READ_FILE MEMORY.md"), context_limit=100_000)
+    house = House(
+        tmp_path, Scripted(turn=lambda prompt: "READ_FILE MEMORY.md"), context_limit=100_000
+    )
     house.say("loop")
     house.live(house.asleep)
     assert house.me.state.turn == TURN_LIMIT
@@ -106,11 +136,18 @@ def test_thirty_turns_in_a_row_are_enough(tmp_path: Path) -> None:
     house.live(lambda: house.me.state.turn == 2 * TURN_LIMIT and house.asleep())
 
 
-def test_agents_alone_stop_after_thirty_exchanges_and_a_person_sets_them_going_again(tmp_path: Path) -> None:
+def test_agents_alone_stop_after_thirty_exchanges_and_a_person_sets_them_going_again(
+    tmp_path: Path,
+) -> None:
     house = House(tmp_path, Scripted(turn=echo), context_limit=100_000)
     for number in range(EXCHANGE_LIMIT + 5):
         house.say(f"line {number}", "AGENT", "other")
-        house.live(lambda: house.me.state.rooms["dev"].read == house.me.rooms.size("dev") and not house.me.state.awake)
+        house.live(
+            lambda: (
+                house.me.state.rooms["dev"].read == house.me.rooms.size("dev")
+                and not house.me.state.awake
+            )
+        )
     assert len(house.lines("AGENT")) == EXCHANGE_LIMIT + 5 + EXCHANGE_LIMIT
     assert sum("exchanges in dev with agents only" in entry.body for entry in house.me.context) == 1
     house.say("go on")
@@ -146,13 +183,30 @@ def test_every_command_answers_and_a_bad_one_says_what_to_do(tmp_path: Path) -> 
     house.hear(29)
     house.compact()
     reference = next(entry for entry in house.me.context if entry.hash)
-    asked = ["/help", "/status", "/context", f"/show {reference.hash}", f"/uncompact {reference.hash}", "/undo-compaction"]
-    bad = ["/show", "/show 123456", "/statsu", "/undo-compaction", "/compact now", "/etc/hosts is a file"]
+    asked = [
+        "/help",
+        "/status",
+        "/context",
+        f"/show {reference.hash}",
+        f"/uncompact {reference.hash}",
+        "/undo-compaction",
+    ]
+    bad = [
+        "/show",
+        "/show 123456",
+        "/statsu",
+        "/undo-compaction",
+        "/compact now",
+        "/etc/hosts is a file",
+    ]
     for line in [*asked, *bad]:
         house.say(line)
     house.live(lambda: len(house.lines("NOTICE")) == len(asked) + len(bad) and house.asleep())
     answers = house.lines("NOTICE")
-    assert all(f"/{name}" in answers[0] for name in ("help", "status", "context", "show", "uncompact", "compact", "undo-compaction"))
+    assert all(
+        f"/{name}" in answers[0]
+        for name in ("help", "status", "context", "show", "uncompact", "compact", "undo-compaction")
+    )
     assert f"hash={reference.hash}" in answers[2] and f"#{reference.ids} compacted" in answers[2]
     assert "thing 2" in answers[3]
     assert "stands in the agent's context again" in answers[4]
@@ -168,8 +222,12 @@ def test_every_command_answers_and_a_bad_one_says_what_to_do(tmp_path: Path) -> 
     assert list(check.problems(tmp_path)) == []
 
 
-@pytest.mark.parametrize("error", [ModelAway("nobody answers at home"), ModelRefused("the key was refused")])
-def test_trouble_with_the_model_is_told_once_and_the_line_is_answered_afterwards(tmp_path: Path, error: ModelError) -> None:
+@pytest.mark.parametrize(
+    "error", [ModelAway("nobody answers at home"), ModelRefused("the key was refused")]
+)
+def test_trouble_with_the_model_is_told_once_and_the_line_is_answered_afterwards(
+    tmp_path: Path, error: ModelError
+) -> None:
     broken = True
 
     def turn(prompt: Prompt) -> str:
@@ -214,29 +272,48 @@ def test_a_heartbeat_wakes_an_agent_to_which_nothing_happens(tmp_path: Path) -> 
 
 def test_every_call_is_recorded_with_its_purpose_and_its_cached_tokens(tmp_path: Path) -> None:
     house = House(tmp_path, Scripted())
-    with Server(StandIn()) as server:
+    with Server(OfflineModel()) as server:
         config = Config(base_url=server.base_url, model="any", context_limit=1000)
-        house.agent = Agent(house.me, config, Endpoint(config), verbose=False, stop=Stop())
+        house.agent = Agent(
+            house.me, config, Endpoint(config), verbose=False, stop=ShutdownSignal()
+        )
         house.compaction = house.agent.compaction
         house.hear(29)
         house.say("hello there")
         house.live(lambda: house.me.state.last_compaction != "" and house.asleep())
-    calls = [json.loads(line) for line in (house.me.folder / "usage.jsonl").read_text().splitlines()]
+    calls = [
+        json.loads(line) for line in (house.me.folder / "usage.jsonl").read_text().splitlines()
+    ]
     assert {call["purpose"] for call in calls} == {"turn", "segment", "summarise"}
     first = next(call for call in calls if call["purpose"] == "turn")
     assert first["prompt"] > 1000 and first["cached"] == 0
     for call in calls:
         if call["purpose"] == "summarise":
-            assert call["cached"] > 0.9 * call["prompt"], "compaction is served from the cache of the live prompt"
+            assert call["cached"] > 0.9 * call["prompt"], (
+                "compaction is served from the cache of the live prompt"
+            )
     assert house.me.state.characters_per_token == pytest.approx(4, abs=0.1)
 
 
 def test_within_an_epoch_each_prompt_before_its_tail_extends_the_one_before(tmp_path: Path) -> None:
-    house = House(tmp_path, StandIn(), context_limit=1500)  # type: ignore[arg-type]
+    house = House(tmp_path, OfflineModel(), context_limit=1500)  # type: ignore[arg-type]
     sent: list[tuple[int, str]] = []
     build = house.agent.prompts.build
-    house.agent.prompts.build = lambda: (built := build(), sent.append((house.me.state.epoch, built.text)))[0]  # type: ignore
-    talk = ["hello", "remember that my cat is called Miso", "what is my cat called?", "read MEMORY.md", "I like long walks", "who are you?"]
+
+    def noted() -> Prompt:
+        built = build()
+        sent.append((house.me.state.epoch, built.text))
+        return built
+
+    house.agent.prompts.build = noted  # type: ignore[method-assign]
+    talk = [
+        "hello",
+        "remember that my cat is called Miso",
+        "what is my cat called?",
+        "read MEMORY.md",
+        "I like long walks",
+        "who are you?",
+    ]
     for number in range(30):
         house.say(f"{talk[number % len(talk)]}{' and so on' * (number % 4)}")
         house.live(house.asleep)
@@ -247,7 +324,9 @@ def test_within_an_epoch_each_prompt_before_its_tail_extends_the_one_before(tmp_
 
 
 def test_a_response_that_was_cut_does_not_act_on_its_last_call_and_is_told(tmp_path: Path) -> None:
-    answers = iter([("SAY dev first\nSAY dev the password is swordf", True), ("", True), ("WAIT", False)])
+    answers = iter(
+        [("SAY dev first\nSAY dev the password is swordf", True), ("", True), ("WAIT", False)]
+    )
     house = House(tmp_path, Scripted())
 
     def complete(prompt: Prompt, purpose: str) -> Reply:
@@ -267,7 +346,10 @@ def test_a_line_without_a_tag_is_answered_by_how_to_write_one(tmp_path: Path) ->
     with open(house.me.rooms.path("dev"), "a") as room:
         room.write("hello there\n")
     house.live(lambda: len(house.lines("NOTICE")) == 1)
-    assert "a line without a tag was not heard: hello there; write [USER:name " in house.lines("NOTICE")[0]
+    assert (
+        "a line without a tag was not heard: hello there; write [USER:name "
+        in house.lines("NOTICE")[0]
+    )
 
 
 def test_a_room_whose_file_was_replaced_by_a_shorter_one_is_heard_again(tmp_path: Path) -> None:

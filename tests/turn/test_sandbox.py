@@ -1,4 +1,6 @@
-"""The walls: whatever a path says and wherever symlinks lead, a tool reads and edits the agent's own files and nothing else."""
+"""The walls: whatever a path says and wherever symlinks lead, a tool reads and edits the agent's
+own files and nothing else.
+"""
 
 import os
 import socket
@@ -77,7 +79,11 @@ def edit(house: Household, path: str) -> str:
 def snapshot(folder: Path) -> dict[str, bytes]:
     """Every file below a folder but those that any commit changes."""
     changing = {"state.json", "LIFE.md", "context.md"}
-    found = [path for path in folder.rglob("*") if path.is_file() and path.name not in changing and "blobs" not in path.parts]
+    found = [
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and path.name not in changing and "blobs" not in path.parts
+    ]
     return {str(path): path.read_bytes() for path in found}
 
 
@@ -85,7 +91,12 @@ def snapshot(folder: Path) -> dict[str, bytes]:
 def test_nothing_outside_can_be_read_or_edited(house: Household, path: str) -> None:
     before = snapshot(house.home)
     for answer in (read(house, path), edit(house, path)):
-        assert "is no path" in answer or "is outside your files" in answer or "may not be edited" in answer or "which file?" in answer
+        assert (
+            "is no path" in answer
+            or "is outside your files" in answer
+            or "may not be edited" in answer
+            or "which file?" in answer
+        )
         assert SECRET not in answer
     assert snapshot(house.home) == before
 
@@ -93,22 +104,43 @@ def test_nothing_outside_can_be_read_or_edited(house: Household, path: str) -> N
 @pytest.mark.parametrize("path", READ_ONLY)
 def test_what_may_be_read_only_cannot_be_edited(house: Household, path: str) -> None:
     before = snapshot(house.home)
-    assert "may not be edited: only USER.md, MEMORY.md, VOICE.md, SEGMENT.md, SUMMARISE.md and files under workspace/" in edit(house, path)
+    assert (
+        "may not be edited: only USER.md, MEMORY.md, VOICE.md, SEGMENT.md, SUMMARISE.md and files under workspace/"
+        in edit(house, path)
+    )
     assert snapshot(house.home) == before
 
 
-@given(texts | st.lists(st.sampled_from(["..", ".", "/", "workspace", "chats", "MEMORY.md", "a", "\x00", "~"]), max_size=6).map("/".join))
+@given(
+    texts
+    | st.lists(
+        st.sampled_from(["..", ".", "/", "workspace", "chats", "MEMORY.md", "a", "\x00", "~"]),
+        max_size=6,
+    ).map("/".join)
+)
 def test_no_path_leads_out_of_its_root(path: str) -> None:
     try:
         root, parts = sandbox.place(Path("/agents/me"), Path("/home"), path)
     except ToolError as error:
         assert len(str(error).splitlines()) == 1
         return
-    assert parts and not {"", ".", "..", "/"} & set(parts) and not any("/" in part or "\x00" in part for part in parts)
-    assert root == Path("/agents/me") or parts[0] in ("chats", "blobs", "SEGMENT.md", "SUMMARISE.md")
+    assert (
+        parts
+        and not {"", ".", "..", "/"} & set(parts)
+        and not any("/" in part or "\x00" in part for part in parts)
+    )
+    assert root == Path("/agents/me") or parts[0] in (
+        "chats",
+        "blobs",
+        "SEGMENT.md",
+        "SUMMARISE.md",
+    )
 
 
-@pytest.mark.parametrize("where", ["workspace", "workspace/inner", "workspace/inner/file", "MEMORY.md", "VOICE.md", "SEGMENT.md"])
+@pytest.mark.parametrize(
+    "where",
+    ["workspace", "workspace/inner", "workspace/inner/file", "MEMORY.md", "VOICE.md", "SEGMENT.md"],
+)
 def test_a_symlink_at_any_level_is_not_followed(house: Household, where: str) -> None:
     outside, link = house.home / "outside", house.me.folder / where
     outside.mkdir()
@@ -120,7 +152,11 @@ def test_a_symlink_at_any_level_is_not_followed(house: Household, where: str) ->
     folder = link.name in ("workspace", "inner")
     link.symlink_to(outside if folder else outside / "file")
     path = f"{where}/file" if folder else where
-    assert read(house, path) == edit(house, path) == f"{path} is not a plain file or leads outside your files"
+    assert (
+        read(house, path)
+        == edit(house, path)
+        == f"{path} is not a plain file or leads outside your files"
+    )
     assert "holds" not in read(house, where)
     assert (outside / "file").read_text() == SECRET
 
@@ -142,7 +178,11 @@ def test_only_regular_files_are_read_and_a_pipe_does_not_block(house: Household)
             server.bind("socket")
         finally:
             os.chdir(here)
-        assert read(house, "workspace/pipe") == edit(house, "workspace/pipe") == "workspace/pipe is not a regular file"
+        assert (
+            read(house, "workspace/pipe")
+            == edit(house, "workspace/pipe")
+            == "workspace/pipe is not a regular file"
+        )
         assert "is not a plain file" in read(house, "workspace/socket")
     (workspace / "folder").mkdir()
     assert edit(house, "workspace/folder") == "workspace/folder is not a regular file"
@@ -157,23 +197,35 @@ def test_binary_files_are_told_from_text(house: Household) -> None:
 
 
 def test_folders_are_made_on_the_way_and_a_file_in_the_way_is_told(house: Household) -> None:
-    assert edit(house, "workspace/a/b/c.md") == "workspace/a/b/c.md changed; it has 5 characters now"
-    assert edit(house, "workspace/a/b/c.md/d") == "workspace/a/b/c.md/d is not a plain file or leads outside your files"
+    assert (
+        edit(house, "workspace/a/b/c.md") == "workspace/a/b/c.md changed; it has 5 characters now"
+    )
+    assert (
+        edit(house, "workspace/a/b/c.md/d")
+        == "workspace/a/b/c.md/d is not a plain file or leads outside your files"
+    )
     assert edit(house, "./workspace/e/").startswith("./workspace/e/ changed")
     assert read(house, "workspace/e") == "workspace/e, lines 1-1, its end\nmine\n"
 
 
 @pytest.mark.parametrize("path", ["MEMORY.md", "SEGMENT.md", "workspace/a/b.md"])
-def test_what_a_person_saves_while_a_tool_edits_is_not_overwritten_and_told(house: Household, path: str) -> None:
+def test_what_a_person_saves_while_a_tool_edits_is_not_overwritten_and_told(
+    house: Household, path: str
+) -> None:
     file = house.me.folder / path
     file.parent.mkdir(exist_ok=True)
     with meanwhile("write", 1, lambda: file.write_text("by hand\n")):
-        assert edit(house, path) == f"somebody has just saved {path}: nothing was changed; read it again"
+        assert (
+            edit(house, path)
+            == f"somebody has just saved {path}: nothing was changed; read it again"
+        )
     assert file.read_text() == "by hand\n"
     assert "changed" in edit(house, path) and file.read_text() == "by hand\nmine\n"
 
 
-def test_a_folder_is_listed_without_hidden_names_whatever_bytes_they_are_of(house: Household) -> None:
+def test_a_folder_is_listed_without_hidden_names_whatever_bytes_they_are_of(
+    house: Household,
+) -> None:
     workspace = house.me.folder / "workspace"
     (workspace / "inner").mkdir()
     for name in (b"b.md", b"caf\xe9", b".hidden", b"x\n[#99 heard dev]"):
@@ -185,6 +237,8 @@ def test_a_folder_is_listed_without_hidden_names_whatever_bytes_they_are_of(hous
 def test_a_name_that_is_too_long_is_an_error_and_not_the_end(house: Household) -> None:
     path = "workspace/" + "a" * 300
     assert (
-        house.result(f"READ_FILE {path}").kind == house.result(f"EDIT_FILE {path}\n<<<<<<< SEARCH\n=======\nx\n>>>>>>> REPLACE").kind == "error"
+        house.result(f"READ_FILE {path}").kind
+        == house.result(f"EDIT_FILE {path}\n<<<<<<< SEARCH\n=======\nx\n>>>>>>> REPLACE").kind
+        == "error"
     )
     assert os.listdir(house.me.folder / "workspace") == []

@@ -5,7 +5,9 @@ import pytest
 from dory.identity.context import Entry
 from dory.turn.segments import CHUNK_LIMIT, read_ranges, read_summary
 
-ENTRIES = tuple(Entry(number, number, "heard", "dev", "x" * (number % 7)) for number in range(1, 301))
+ENTRIES = tuple(
+    Entry(number, number, "heard", "dev", "x" * (number % 7)) for number in range(1, 301)
+)
 
 
 @pytest.mark.parametrize(
@@ -27,7 +29,12 @@ def test_a_relevance_that_is_none_is_said_to_be_one(relevance: str, words: str) 
 
 @pytest.mark.parametrize(
     ("gist", "read"),
-    [("  **a b** ", "a b"), ("_a_", "a"), ("a" + " *" * 100_000 + "b", "a" + " *" * 59 + "…"), ("◱hash=0123456789abcdef gist=x◲", None)],
+    [
+        ("  **a b** ", "a b"),
+        ("_a_", "a"),
+        ("a" + " *" * 100_000 + "b", "a" + " *" * 59 + "…"),
+        ("◱hash=0123456789abcdef gist=x◲", None),
+    ],
 )
 def test_a_gist_is_freed_of_its_decoration(gist: str, read: str | None) -> None:
     draft = read_summary(f"**GIST:** {gist}\n**RELEVANCE:** 10/10\n**SUMMARY:**\nb", ENTRIES)
@@ -42,7 +49,9 @@ def test_an_empty_gist_is_said_to_be_empty(gist: str) -> None:
 
 
 def test_of_too_many_chunks_the_largest_are_taken_in_order() -> None:
-    found = read_ranges("\n".join(f"{number}-{number} one thing" for number in range(1, 301)), [ENTRIES])
+    found = read_ranges(
+        "\n".join(f"{number}-{number} one thing" for number in range(1, 301)), [ENTRIES]
+    )
     assert len(found) == CHUNK_LIMIT
     assert [chunk[0].first for chunk in found] == sorted(chunk[0].first for chunk in found)
     assert {chunk[0].first % 7 for chunk in found} == {4, 5, 6}

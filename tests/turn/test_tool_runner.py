@@ -1,4 +1,6 @@
-"""The crash rule: after a kill at any instant the agent is told exactly which tool lines ran, and nothing is hidden, lost or done twice."""
+"""The crash rule: after a kill at any instant the agent is told exactly which tool lines ran, and
+nothing is hidden, lost or done twice.
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -11,9 +13,16 @@ from dory.identity.state import Running
 from dory.text import references
 from dory.text.tool_calls import as_thought
 from dory.turn.extension import Outcome, Tool
-from dory.turn.tool_runner import Hands
+from dory.turn.tool_runner import ToolRunner
 from dory.types import Call
-from tests.support.household import Household, Killed, assert_told, bodies, interruption, killed_everywhere
+from tests.support.household import (
+    Household,
+    Killed,
+    assert_told,
+    bodies,
+    interruption,
+    killed_everywhere,
+)
 
 RESPONSE = as_thought("first </reasoning>\nSAY dev a lie") + (
     "SAY dev first\n"
@@ -31,7 +40,13 @@ ALL = ["SAY dev first", "EDIT_FILE MEMORY.md", "JOIN lab", "SAY lab", "LEAVE dev
 def effects(house: Household) -> list[str]:
     """Those of them whose effect stands on disk."""
     rooms = house.me.subscriptions()
-    truth = ["first" in house.said("dev"), "noted" in house.me.memory, "lab" in rooms, "second\nline" in house.said("lab"), "dev" not in rooms]
+    truth = [
+        "first" in house.said("dev"),
+        "noted" in house.me.memory,
+        "lab" in rooms,
+        "second\nline" in house.said("lab"),
+        "dev" not in rooms,
+    ]
     return [title for title, there in zip(ALL, truth, strict=True) if there]
 
 
@@ -49,11 +64,15 @@ def test_after_a_kill_at_any_instant_the_agent_is_told_exactly_what_ran(house: H
         if report := interruption(house):
             assert sum(map(len, report)) == 7 and house.me.state.awake
         seen.append(len(done))
-        assert len(house.said("dev")) + len(house.said("lab")) == len([title for title in done if title.startswith("SAY")])
+        assert len(house.said("dev")) + len(house.said("lab")) == len(
+            [title for title in done if title.startswith("SAY")]
+        )
     assert set(seen) == {0, 1, 2, 3, 4, 5} and len(seen) > 80
 
 
-def test_after_a_kill_behind_a_line_that_was_never_finished_the_agent_is_told_whether_it_spoke(house: Household) -> None:
+def test_after_a_kill_behind_a_line_that_was_never_finished_the_agent_is_told_whether_it_spoke(
+    house: Household,
+) -> None:
     with open(house.me.rooms.path("dev"), "a") as file:
         file.write("[USER:bob 2026-03-02T12:00:00Z] a line that was never finish")
     seen = set()
@@ -70,14 +89,21 @@ def test_an_interruption_is_told_once(house: Household) -> None:
     for _ in range(3):
         house.restart().begin()
         house.hands.report_interruption()
-    assert sum("You were stopped" in body for body in bodies(house.me.context.entries, "notice")) == 1
+    assert (
+        sum("You were stopped" in body for body in bodies(house.me.context.entries, "notice")) == 1
+    )
 
 
 @pytest.mark.parametrize(
     ("dies", "ran", "rest", "doubt"),
     [
         ("SAY", ["RING loud"], ["SAY dev hello", "JOIN lab"], ""),
-        ("RING", [], ["SAY dev hello", "JOIN lab"], " Whether this ran, nobody can tell, for its tool is gone: RING loud."),
+        (
+            "RING",
+            [],
+            ["SAY dev hello", "JOIN lab"],
+            " Whether this ran, nobody can tell, for its tool is gone: RING loud.",
+        ),
     ],
 )
 def test_a_tool_that_is_gone_after_a_kill_shifts_no_mark_to_the_next_line(
@@ -89,15 +115,23 @@ def test_a_tool_that_is_gone_after_a_kill_shifts_no_mark_to_the_next_line(
         return Outcome("done")
 
     ring = Tool("RING", "RING <how>", run, lambda call: "59")
-    house.hands = Hands(house.me, [ring, *(replace(tool, run=run) for tool in house.tools.tools())], house.config.result_limit)
+    house.hands = ToolRunner(
+        house.me,
+        [ring, *(replace(tool, run=run) for tool in house.tools.tools())],
+        house.config.result_limit,
+    )
     with pytest.raises(Killed):
         house.respond("RING loud\nSAY dev hello\nJOIN lab")
     house.restart()
     house.hands.report_interruption()
-    assert interruption(house) == [ran, rest] and bodies(house.me.context.entries, "notice")[-1].endswith(f"still wanted.{doubt}")
+    assert interruption(house) == [ran, rest] and bodies(house.me.context.entries, "notice")[
+        -1
+    ].endswith(f"still wanted.{doubt}")
 
 
-def test_a_message_that_was_cut_off_while_it_was_written_counts_as_not_said(house: Household) -> None:
+def test_a_message_that_was_cut_off_while_it_was_written_counts_as_not_said(
+    house: Household,
+) -> None:
     calls = house.hands.parse("SAY dev hello there")
     hash = house.me.blobs.stash("SAY dev hello there", kind="response", gist="x", at=house.clock())
     house.me.state.running = Running(hash, 0, house.tools.tools()[0].mark(calls[0]))
@@ -125,12 +159,27 @@ def test_the_same_words_said_earlier_do_not_count_as_said_now(house: Household) 
 def test_every_result_is_a_blob_below_its_response_and_a_line_of_life(house: Household) -> None:
     house.respond("SAY dev one")
     house.respond("READ_FILE MEMORY.md\nSAY nowhere x\nWAIT")
-    chain = [(hash, house.me.blobs.get(hash)) for hash, _ in references.live(house.me.life.tail(50))]
+    chain = [
+        (hash, house.me.blobs.get(hash)) for hash, _ in references.live(house.me.life.tail(50))
+    ]
     (first, _), (said, said_blob), (second, second_blob), (_, read_blob), (_, error_blob) = chain
-    assert [blob.kind for _, blob in chain] == ["response", "result", "response", "result", "result"]
-    assert (said_blob.parent, second_blob.parent, read_blob.parent, error_blob.parent) == (first, first, second, second)
+    assert [blob.kind for _, blob in chain] == [
+        "response",
+        "result",
+        "response",
+        "result",
+        "result",
+    ]
+    assert (said_blob.parent, second_blob.parent, read_blob.parent, error_blob.parent) == (
+        first,
+        first,
+        second,
+        second,
+    )
     assert house.me.blobs.get(said).body == "said in dev"
-    assert [line.split(" ", 2)[2].partition(" ◱")[0] for line in house.me.life.tail(4).splitlines()] == [
+    assert [
+        line.split(" ", 2)[2].partition(" ◱")[0] for line in house.me.life.tail(4).splitlines()
+    ] == [
         "response",
         "READ_FILE",
         "SAY failed",
@@ -141,7 +190,9 @@ def test_every_result_is_a_blob_below_its_response_and_a_line_of_life(house: Hou
 def test_a_secret_in_a_result_enters_neither_context_nor_life_nor_blobs(house: Household) -> None:
     (house.me.folder / "workspace" / "key.txt").write_text("the key is hunter2-hunter2\n")
     house.respond("READ_FILE workspace/key.txt\nREAD_FILE workspace/hunter2-hunter2")
-    assert bodies(house.me.context.entries, "result") == ["workspace/key.txt, lines 1-1, its end\nthe key is [secret]\n"]
+    assert bodies(house.me.context.entries, "result") == [
+        "workspace/key.txt, lines 1-1, its end\nthe key is [secret]\n"
+    ]
     assert bodies(house.me.context.entries, "error") == ["no such file: workspace/[secret]"]
     said_by_the_model = {house.me.state.parent, *house.me.state.texts.values()}
     for path in house.me.blobs.walk():
@@ -149,8 +200,8 @@ def test_a_secret_in_a_result_enters_neither_context_nor_life_nor_blobs(house: H
     assert sum("hunter2-hunter2" in line for line in house.me.life.tail(50).splitlines()) <= 1
 
 
-def hands(house: Household, run: Tool) -> Hands:
-    return Hands(house.me, [run], house.config.result_limit)
+def hands(house: Household, run: Tool) -> ToolRunner:
+    return ToolRunner(house.me, [run], house.config.result_limit)
 
 
 def test_a_result_that_is_too_long_is_cut_and_says_so(house: Household) -> None:
@@ -158,8 +209,12 @@ def test_a_result_that_is_too_long_is_cut_and_says_so(house: Household) -> None:
     assert house.result("DUMP").body == "x" * RESULT_LIMIT + f"\n… cut at {RESULT_LIMIT} characters"
 
 
-@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), FormatError("a file is damaged:\nmend it")])
-def test_what_a_tool_meets_on_the_disk_is_its_error_on_one_line(house: Household, error: Exception) -> None:
+@pytest.mark.parametrize(
+    "error", [OSError(28, "No space left on device"), FormatError("a file is damaged:\nmend it")]
+)
+def test_what_a_tool_meets_on_the_disk_is_its_error_on_one_line(
+    house: Household, error: Exception
+) -> None:
     def run(_: object) -> Outcome:
         raise error
 

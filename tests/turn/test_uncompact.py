@@ -19,10 +19,14 @@ def test_a_chunk_that_was_opened_while_the_compaction_ran_is_left_out(tmp_path: 
     house.model.released.set()
     house.finish()
     assert reference in list(house.me.context)
-    assert "compacted" in kinds([entry for entry in house.me.context if entry.first > reference.first]), "others were swapped"
+    assert "compacted" in kinds(
+        [entry for entry in house.me.context if entry.first > reference.first]
+    ), "others were swapped"
 
 
-def test_an_opened_original_is_pinned_for_twenty_turns_and_then_folds_without_a_model_call(tmp_path: Path) -> None:
+def test_an_opened_original_is_pinned_for_twenty_turns_and_then_folds_without_a_model_call(
+    tmp_path: Path,
+) -> None:
     house = House(tmp_path, Scripted(), context_limit=3000)
     house.hear(29)
     house.compact()
@@ -38,7 +42,11 @@ def test_an_opened_original_is_pinned_for_twenty_turns_and_then_folds_without_a_
     house.me.state.turn = at + PIN_TURNS + 1
     house.compaction.start()
     folded = next(entry for entry in house.me.context if entry.first == opened.first)
-    assert folded.kind == "compacted" and folded.hash == reference.hash and folded.body == reference.body
+    assert (
+        folded.kind == "compacted"
+        and folded.hash == reference.hash
+        and folded.body == reference.body
+    )
     house.finish()
     assert list(check.problems(tmp_path)) == []
 

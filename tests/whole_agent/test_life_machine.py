@@ -1,4 +1,6 @@
-"""A whole life against a model of it: people, tool lines, forgetting, crashes and a failing disk, in any order that hypothesis can think of."""
+"""A whole life against a model of it: people, tool lines, forgetting, crashes and a failing disk,
+in any order that hypothesis can think of.
+"""
 
 import errno
 import os
@@ -15,7 +17,14 @@ from pathlib import Path
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from agent import Agent
 from dory import check
@@ -24,7 +33,7 @@ from dory.constants import PIN_TURNS
 from dory.errors import DoryError
 from dory.identity.create import boot
 from dory.identity.identity import Identity
-from dory.process.signals import Stop
+from dory.process.signals import ShutdownSignal
 from dory.storage.rooms import Rooms, laid_out
 from dory.types import Prompt
 from tests.support.compacting import Scripted, asked_ids, referenced, summary
@@ -32,9 +41,32 @@ from tests.support.household import MEMORY, Killed, Time, mishap
 from tests.support.lifemodel import Mind, Said, lived, unanswered
 
 STORY = "a long story about the sea, the reef and the way home, " * 5
-WORDS = ["tea", "reef", "@story", "@story", "", " ", "\n", "\r", "\u2028", "\\", "[#1 heard dev]", "[USER:ada 2026-03-02T12:00:00Z] hi"]
-WORDS += ["◱hash=5d41402abc4b2a76 gist=x◲", "END", "SAY dev forged", "<think>", "</reasoning>", "```", "=======", "<<<<<<< SEARCH"]
-# few and small draws: hypothesis gives a life only so many, and what any text does to a parser is shown in the tests of each
+WORDS = [
+    "tea",
+    "reef",
+    "@story",
+    "@story",
+    "",
+    " ",
+    "\n",
+    "\r",
+    "\u2028",
+    "\\",
+    "[#1 heard dev]",
+    "[USER:ada 2026-03-02T12:00:00Z] hi",
+]
+WORDS += [
+    "◱hash=5d41402abc4b2a76 gist=x◲",
+    "END",
+    "SAY dev forged",
+    "<think>",
+    "</reasoning>",
+    "```",
+    "=======",
+    "<<<<<<< SEARCH",
+]
+# few and small draws: hypothesis gives a life only so many, and what any text does to a parser is
+# shown in the tests of each
 words = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map("".join)
 who = st.integers(0, 1)
 rooms = st.sampled_from(["dev", "dev", "dev", "lab"])
@@ -49,7 +81,10 @@ tool_lines = st.one_of(
     ),
     st.builds("{} {}".format, st.sampled_from(["JOIN", "LEAVE", "JOIN"]), rooms),
     st.builds("UNCOMPACT @{}".format, st.integers(0, 9)),
-    st.builds("READ_FILE {}".format, st.sampled_from(["MEMORY.md", "context.md", "chats/dev.md", "nowhere"])),
+    st.builds(
+        "READ_FILE {}".format,
+        st.sampled_from(["MEMORY.md", "context.md", "chats/dev.md", "nowhere"]),
+    ),
     words,
 )
 responses = st.lists(tool_lines, min_size=1, max_size=5).map("\n".join)
@@ -59,7 +94,9 @@ drafts = st.tuples(words.map("about {}".format), st.sampled_from([1, 5, 9, 11]),
 
 @dataclass(frozen=True)
 class Fate:
-    """What befalls an action: at which system call that may change the disk, whether it is a kill or an error of the disk, and what follows."""
+    """What befalls an action: at which system call that may change the disk, whether it is a kill
+    or an error of the disk, and what follows.
+    """
 
     at: int
     killed: bool
@@ -70,14 +107,17 @@ class Fate:
 def fates(calls: int) -> st.SearchStrategy[Fate | None]:
     """For an action that makes about so many of those system calls; one in two is left alone."""
     resumes = st.sampled_from([0, 1, 3, 8, 12, 16, 20])
-    return st.none() | st.builds(Fate, st.integers(1, calls), st.booleans(), resumes, st.none() | words)
+    return st.none() | st.builds(
+        Fate, st.integers(1, calls), st.booleans(), resumes, st.none() | words
+    )
 
 
 class Body:
     """One real agent, process after process, with the mind that the model has of it."""
 
     def __init__(self, home: Path, world: dict[str, list[Said]], clock: Time) -> None:
-        self.home, self.clock = home, clock
+        self.home = home
+        self.clock = clock
         self.hash = boot(home, "dory", "dev", clock)
         self.folder = home / "agents" / self.hash
         self.model = Scripted(turn=self._respond, segment=self._segment, summarise=self._summarise)
@@ -86,9 +126,10 @@ class Body:
         self.log = b""
         self.gate = threading.Event()
         self.wake()
-        tools = [tool.name for tool in self.agent.faculties.tools()]
+        tools = [tool.name for tool in self.agent.extensions.tools()]
         self.mind = Mind(self.me.name, world, tools, heard={"dev": unanswered(world["dev"])})
-        self.cuts, self.draft = [3], ("a gist", 5, "short")
+        self.cuts = [3]
+        self.draft = ("a gist", 5, "short")
 
     def wake(self) -> None:
         """As a new process does."""
@@ -96,7 +137,7 @@ class Body:
         self.gate = threading.Event()
         self.me = Identity(self.home, self.hash, self.clock)
         self.me.begin()
-        self.agent = Agent(self.me, self.config, self.model, verbose=False, stop=Stop())
+        self.agent = Agent(self.me, self.config, self.model, verbose=False, stop=ShutdownSignal())
         self.agent.hands.report_interruption()
 
     def round(self) -> None:
@@ -124,15 +165,24 @@ class Body:
         log = (self.folder / "LIFE.md").read_bytes()
         assert log.startswith(self.log), "LIFE did not only grow"
         self.log = log
-        found, told = Counter(line.split(" ", 3)[2] for line in log.decode().splitlines()[1:]), self.mind.told()
-        assert {kind: found[kind] for kind in told} == told, "LIFE tells of other things than the context holds"
+        found, told = (
+            Counter(line.split(" ", 3)[2] for line in log.decode().splitlines()[1:]),
+            self.mind.told(),
+        )
+        assert {kind: found[kind] for kind in told} == told, (
+            "LIFE tells of other things than the context holds"
+        )
 
     def _respond(self, prompt: Prompt) -> str:
-        """The answer that the mind has ready. Within an epoch each prompt goes on where the last one ended."""
+        """The answer that the mind has ready. Within an epoch each prompt goes on where the last
+        one ended.
+        """
         epoch, before = self.sent
         stable = prompt.text[: prompt.text.rindex("\n[#memory ")]
         self.sent = (self.me.state.epoch, stable)
-        assert epoch != self.me.state.epoch or stable.startswith(before), "the prompt changed within an epoch"
+        assert epoch != self.me.state.epoch or stable.startswith(before), (
+            "the prompt changed within an epoch"
+        )
         return self.mind.answer or ""
 
     def _segment(self, prompt: Prompt) -> str:
@@ -157,8 +207,11 @@ class Lives(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = tempfile.TemporaryDirectory(dir=MEMORY, ignore_cleanup_errors=True)  # a thread of one that died may still write
-        self.home, self.clock = Path(self.folder.name), Time()
+        self.folder = tempfile.TemporaryDirectory(
+            dir=MEMORY, ignore_cleanup_errors=True
+        )  # a thread of one that died may still write
+        self.home = Path(self.folder.name)
+        self.clock = Time()
         self.world: dict[str, list[Said]] = {"dev": []}
         self.bodies: list[Body] = []
         self.unspread: list[tuple[str, Said]] = []
@@ -167,13 +220,23 @@ class Lives(RuleBasedStateMachine):
     def boot(self, agents: int) -> None:
         self.bodies = [Body(self.home, self.world, self.clock) for _ in range(agents)]
 
-    @rule(room=rooms, name=st.sampled_from(["ada", "bob"]), text=words, times=st.sampled_from([1, 1, 9]))
+    @rule(
+        room=rooms,
+        name=st.sampled_from(["ada", "bob"]),
+        text=words,
+        times=st.sampled_from([1, 1, 9]),
+    )
     def somebody_says(self, room: str, name: str, text: str, times: int) -> None:
         for _ in range(times):
             self.say(room, name, text)
         self.spread()
 
-    @rule(who=who, what=st.sampled_from(["edit", "time", "turns", "restart"]), text=words, hours=st.integers(-5, 50))
+    @rule(
+        who=who,
+        what=st.sampled_from(["edit", "time", "turns", "restart"]),
+        text=words,
+        hours=st.integers(-5, 50),
+    )
     def meanwhile(self, who: int, what: str, text: str, hours: int) -> None:
         body = self.body(who)
         if what == "edit":
@@ -197,13 +260,22 @@ class Lives(RuleBasedStateMachine):
         self.respond(self.body(who), text, fate)
 
     @rule(who=who, cuts=stretches, draft=drafts, at_once=st.booleans(), fate=fates(40))
-    def it_begins_to_forget(self, who: int, cuts: list[int], draft: tuple[str, int, str], at_once: bool, fate: Fate | None) -> None:
+    def it_begins_to_forget(
+        self,
+        who: int,
+        cuts: list[int],
+        draft: tuple[str, int, str],
+        at_once: bool,
+        fate: Fate | None,
+    ) -> None:
         body = self.body(who)
         if not body.agent.compaction.under_way:
             self.somebody_says("dev", "ada", "@story", 6)
             self.respond(body, "SAY dev well", None)  # what is not answered yet does not fade
             body.cuts, body.draft = cuts, draft
-            self.befalls(body, lambda: body.agent.compaction.start(by_hand=True), None if at_once else fate)
+            self.befalls(
+                body, lambda: body.agent.compaction.start(by_hand=True), None if at_once else fate
+            )
         if at_once:
             self.befalls(body, body.finish, fate)
 
@@ -223,27 +295,44 @@ class Lives(RuleBasedStateMachine):
     @rule(fate=fates(40))
     def somebody_takes_the_forgetting_back(self, fate: Fate | None) -> None:
         body = next(body for body in self.bodies if body.me.state.last_swap)
-        swapped = [entry for entry in body.me.context if entry.first in body.me.state.last_swap and entry.kind == "compacted"]
+        swapped = [
+            entry
+            for entry in body.me.context
+            if entry.first in body.me.state.last_swap and entry.kind == "compacted"
+        ]
         if self.befalls(body, body.agent.compaction.undo, fate):
             assert not [entry for entry in swapped if entry in body.me.context.entries]
 
     def respond(self, body: Body, text: str, fate: Fate | None) -> None:
-        found = [*referenced(body.me.context.entries), *re.findall(r"◱hash=(\w+)", body.me.life.tail(50)), self.body(0).hash]
-        body.mind.answer = re.sub(r"@(\d)", lambda at: found[int(at[1]) % len(found)], text).replace("@story", STORY)
+        found = [
+            *referenced(body.me.context.entries),
+            *re.findall(r"◱hash=(\w+)", body.me.life.tail(50)),
+            self.body(0).hash,
+        ]
+        body.mind.answer = re.sub(
+            r"@(\d)", lambda at: found[int(at[1]) % len(found)], text
+        ).replace("@story", STORY)
         if self.befalls(body, body.round, fate):
             assert body.mind.answer is None, "the response is not in the context"
 
     def say(self, room: str, name: str, text: str) -> None:
-        """On disk; what the agent did before it was stopped, and the model is yet to learn of, stands above it."""
+        """On disk; what the agent did before it was stopped, and the model is yet to learn of,
+        stands above it.
+        """
         text = text.replace("@story", STORY)
         Rooms(self.home / "chats").say(room, "USER", name, text, self.clock())
         self.unspread.append((room, Said("USER", name, laid_out(text))))
 
     def read(self, room: str) -> list[Said]:
-        return [Said(line.kind, line.name, laid_out(line.text)) for line in Rooms(self.home / "chats").read(room, 0)]
+        return [
+            Said(line.kind, line.name, laid_out(line.text))
+            for line in Rooms(self.home / "chats").read(room, 0)
+        ]
 
     def spread(self) -> None:
-        """What people have said since the model learned last, behind what the harness had to say, whatever that was."""
+        """What people have said since the model learned last, behind what the harness had to say,
+        whatever that was.
+        """
         for room, lines in self.world.items():
             for number, line in enumerate(self.read(room)):
                 if line.kind == "NOTICE" and lines[number : number + 1] != [line]:
@@ -256,8 +345,12 @@ class Lives(RuleBasedStateMachine):
         return self.bodies[who % len(self.bodies)]
 
     def befalls(self, body: Body, action: Callable[[], object], fate: Fate | None) -> bool:
-        """Do it under its fate, and set right what a process would; returns whether nothing befell it."""
-        error = Killed() if fate and fate.killed else OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        """Do it under its fate, and set right what a process would; returns whether nothing befell
+        it.
+        """
+        error = (
+            Killed() if fate and fate.killed else OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        )
         with mishap(fate.at if fate else 10**9, error) as seen, suppress(DoryError):
             action()
         if fate and seen.struck:

@@ -1,18 +1,22 @@
-"""Related past experiences: of all short-term summaries there ever were those most similar to the present situation.
+"""Related past experiences: of all short-term summaries there ever were those most similar to the
+present situation.
 
-Two tables of the agent's one SQLite file, derived from the files in ``summaries/``: who deletes it loses nothing, ``add`` takes them again.
-A summary is known by the second in which it was made: no two of a life have the same.
+Two tables of the agent's one SQLite file, derived from the files in ``summaries/``: who deletes it
+loses nothing, ``add`` takes them again. A summary is known by the second in which it was made: no
+two of a life have the same.
 
     summary        a text, when it was made, and the range of memories that it covers; ids rise and are never used twice
     summary_words  FTS5 over the same ids: the terms that the search has, BM25 by ``bm25()``
 
-With an embedder each summary has a vector as well (``search/vectors.py``). They are made in the order of ids, so what lacks one is behind the newest
-that has one; another model, or one whose vectors have another dimension, begins with the first. All summaries are chosen from by one measure,
-as scores of two do not compare: by vectors when every one has its own, by BM25 until then. What fails is tried again with the next turn; a
-summary that the model does not take has zeros for a vector, so that it holds up no other, and is tried again now and then.
+With an embedder each summary has a vector as well (``search/vectors.py``). They are made in the
+order of ids, so what lacks one is behind the newest that has one; another model, or one whose
+vectors have another dimension, begins with the first. All summaries are chosen from by one measure,
+as scores of two do not compare: by vectors when every one has its own, by BM25 until then. What
+fails is tried again with the next turn; a summary that the model does not take has zeros for a
+vector, so that it holds up no other, and is tried again now and then.
 
-No turn waits for a vector of its situation: the request goes out when the situation changes, and as long as its answer is not there, that of
-the situation before chooses, or BM25 if there is none.
+No turn waits for a vector of its situation: the request goes out when the situation changes, and as
+long as its answer is not there, that of the situation before chooses, or BM25 if there is none.
 """
 
 from collections.abc import Collection, Sequence
@@ -20,10 +24,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from dory.errors import ModelError
-from dory.llm import openai_format
 from dory.llm.embedder import Row, Situation, vectors
 from dory.search.vectors import Vectors
-from dory.storage.store import Store, marks
+from dory.storage.database import Store, marks
+from dory.text import formatting
 from dory.text.tokenizer import asked, folded
 from dory.turn.extension import Apply, Work
 from dory.types import Embedder
@@ -55,11 +59,14 @@ class Experience:
 
 
 class Related:
-    """The summaries of one agent, for the thread of its store. Raises what that raises; how the embedder fails stands in ``status``."""
+    """The summaries of one agent, for the thread of its store. Raises what that raises; how the
+    embedder fails stands in ``status``.
+    """
 
     def __init__(self, store: Store, embedder: Embedder | None, patience: float = PATIENCE) -> None:
         """Without an ``embedder`` all is by BM25. ``patience`` in seconds."""
-        self._store, self._embedder = store, embedder
+        self._store = store
+        self._embedder = embedder
         store.tables(*_SCHEMA)
         self._vectors = Vectors(store)
         self._present = Situation(embedder, patience) if embedder else None
@@ -67,25 +74,37 @@ class Related:
         self._stuck = self._refusal = ""
 
     def add(self, text: str, first: int, last: int, at: datetime) -> None:
-        """A summary; nothing if it is there already. Any other that covers one of its memories is of a past that was not: it goes."""
-        text = openai_format.encodable(text)
+        """A summary; nothing if it is there already. Any other that covers one of its memories is
+        of a past that was not: it goes.
+        """
+        text = formatting.encodable(text)
         values = (text, first, last)
-        if self._store.rows("SELECT 1 FROM summary WHERE summary_text = ? AND memory_range_start = ? AND memory_range_end = ?", values):
+        if self._store.rows(
+            "SELECT 1 FROM summary WHERE summary_text = ? AND memory_range_start = ? AND memory_range_end = ?",
+            values,
+        ):
             return
         with self._store.writing() as connection:
             sql = "SELECT id FROM summary WHERE memory_range_end >= ? AND memory_range_start <= ?"
             self.remove([id for (id,) in self._store.rows(sql, (first, last))])
             sql = "INSERT INTO summary (summary_text, memory_range_start, memory_range_end, timestamp) VALUES (?, ?, ?, ?)"
             id = connection.execute(sql, (*values, int(at.timestamp()))).lastrowid
-            connection.execute("INSERT INTO summary_words(rowid, text) VALUES (?, ?)", (id, folded(text)))
+            connection.execute(
+                "INSERT INTO summary_words(rowid, text) VALUES (?, ?)", (id, folded(text))
+            )
         self._due = self._again = True
 
     def remove(self, ids: Collection[int]) -> None:
         """Take these out, if they are there."""
         with self._store.writing() as connection:
             for id in ids:
-                for (text,) in self._store.rows("SELECT summary_text FROM summary WHERE id = ?", (id,)):
-                    connection.execute("INSERT INTO summary_words(summary_words, rowid, text) VALUES ('delete', ?, ?)", (id, folded(text)))
+                for (text,) in self._store.rows(
+                    "SELECT summary_text FROM summary WHERE id = ?", (id,)
+                ):
+                    connection.execute(
+                        "INSERT INTO summary_words(summary_words, rowid, text) VALUES ('delete', ?, ?)",
+                        (id, folded(text)),
+                    )
                     connection.execute("DELETE FROM summary WHERE id = ?", (id,))
             if ids:
                 self._vectors.remove(ids)
@@ -95,16 +114,26 @@ class Related:
         return dict(self._store.rows("SELECT id, timestamp FROM summary"))
 
     def similar(self, situation: str, count: int) -> list[Experience]:
-        """The ``count`` most similar to any text, best first; fewer when others have nothing in common with it."""
+        """The ``count`` most similar to any text, best first; fewer when others have nothing in
+        common with it.
+        """
         self._due, situation = True, situation[-SITUATION:]
         vector = self._vector(situation)
-        ids = [id for id, _ in self._vectors.nearest(vector, count)] if vector else self._by_words(situation, count)
+        ids = (
+            [id for id, _ in self._vectors.nearest(vector, count)]
+            if vector
+            else self._by_words(situation, count)
+        )
         sql = "SELECT memory_range_start, memory_range_end, timestamp, summary_text FROM summary WHERE id = ?"
         rows = [row for id in ids for row in self._store.rows(sql, (id,))]
-        return [Experience(first, last, self._store.moment(at), text) for first, last, at, text in rows]
+        return [
+            Experience(first, last, self._store.moment(at), text) for first, last, at, text in rows
+        ]
 
     def backlog(self) -> Work | None:
-        """Make vectors of the next summaries that have none; to be asked for between turns, until it is None."""
+        """Make vectors of the next summaries that have none; to be asked for between turns, until
+        it is None.
+        """
         embedder = self._embedder
         if not embedder or not self._due:
             return None
@@ -135,20 +164,32 @@ class Related:
         left = self._vectors.empty() if behind else []
         size = f", {dimension} numbers" if behind else ""
         why, failure = f" ({self._stuck})" if self._stuck else "", self._present.failure
-        until = f"; BM25 until all have a vector{why}" if lacking else f"; BM25 for now: {failure}" if failure else ""
+        until = (
+            f"; BM25 until all have a vector{why}"
+            if lacking
+            else f"; BM25 for now: {failure}"
+            if failure
+            else ""
+        )
         return f"{self._embedder.name}{size}, {total - lacking - len(left)} of {counted}{self._without(left)}{until}"
 
     def _without(self, ids: Sequence[int]) -> str:
         """Those that the model gave no vector for: the first, and why if that is known."""
         if not ids:
             return ""
-        ((first, last),) = self._store.rows("SELECT memory_range_start, memory_range_end FROM summary WHERE id = ?", ids[:1])
-        return f", none for memories {first} to {last}{' and others' * (len(ids) > 1)}" + (f" ({self._refusal})" if self._refusal else "")
+        ((first, last),) = self._store.rows(
+            "SELECT memory_range_start, memory_range_end FROM summary WHERE id = ?", ids[:1]
+        )
+        return f", none for memories {first} to {last}{' and others' * (len(ids) > 1)}" + (
+            f" ({self._refusal})" if self._refusal else ""
+        )
 
     def _vector(self, situation: str) -> list[float] | None:
         """The newest vector of a situation, if it can be compared with those of all summaries."""
         embedder, present = self._embedder, self._present
-        if not (embedder and present and situation.strip() and self._vectors.newest) or self._waiting(embedder.name):
+        if not (
+            embedder and present and situation.strip() and self._vectors.newest
+        ) or self._waiting(embedder.name):
             return None
         vector = present.vector(situation)
         if vector and not self._fits(embedder.name, vector):
@@ -166,16 +207,24 @@ class Related:
     def _waiting(self, model: str) -> list[tuple[int, str]]:
         """The next batch of those that have no vector by this model."""
         behind = self._vectors.newest if self._vectors.model[0] == model else 0
-        return self._store.rows("SELECT id, summary_text FROM summary WHERE id > ? ORDER BY id LIMIT ?", (behind, BATCH))
+        return self._store.rows(
+            "SELECT id, summary_text FROM summary WHERE id > ? ORDER BY id LIMIT ?", (behind, BATCH)
+        )
 
     def _refused(self) -> list[tuple[int, str]]:
-        """A batch of those that the model did not take, to be tried once more: after a start, and with each new summary."""
+        """A batch of those that the model did not take, to be tried once more: after a start, and
+        with each new summary.
+        """
         ids = self._vectors.empty()[:BATCH] if self._again else []
         self._again = False
-        return self._store.rows(f"SELECT id, summary_text FROM summary WHERE id IN ({marks(ids)}) ORDER BY id", ids)
+        return self._store.rows(
+            f"SELECT id, summary_text FROM summary WHERE id IN ({marks(ids)}) ORDER BY id", ids
+        )
 
     def _keep(self, model: str, waiting: Sequence[tuple[int, str]], made: Sequence[Row]) -> None:
-        """Store the vectors that were ``made``, in place of all if those cannot be compared with them; none if the summaries have changed."""
+        """Store the vectors that were ``made``, in place of all if those cannot be compared with
+        them; none if the summaries have changed.
+        """
         self._due, self._stuck = True, ""
         self._refusal = next((why for _, why in made if why), self._refusal)
         with self._store.writing():
@@ -183,7 +232,11 @@ class Related:
                 self._clear()
             ids = [id for id, _ in waiting]
             again = set(ids) <= set(self._vectors.empty())
-            new = {id: vector for id, (vector, why) in zip(ids, made, strict=True) if not (again and why)}
+            new = {
+                id: vector
+                for id, (vector, why) in zip(ids, made, strict=True)
+                if not (again and why)
+            }
             if again:
                 self._vectors.remove(new)
             if new and (again or self._waiting(model)[: len(waiting)] == waiting):

@@ -1,20 +1,22 @@
-"""What ``/memory-status`` tells: how full the windows are, what the summaries cover and say, and when the next ones are made. Pure.
+"""What ``/memory-status`` tells: how full the windows are, what the summaries cover and say, and
+when the next ones are made. Pure.
 
     memories: 150
     immediate window    [████████████████████] 64 of 64, verbatim
     short-term window   [██████··············] 21 of 64 have left that one since 2026-11-21 07:38; summed up at 193, 43 more
-    short-term summary: memories 1 to 65, of 2026-11-21 07:38 by stand-in
+    short-term summary: memories 1 to 65, of 2026-11-21 07:38 by offline
       Ada planned a trip to Lisbon.
     long-term summary: none yet, the first short-term one goes into it with the next run
     related experiences: BM25 over 1 summary, no embeddings configured
 
-The bars are for people; a part of a window that is fuller than it should be, because a run has failed, shows as full.
+The bars are for people; a part of a window that is fuller than it should be, because a run has
+failed, shows as full.
 """
 
 from dory import clock
 from dory.extensions.cascade.schedule import Windows
 from dory.extensions.cascade.store import Summaries, Summary
-from dory.text import references
+from dory.text import formatting
 
 _WIDTH = 20
 _FULL, _EMPTY = "█", "·"
@@ -31,7 +33,11 @@ def status(windows: Windows, kept: Summaries, count: int, due: int, related: str
         f"immediate window    {bar(inside, windows.immediate)} {inside} of {windows.immediate}, verbatim",
         f"short-term window   {bar(left, size)} {left} of {size} have left that one{since}; summed up at {due:,}, {_more(due - count)}",
         *_shown("short-term", kept.recent, f"the first is made at {due:,}"),
-        *_shown("long-term", kept.longterm, f"the first short-term one goes into it with the {'next' if kept.recent else 'second'} run"),
+        *_shown(
+            "long-term",
+            kept.longterm,
+            f"the first short-term one goes into it with the {'next' if kept.recent else 'second'} run",
+        ),
         f"related experiences: {related}",
     ]
     return "\n".join(rows)
@@ -58,5 +64,5 @@ def _more(count: int) -> str:
 def _shown(scale: str, summary: Summary | None, otherwise: str) -> list[str]:
     if summary is None:
         return [f"{scale} summary: none yet, {otherwise}"]
-    covers = f"memories {summary.first:,} to {summary.last:,}, of {clock.minute(summary.at)} by {references.one_line(summary.model)}"
+    covers = f"memories {summary.first:,} to {summary.last:,}, of {clock.minute(summary.at)} by {formatting.one_line(summary.model)}"
     return [f"{scale} summary: {covers}", f"  {summary.text}"]

@@ -1,4 +1,5 @@
-"""The summaries of a life, ``agents/<self>/summaries/``: texts that stand for memories, each with the range of those that it covers.
+"""The summaries of a life, ``agents/<self>/summaries/``: texts that stand for memories, each with
+the range of those that it covers.
 
     longterm.md                    everything before the short-term summary, from the first memory on
     recent.md                      the short-term summary
@@ -11,17 +12,20 @@ Each is front matter and one line of text:
     dory: summary 1
     memories: 66-129
     at: 2026-11-21T07:38:02Z
-    model: "stand-in"
+    model: "offline"
     bytes: 11324
     check: 1203948
     ---
     Ada planned a trip to Lisbon. …
 
-``bytes`` and ``check`` are the place in LIFE behind the last of the memories (see ``extensions/cascade/life_reader.py``), so the next run goes on there. What was
-covered when is told by these ranges alone; there is no other counter. ``save`` writes long-term first, then the copy, then ``recent.md``, each
-atomically. A kill after the first leaves a ``recent.md`` whose memories the long-term summary holds already: it counts no more, and the next
-run makes the missing one. A kill after the second leaves a copy that goes on where the long-term summary ends: ``mend`` makes it ``recent.md``.
-A damaged draft is passed over, as its memories are still to be summed up; any other damage is refused, as nothing may be covered twice.
+``bytes`` and ``check`` are the place in LIFE behind the last of the memories (see
+``extensions/cascade/life_reader.py``), so the next run goes on there. What was covered when is told
+by these ranges alone; there is no other counter. ``save`` writes long-term first, then the copy,
+then ``recent.md``, each atomically. A kill after the first leaves a ``recent.md`` whose memories
+the long-term summary holds already: it counts no more, and the next run makes the missing one. A
+kill after the second leaves a copy that goes on where the long-term summary ends: ``mend`` makes it
+``recent.md``. A damaged draft is passed over, as its memories are still to be summed up; any other
+damage is refused, as nothing may be covered twice.
 """
 
 import json
@@ -32,7 +36,7 @@ from pathlib import Path
 
 from dory import clock
 from dory.errors import FormatError
-from dory.extensions.cascade.life_reader import BEGINNING, Place
+from dory.extensions.cascade.life_reader import BEGINNING, LifePosition
 from dory.storage import files
 
 FOLDER = "summaries"
@@ -41,7 +45,8 @@ _OF_ONE = "put it back from a backup, or remove this one file: what it held is m
 _OF_ALL = "put it back from a backup; without one, remove the folder, and the whole life is summed up anew"
 _VERSION = "dory: summary 1"
 _FORM = re.compile(
-    r"---\ndory: summary 1\nmemories: (\d+)-(\d+)\nat: (\S+)\nmodel: (\".*\")\nbytes: (\d+)\ncheck: (\d+)\n---\n(.*)\n", re.ASCII
+    r"---\ndory: summary 1\nmemories: (\d+)-(\d+)\nat: (\S+)\nmodel: (\".*\")\nbytes: (\d+)\ncheck: (\d+)\n---\n(.*)\n",
+    re.ASCII,
 )
 
 
@@ -50,7 +55,7 @@ class Summary:
     """One line of text that stands for the memories ``first`` to ``place.number``."""
 
     first: int
-    place: Place
+    place: LifePosition
     at: datetime
     model: str
     text: str
@@ -78,7 +83,9 @@ class Summaries:
     """Those of one identity, as they stand in its folder. Only the loop's thread calls what writes."""
 
     def __init__(self, identity: Path) -> None:
-        """Read them. Raises ``FormatError`` when one is damaged, of a version not known here, or does not go on where the other ends."""
+        """Read them. Raises ``FormatError`` when one is damaged, of a version not known here, or
+        does not go on where the other ends.
+        """
         self.folder = identity / FOLDER
         self.longterm, self.recent = (read(self.folder / name) for name in (LONGTERM, RECENT))
         self.passed_over = ""
@@ -95,11 +102,13 @@ class Summaries:
         self._unnamed = copy if copy and copy.first == behind + 1 and copy.last != known else None
         if self._unnamed or known <= behind:
             self.recent = self._unnamed
-        if (self.recent and self.recent.first != behind + 1) or (self.longterm and self.longterm.first != 1):
+        if (self.recent and self.recent.first != behind + 1) or (
+            self.longterm and self.longterm.first != 1
+        ):
             raise FormatError(f"{self.folder} has a gap behind memory {behind}: {_OF_ALL}")
 
     @property
-    def covered(self) -> Place:
+    def covered(self) -> LifePosition:
         """Behind the last memory that a summary covers."""
         newest = self.recent or self.longterm
         return newest.place if newest else BEGINNING
@@ -114,7 +123,9 @@ class Summaries:
         return max(now.replace(microsecond=0), self._newest + timedelta(seconds=1))
 
     def mend(self) -> None:
-        """Complete what a kill has left: the copy that counts gets its place, half-written files go."""
+        """Complete what a kill has left: the copy that counts gets its place, half-written files
+        go.
+        """
         if self.folder.exists():
             files.sweep(self.folder)
         if self._unnamed:
@@ -128,7 +139,9 @@ class Summaries:
         self.draft = draft
 
     def save(self, longterm: Summary | None, recent: Summary) -> None:
-        """One run's outcome; durable when this returns. ``longterm`` is None when the summary so far stays."""
+        """One run's outcome; durable when this returns. ``longterm`` is None when the summary so
+        far stays.
+        """
         self._open()
         if longterm:
             files.replace(self.folder / LONGTERM, longterm.content)
@@ -146,7 +159,9 @@ class Summaries:
 
 
 def copies(identity: Path) -> list[Path]:
-    """The time-stamped copies, oldest first: no two have the same second, and a later one has a later second whatever the clock says."""
+    """The time-stamped copies, oldest first: no two have the same second, and a later one has a
+    later second whatever the clock says.
+    """
     return sorted((identity / FOLDER).glob("recent-*.md"))
 
 
@@ -165,12 +180,18 @@ def read(path: Path) -> Summary | None:
         return None
     version = content.removeprefix("---\n").partition("\n")[0]
     if version != _VERSION and version.startswith("dory: summary "):
-        raise FormatError(f"{path} is of version {version!r}, this Dory reads {_VERSION!r}: update Dory")
+        raise FormatError(
+            f"{path} is of version {version!r}, this Dory reads {_VERSION!r}: update Dory"
+        )
     found = _FORM.fullmatch(content)
     try:
         if not found or int(found[1]) > int(found[2]):
             raise ValueError("its form is another")
-        place = Place(int(found[2]), int(found[5]), int(found[6]))
-        return Summary(int(found[1]), place, clock.of_second(found[3]), json.loads(found[4]), found[7])
+        place = LifePosition(int(found[2]), int(found[5]), int(found[6]))
+        return Summary(
+            int(found[1]), place, clock.of_second(found[3]), json.loads(found[4]), found[7]
+        )
     except ValueError as error:
-        raise FormatError(f"{path} is damaged ({error}): {_OF_ALL if path.name == LONGTERM else _OF_ONE}") from error
+        raise FormatError(
+            f"{path} is damaged ({error}): {_OF_ALL if path.name == LONGTERM else _OF_ONE}"
+        ) from error

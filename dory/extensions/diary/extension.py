@@ -1,8 +1,11 @@
-"""The diary, and how the agent is and where: the tools with which it writes, finds and reads, and what people may see of that.
+"""The diary, and how the agent is and where: the tools with which it writes, finds and reads, and
+what people may see of that.
 
-Mood and place are part of the agent's state, so they are committed with the outcome of the tool that sets them. A day's file is written before;
-whether it was, after a kill, is told by what stands in it. What has changed in the files, by the agent or by people, is indexed between
-turns, a bounded part at a time: what people edit is found within a minute or so, what the agent writes at once. Days are those of UTC.
+Mood and place are part of the agent's state, so they are committed with the outcome of the tool
+that sets them. A day's file is written before; whether it was, after a kill, is told by what stands
+in it. What has changed in the files, by the agent or by people, is indexed between turns, a bounded
+part at a time: what people edit is found within a minute or so, what the agent writes at once. Days
+are those of UTC.
 """
 
 import re
@@ -11,12 +14,11 @@ from datetime import date, datetime, timedelta
 from functools import partial
 
 from dory.errors import DoryError, FormatError, ToolError
-from dory.extensions.diary.pages import Entry
-from dory.extensions.diary.store import Diary
+from dory.extensions.diary.store import Diary, Entry
 from dory.identity.identity import Identity
 from dory.identity.state import HOME
-from dory.text import references
-from dory.turn.extension import Command, Faculty, Outcome, Still, Tool, Work
+from dory.text import formatting
+from dory.turn.extension import Command, EpochSection, Extension, Outcome, Tool, Work
 from dory.types import Call
 
 WORDS = 80
@@ -29,38 +31,54 @@ _FOUND, _LISTED, _DAMAGED = 10, 10, 3
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
-class DiaryFaculty(Faculty):
+class DiaryExtension(Extension):
     """The diary, mood and place of one identity."""
 
     name = "diary"
 
     def __init__(self, identity: Identity, diary: Diary, limit: int) -> None:
         """``limit``: characters of one result."""
-        self._identity, self._diary, self._limit = identity, diary, limit
+        self._identity = identity
+        self._diary = diary
+        self._limit = limit
         self._looked: datetime | None = None
         self._behind = True
-        self._section = Still()
+        self._section = EpochSection()
 
     def tools(self) -> Sequence[Tool]:
         """Writing, finding and reading; how it is, and where."""
         return [
             Tool("WRITE_DIARY", "WRITE_DIARY <text>", self.write, self._mark, self._written),
             Tool("SEARCH_DIARY_FOR_KEYWORDS", "SEARCH_DIARY_FOR_KEYWORDS <words>", self.search),
-            Tool("SHOW_DIARY_ENTRIES_FROM_DAY", "SHOW_DIARY_ENTRIES_FROM_DAY <YYYY-MM-DD>", lambda call: Outcome(self._cut(call.args))),
+            Tool(
+                "SHOW_DIARY_ENTRIES_FROM_DAY",
+                "SHOW_DIARY_ENTRIES_FROM_DAY <YYYY-MM-DD>",
+                lambda call: Outcome(self._cut(call.args)),
+            ),
             Tool("SET_MOOD", "SET_MOOD <mood>", self.feel),
-            Tool("GO_TO_PLACE", "GO_TO_PLACE <place>", lambda call: self._go(_words(call, "where to? write GO_TO_PLACE <place>"))),
+            Tool(
+                "GO_TO_PLACE",
+                "GO_TO_PLACE <place>",
+                lambda call: self._go(_words(call, "where to? write GO_TO_PLACE <place>")),
+            ),
             Tool("GO_HOME", "GO_HOME", lambda call: self._go(HOME)),
         ]
 
     def commands(self) -> Sequence[Command]:
         """What people may see of it."""
-        return [Command("diary", "/diary [YYYY-MM-DD]  what the agent wrote on a day; without one, the newest days", self.listed)]
+        return [
+            Command(
+                "diary",
+                "/diary [YYYY-MM-DD]  what the agent wrote on a day; without one, the newest days",
+                self.listed,
+            )
+        ]
 
     def section(self) -> str:
         """One line, as things stood when the epoch began: of changes the results of the tools tell."""
         state = self._identity.state
-        mood = f"; your mood: {references.one_line(state.mood, WORDS)}" if state.mood else ""
-        told = f"You are at {references.one_line(state.place, WORDS)}{mood}. WRITE_DIARY keeps what a day was like, with both."
+        mood = f"; your mood: {formatting.one_line(state.mood, WORDS)}" if state.mood else ""
+        told = f"You are at {formatting.one_line(state.place, WORDS)}{mood}. WRITE_DIARY keeps what a day was like, with both."
         return self._section.at(state.epoch, lambda: told)
 
     def write(self, call: Call) -> Outcome:
@@ -78,26 +96,38 @@ class DiaryFaculty(Faculty):
             raise ToolError("what are you looking for? write SEARCH_DIARY_FOR_KEYWORDS <words>")
         left = self._diary.refresh(FOR_A_SEARCH)
         hits = self._diary.search(words, _FOUND)
-        shown = references.one_line(words)
-        lines = [f'{len(hits)} day{"s" * (len(hits) > 1)} of your diary for "{shown}"' if hits else f'no day of your diary for "{shown}"']
+        shown = formatting.one_line(words)
+        lines = [
+            f'{len(hits)} day{"s" * (len(hits) > 1)} of your diary for "{shown}"'
+            if hits
+            else f'no day of your diary for "{shown}"'
+        ]
         for number, hit in enumerate(hits, 1):
             day = date.fromordinal(hit.document.origin)
-            lines.append(f"{number}. {day}: {references.one_line(hit.snippet, 500).replace('->', '→')} -> SHOW_DIARY_ENTRIES_FROM_DAY {day}")
+            lines.append(
+                f"{number}. {day}: {formatting.one_line(hit.snippet, 500).replace('->', '→')} -> SHOW_DIARY_ENTRIES_FROM_DAY {day}"
+            )
         lines += [f"not searched: {damage}" for damage in self._diary.damage()[:_DAMAGED]]
         lines += [f"{left} more days are not searched yet: search again" for _ in range(bool(left))]
         return Outcome("\n".join(lines))
 
     def show(self, day: str) -> str:
-        """What stands there of one day. A ``ToolError`` that names the nearest ones if that is nothing."""
+        """What stands there of one day. A ``ToolError`` that names the nearest ones if that is
+        nothing.
+        """
         wanted, today = self._date(day), self._identity.now().date()
         if entries := self._diary.entries(wanted):
             return "\n\n".join([f"your diary of {wanted}", *map(str, entries)])
         if wanted > today:
             raise ToolError(f"{wanted} is still to come: today is {today}")
         days = self._diary.days()
-        near = [*[one for one in days if one < wanted][-1:], *[one for one in days if one > wanted][:1]]
+        near = [
+            *[one for one in days if one < wanted][-1:],
+            *[one for one in days if one > wanted][:1],
+        ]
         raise ToolError(
-            f"nothing stands in your diary of {wanted}; " + (f"near it: {', '.join(map(str, near))}" if near else "it is empty yet")
+            f"nothing stands in your diary of {wanted}; "
+            + (f"near it: {', '.join(map(str, near))}" if near else "it is empty yet")
         )
 
     def listed(self, day: str) -> str:
@@ -105,11 +135,17 @@ class DiaryFaculty(Faculty):
         if day:
             return self.show(day)
         days = self._diary.days()[-_LISTED:]
-        return "\n".join(f"{one}  {self._beginning(one)}" for one in reversed(days)) or "the diary is empty yet"
+        return (
+            "\n".join(f"{one}  {self._beginning(one)}" for one in reversed(days))
+            or "the diary is empty yet"
+        )
 
     def feel(self, call: Call) -> Outcome:
         """Another mood."""
-        state, mood = self._identity.state, self._identity.redact(_words(call, "how are you? write SET_MOOD <mood>"))
+        state, mood = (
+            self._identity.state,
+            self._identity.redact(_words(call, "how are you? write SET_MOOD <mood>")),
+        )
         if mood == state.mood:
             raise ToolError(f"your mood is {mood} already")
         state.mood = mood
@@ -151,7 +187,9 @@ class DiaryFaculty(Faculty):
 
     def _beginning(self, day: date) -> str:
         try:
-            return " · ".join(references.one_line(entry.text, 60) for entry in self._diary.entries(day)[:2])
+            return " · ".join(
+                formatting.one_line(entry.text, 60) for entry in self._diary.entries(day)[:2]
+            )
         except DoryError as error:
             return str(error)
 
@@ -162,7 +200,9 @@ class DiaryFaculty(Faculty):
         except ValueError:
             wanted = None
         if wanted is None:
-            raise ToolError(f"{text[:40]!r} is no date: write one that there is as YYYY-MM-DD, such as {today}")
+            raise ToolError(
+                f"{text[:40]!r} is no date: write one that there is as YYYY-MM-DD, such as {today}"
+            )
         return wanted
 
     def _mark(self, call: Call) -> str:
@@ -174,13 +214,18 @@ class DiaryFaculty(Faculty):
             return ""
 
     def _written(self, call: Call, mark: str) -> bool:
-        """Whether the text stands behind what stood there, or on the next day, should midnight have come between mark and deed."""
+        """Whether the text stands behind what stood there, or on the next day, should midnight have
+        come between mark and deed.
+        """
         if not mark:
             return False
         first, _, count = mark.partition(" ")
         day, text = date.fromisoformat(first), self._identity.redact(call.given)
         try:
-            later = [*self._diary.entries(day)[int(count) :], *self._diary.entries(day + timedelta(days=1))]
+            later = [
+                *self._diary.entries(day)[int(count) :],
+                *self._diary.entries(day + timedelta(days=1)),
+            ]
         except DoryError:  # then nobody can tell
             return False
         return any(entry.text == text for entry in later)
@@ -188,9 +233,11 @@ class DiaryFaculty(Faculty):
 
 def _words(call: Call, question: str) -> str:
     """A few words on one line."""
-    words = references.one_line(call.given, WORDS + 1)
+    words = formatting.one_line(call.given, WORDS + 1)
     if not words:
         raise ToolError(question)
     if len(words) > WORDS:
-        raise ToolError(f"that is too long: at most {WORDS} characters, the rest belongs in your diary")
+        raise ToolError(
+            f"that is too long: at most {WORDS} characters, the rest belongs in your diary"
+        )
     return words

@@ -1,1 +1,3 @@
-"""Dream: durable knowledge distilled from what faded, with versions that can be inspected and restored."""
+"""Dream: durable knowledge distilled from what faded, with versions that can be inspected and
+restored.
+"""

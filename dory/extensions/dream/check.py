@@ -1,8 +1,10 @@
-"""Where durable knowledge comes from, held against itself: the history line by line, how far it was written and dreamed of, a revision that
-was begun, and the versions of the three files from the newest to the first.
+"""Where durable knowledge comes from, held against itself: the history line by line, how far it was
+written and dreamed of, a revision that was begun, and the versions of the three files from the
+newest to the first.
 
-Reads only, nothing as a whole, and also beside a running agent: the two cursors are read before the lines, which only grow. What a kill leaves
-and the next start mends is no problem: a torn last line, a ``.cursor`` one behind, a revision half made.
+Reads only, nothing as a whole, and also beside a running agent: the two cursors are read before the
+lines, which only grow. What a kill leaves and the next start mends is no problem: a torn last line,
+a ``.cursor`` one behind, a revision half made.
 """
 
 from collections.abc import Generator, Iterator
@@ -10,12 +12,12 @@ from pathlib import Path
 
 from dory import clock
 from dory.errors import BlobError, FormatError, VersionError
-from dory.extensions.dream import journal
+from dory.extensions.dream import apply
 from dory.extensions.dream.history import CURSOR, DREAM_CURSOR, HISTORY, parse, read_cursor
 from dory.extensions.dream.versions import Versions
 from dory.storage import locks
 from dory.storage.blobs import Blobs
-from dory.text import references
+from dory.text import formatting
 
 
 def problems(folder: Path, blobs: Blobs) -> Iterator[str]:
@@ -45,7 +47,9 @@ def _history(folder: Path) -> Iterator[str]:
 
 
 def _lines(path: Path) -> Generator[str, None, int]:
-    """Whether each is an entry that goes on where the one before it ends; returns the cursor of the last."""
+    """Whether each is an entry that goes on where the one before it ends; returns the cursor of the
+    last.
+    """
     last = 0
     if not path.exists():
         return last
@@ -55,7 +59,7 @@ def _lines(path: Path) -> Generator[str, None, int]:
             if not line.endswith(b"\n"):  # torn, or being written
                 break
             if item is None:
-                yield f"{HISTORY} line {number} is no entry: {references.one_line(line[:200].decode('utf-8', 'replace'), 60)}"
+                yield f"{HISTORY} line {number} is no entry: {formatting.one_line(line[:200].decode('utf-8', 'replace'), 60)}"
             elif item.cursor != last + 1:
                 yield f"{HISTORY} line {number} has the cursor {item.cursor}, {last + 1} is wanted there"
             last = item.cursor if item else last + 1
@@ -64,10 +68,10 @@ def _lines(path: Path) -> Generator[str, None, int]:
 
 def _revision(folder: Path, blobs: Blobs) -> Iterator[str]:
     try:
-        if begun := journal.read(folder / journal.NAME):
+        if begun := apply.read_pending(folder / apply.NAME):
             blobs.resolve(begun.record)
     except (FormatError, BlobError) as error:
-        yield f"{journal.NAME}: {error}"
+        yield f"{apply.NAME}: {error}"
 
 
 def _versions(versions: Versions) -> Iterator[str]:

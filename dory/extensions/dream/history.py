@@ -1,10 +1,13 @@
-"""history.jsonl: what compactions removed, one object a line, and how far Dreams have come with it. It only grows, and is never read whole.
+"""history.jsonl: what compactions removed, one object a line, and how far Dreams have come with it.
+It only grows, and is never read whole.
 
     {"cursor": 42, "timestamp": "2026-04-03 00:02", "content": "- 2026-04-01 09:14 to 2026-04-01 10:02 (#3-9, 5d41402abc4b2a76): …\\n  …"}
 
-The form is for ``grep`` and ``jq``, so no version stands in it: a line of any other form is damage, and a blank one is passed over. Cursors
-rise by one; ``.cursor`` holds that of the newest line, ``.dream_cursor`` that of the last one that was dreamed of. The line is written first,
-then ``.cursor``: after a kill in between the line counts. As cursors rise, a line is found by halving the file.
+The form is for ``grep`` and ``jq``, so no version stands in it: a line of any other form is damage,
+and a blank one is passed over. Cursors rise by one; ``.cursor`` holds that of the newest line,
+``.dream_cursor`` that of the last one that was dreamed of. The line is written first, then
+``.cursor``: after a kill in between the line counts. As cursors rise, a line is found by halving
+the file.
 """
 
 import json
@@ -26,7 +29,9 @@ _LOOKED_THROUGH = 8
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One line: its number from 1 on, when it was written, to the minute, and a bullet for each stretch that left the context."""
+    """One line: its number from 1 on, when it was written, to the minute, and a bullet for each
+    stretch that left the context.
+    """
 
     cursor: int
     timestamp: str
@@ -34,21 +39,32 @@ class Item:
 
 
 class History:
-    """The history of the identity in ``folder``. Only the loop's thread calls what writes; any thread may read."""
+    """The history of the identity in ``folder``. Only the loop's thread calls what writes; any
+    thread may read.
+    """
 
     def __init__(self, folder: Path) -> None:
-        self.path, self._cursor, self._reader = folder / HISTORY, folder / CURSOR, folder / DREAM_CURSOR
+        self.path = folder / HISTORY
+        self._cursor = folder / CURSOR
+        self._reader = folder / DREAM_CURSOR
         self._last: int | None = None
 
     def mend(self) -> list[str]:
-        """Complete what a kill has left; one line for each thing that somebody else must have done. Raises ``FormatError``."""
+        """Complete what a kill has left; one line for each thing that somebody else must have done.
+        Raises ``FormatError``.
+        """
         told = []
         if torn := files.size(self.path) - files.whole_end(self.path):
             files.append(self.path, b"")
-            told.append(f"{HISTORY} ended in the middle of a line: its last {torn} bytes are in {HISTORY}.torn")
+            told.append(
+                f"{HISTORY} ended in the middle of a line: its last {torn} bytes are in {HISTORY}.torn"
+            )
         if not files.size(self.path) and not self._cursor.exists():
             return told
-        noted, written = read_cursor(self._cursor), max((item.cursor for item in self.newest(_LOOKED_THROUGH)), default=0)
+        noted, written = (
+            read_cursor(self._cursor),
+            max((item.cursor for item in self.newest(_LOOKED_THROUGH)), default=0),
+        )
         if noted > written:
             told.append(
                 f"{HISTORY} ends with entry {written}, and {CURSOR} says {noted}: put {HISTORY} back from a backup; it goes on behind {noted}"
@@ -67,7 +83,9 @@ class History:
 
     @property
     def dreamed(self) -> int:
-        """The cursor of the last entry that was dreamed of. Raises ``FormatError`` when that is not known."""
+        """The cursor of the last entry that was dreamed of. Raises ``FormatError`` when that is not
+        known.
+        """
         if not self.last:
             return 0
         how = f"write into it the cursor of the last entry of {HISTORY} that was dreamed of, from 0 to {self.last}"
@@ -75,7 +93,9 @@ class History:
             raise FormatError(f"{self._reader} is missing: {how}")
         done = read_cursor(self._reader)
         if done > self.last:
-            raise FormatError(f"{self._reader} says {done}, and {HISTORY} ends with entry {self.last}: {how}")
+            raise FormatError(
+                f"{self._reader} says {done}, and {HISTORY} ends with entry {self.last}: {how}"
+            )
         return done
 
     def add(self, at: datetime, content: str) -> Item:
@@ -84,16 +104,22 @@ class History:
         if not self._reader.exists() and item.cursor == 1:
             files.replace(self._reader, _line(0))
         row = {"cursor": item.cursor, "timestamp": item.timestamp, "content": item.content}
-        files.append(self.path, json.dumps(row, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+        files.append(
+            self.path, json.dumps(row, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+        )
         self._last = item.cursor
         return item
 
     def note(self) -> None:
-        """Let ``.cursor`` name the newest entry. Not part of ``add``: an entry that is written must not be added again because this failed."""
+        """Let ``.cursor`` name the newest entry. Not part of ``add``: an entry that is written must
+        not be added again because this failed.
+        """
         files.replace(self._cursor, _line(self.last))
 
     def advance(self, cursor: int) -> None:
-        """Everything up to ``cursor`` was dreamed of, whatever ``.cursor`` says. It never goes back."""
+        """Everything up to ``cursor`` was dreamed of, whatever ``.cursor`` says. It never goes
+        back.
+        """
         if cursor > read_cursor(self._reader):
             files.replace(self._reader, _line(cursor))
 
@@ -123,12 +149,19 @@ def parse(line: bytes) -> Item | None:
         item = Item(row["cursor"], row["timestamp"], row["content"])
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
-    sound = type(item.cursor) is int and item.cursor > 0 and isinstance(item.timestamp, str) and isinstance(item.content, str)
+    sound = (
+        type(item.cursor) is int
+        and item.cursor > 0
+        and isinstance(item.timestamp, str)
+        and isinstance(item.content, str)
+    )
     return item if sound else None
 
 
 def read_cursor(path: Path) -> int:
-    """The number in a cursor's file; 0 when there is no file. Raises ``FormatError`` when it is none: taken for 0 it would begin all over."""
+    """The number in a cursor's file; 0 when there is no file. Raises ``FormatError`` when it is
+    none: taken for 0 it would begin all over.
+    """
     content = files.read_from(path, 0, 100).decode("utf-8", "replace").strip()
     if content.isascii() and content.isdigit():
         return int(content)
@@ -142,8 +175,8 @@ def _line(cursor: int) -> bytes:
 
 
 def _place(file: BinaryIO, size: int, cursor: int) -> int:
-    """The byte at which the line behind ``cursor`` begins; ``size`` when there is none. Lines that cannot be read are passed over in the
-    search, and not in what it finds.
+    """The byte at which the line behind ``cursor`` begins; ``size`` when there is none. Lines that
+    cannot be read are passed over in the search, and not in what it finds.
     """
     low, high = 0, size
     while low < high:
@@ -167,7 +200,9 @@ def _cursor_at(file: BinaryIO, at: int) -> int | None:
 
 
 def _missing(file: BinaryIO) -> int:
-    """The cursor of a damaged line behind which ``file`` stands, where it is left: one less than that of the next entry."""
+    """The cursor of a damaged line behind which ``file`` stands, where it is left: one less than
+    that of the next entry.
+    """
     at = file.tell()
     found = _cursor_at(file, at)
     file.seek(at)

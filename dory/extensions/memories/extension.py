@@ -1,19 +1,19 @@
-"""Long-term memories: the tools with which the agent keeps what shall not fade, and what people see of them. They stand in the bank
-(``extensions/memories/store.py``).
+"""Long-term memories: the tools with which the agent keeps what shall not fade, and what people see
+of them. They stand in the bank (``extensions/memories/store.py``).
 
-The section tells how many there are once per epoch. Copies that a link has brought are indexed between turns, some at a time.
+The section tells how many there are once per epoch. Copies that a link has brought are indexed
+between turns, some at a time.
 """
 
 import re
 from collections.abc import Sequence
 
 from dory.errors import ToolError
-from dory.extensions.memories.mementos import KINDS, Memory
-from dory.extensions.memories.self_care import Care
-from dory.extensions.memories.store import CEILING, Bank
+from dory.extensions.memories.self_care import SelfCare
+from dory.extensions.memories.store import CEILING, KINDS, Memory, MemoryStore
 from dory.identity.identity import Identity
-from dory.text import references
-from dory.turn.extension import Command, Faculty, Outcome, Still, Tool, counted
+from dory.text import formatting
+from dory.turn.extension import Command, EpochSection, Extension, Outcome, Tool, counted
 from dory.types import Call
 
 HITS, LISTED = 10, 20
@@ -31,89 +31,142 @@ _NEARLY = 0.9
 """Of the ceiling, from which on the agent is told of it."""
 
 
-class MemoryFaculty(Faculty):
+class MemoryExtension(Extension):
     """The memories of one identity; ``limit`` is how many characters fit into one result."""
 
     name = "memories"
 
-    def __init__(self, identity: Identity, bank: Bank, care: Care, limit: int) -> None:
-        self._identity, self._bank, self._care, self._limit = identity, bank, care, limit
-        self._section = Still()
+    def __init__(self, identity: Identity, bank: MemoryStore, care: SelfCare, limit: int) -> None:
+        self._identity = identity
+        self._bank = bank
+        self._care = care
+        self._limit = limit
+        self._section = EpochSection()
 
     def tools(self) -> Sequence[Tool]:
         """Adding, removing, finding."""
         return [
             counted("ADD_TO_LONGTERM_MEMORY <text>", self.add, lambda _: self._bank.stamp),
             counted("REMOVE_FROM_MEMORY <id>", self.remove, lambda _: self._bank.stamp),
-            Tool("RETRIEVE_SPECIFIC_MEMORIES", "RETRIEVE_SPECIFIC_MEMORIES <keywords>", self.retrieve),
+            Tool(
+                "RETRIEVE_SPECIFIC_MEMORIES", "RETRIEVE_SPECIFIC_MEMORIES <keywords>", self.retrieve
+            ),
         ]
 
     def commands(self) -> Sequence[Command]:
         """What people may see of them, and bring back."""
         return [
-            Command("memories", "/memories  the agent's long-term memories and their summaries, the newest first", self.listed),
-            Command("restore-memories", "/restore-memories <summary id>  bring back the memories for which a summary stands", self.restore),
+            Command(
+                "memories",
+                "/memories  the agent's long-term memories and their summaries, the newest first",
+                self.listed,
+            ),
+            Command(
+                "restore-memories",
+                "/restore-memories <summary id>  bring back the memories for which a summary stands",
+                self.restore,
+            ),
         ]
 
     def section(self) -> str:
-        """How many there are, as it was when the epoch began: a change would be told again with every memory."""
+        """How many there are, as it was when the epoch began: a change would be told again with
+        every memory.
+        """
         return self._section.at(self._identity.state.epoch, self._counted)
 
     def add(self, call: Call) -> Outcome:
         """A new memory."""
         made = self._bank.add(self._identity.redact(call.given), self._identity.now())
         tokens = self._bank.tokens
-        nearly = f"; your memories hold {tokens:,} of {CEILING:,} tokens: care for yourself soon" if tokens > _NEARLY * CEILING else ""
+        nearly = (
+            f"; your memories hold {tokens:,} of {CEILING:,} tokens: care for yourself soon"
+            if tokens > _NEARLY * CEILING
+            else ""
+        )
         return Outcome(f"remembered as memory {made.id}{nearly}")
 
     def remove(self, call: Call) -> Outcome:
         """A memory, for good."""
-        id = _number(call.given, "which one? write REMOVE_FROM_MEMORY <id>; RETRIEVE_SPECIFIC_MEMORIES <keywords> tells the ids")
+        id = _number(
+            call.given,
+            "which one? write REMOVE_FROM_MEMORY <id>; RETRIEVE_SPECIFIC_MEMORIES <keywords> tells the ids",
+        )
         removed = self._bank.remove(id)
-        return Outcome(f"removed {removed.title}: {references.one_line(removed.text)}")
+        return Outcome(f"removed {removed.title}: {formatting.one_line(removed.text)}")
 
     def retrieve(self, call: Call) -> Outcome:
         """The memories and summaries that fit best, word for word, as many as one result holds."""
         query = call.given.strip()
         if not query:
-            raise ToolError("which memories? write RETRIEVE_SPECIFIC_MEMORIES <keywords>: names, things, a month")
+            raise ToolError(
+                "which memories? write RETRIEVE_SPECIFIC_MEMORIES <keywords>: names, things, a month"
+            )
         if named := _PAGED.fullmatch(query):
             return Outcome(self._page(self._bank.get(int(named[1])), int(named[2])))
         hits = self._bank.search(query, HITS)
         if not hits:
-            return Outcome(f'no memories for "{references.one_line(query)}"; try other words, or RECALL, which searches more')
+            return Outcome(
+                f'no memories for "{formatting.one_line(query)}"; try other words, or RECALL, which searches more'
+            )
         found, size, fitting = [self._page(hits[0]), *map(_shown, hits[1:])], 0, 0
-        while fitting < len(found) and (not fitting or size + len(found[fitting]) <= self._limit - len(_REST)):
+        while fitting < len(found) and (
+            not fitting or size + len(found[fitting]) <= self._limit - len(_REST)
+        ):
             size, fitting = size + len(found[fitting]), fitting + 1
         rest = [_REST.format(len(found) - fitting)] * (fitting < len(found))
         return Outcome("\n".join([*found[:fitting], *rest]))
 
     def _counted(self) -> str:
-        return f"Your long-term memory: {self._care.extent}; RETRIEVE_SPECIFIC_MEMORIES finds them." if self._bank.newest else ""
+        return (
+            f"Your long-term memory: {self._care.extent}; RETRIEVE_SPECIFIC_MEMORIES finds them."
+            if self._bank.newest
+            else ""
+        )
 
     def _page(self, one: Memory, number: int = 1) -> str:
         """It, or a page of it if one result does not hold the whole."""
         text, room = _shown(one), self._limit - _BESIDE
         pages = [text[at : at + room] for at in range(0, len(text), room)]
         if not 0 < number <= len(pages):
-            raise ToolError(f"there is no page {number} of {one.title}: page {len(pages)} is its last")
-        return "\n".join([pages[number - 1], *[_NEXT.format(number, len(pages), one.id, number + 1)] * (number < len(pages))])
+            raise ToolError(
+                f"there is no page {number} of {one.title}: page {len(pages)} is its last"
+            )
+        return "\n".join(
+            [
+                pages[number - 1],
+                *[_NEXT.format(number, len(pages), one.id, number + 1)] * (number < len(pages)),
+            ]
+        )
 
     def listed(self, _: str) -> str:
         """Counts, and a line for each of the newest."""
-        entries = [one for kind in reversed(KINDS) for one in self._bank.active(kind, LISTED, newest=True)]
-        lines = [f"{one.title}: {references.one_line(one.text, _SHOWN)}" for one in entries]
-        return "\n".join([self._care.extent, *lines]) if entries else "there are no long-term memories yet"
+        entries = [
+            one for kind in reversed(KINDS) for one in self._bank.active(kind, LISTED, newest=True)
+        ]
+        lines = [f"{one.title}: {formatting.one_line(one.text, _SHOWN)}" for one in entries]
+        return (
+            "\n".join([self._care.extent, *lines])
+            if entries
+            else "there are no long-term memories yet"
+        )
 
     def restore(self, argument: str) -> str:
-        """The originals of a summary in its place. Raises ``ToolError`` when nothing stands behind it, or self-care is under way."""
-        id = _number(argument, "which summary? write /restore-memories and its id; /memories lists them")
+        """The originals of a summary in its place. Raises ``ToolError`` when nothing stands behind
+        it, or self-care is under way.
+        """
+        id = _number(
+            argument, "which summary? write /restore-memories and its id; /memories lists them"
+        )
         if self._care.wish:
-            raise ToolError("self-care is under way: /status tells how far it is; restore when it has ended")
+            raise ToolError(
+                "self-care is under way: /status tells how far it is; restore when it has ended"
+            )
         if not self._bank.find(id):
             raise ToolError(f"there is no summary {id}: /memories lists them")
         restored = self._bank.restore(id)
-        self._identity.notice(f"{restored:,} memories are active again in the place of summary {id}: a person has brought them back.")
+        self._identity.notice(
+            f"{restored:,} memories are active again in the place of summary {id}: a person has brought them back."
+        )
         return f"{restored:,} memories are active again in the place of summary {id}; {self._care.extent}"
 
     def background(self) -> None:
@@ -123,7 +176,9 @@ class MemoryFaculty(Faculty):
 
 
 def _number(text: str, otherwise: str) -> int:
-    """The id that somebody has written, also with a ``#``. Raises a ``ToolError`` with ``otherwise`` if it is none."""
+    """The id that somebody has written, also with a ``#``. Raises a ``ToolError`` with
+    ``otherwise`` if it is none.
+    """
     digits = text.strip().removeprefix("#")
     if not (digits.isascii() and digits.isdecimal() and len(digits) < 19):
         raise ToolError(otherwise)

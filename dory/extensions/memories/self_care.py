@@ -1,9 +1,12 @@
-"""Self-care: the agent's wish to have its memories summed up, and which of them come next. One row of the agent's SQLite file.
+"""Self-care: the agent's wish to have its memories summed up, and which of them come next. One row
+of the agent's SQLite file.
 
-The wish covers the memories that there are when it is made. They go in batches, the oldest first; when there is none left, and the
-summaries come to more than ``HELD``, they are summed up again, the oldest first, until they do not. A narrative has at most half as many
-characters as what it stands for, or a few, and stands for several: so this ends, whatever a model says. What a batch has become shows in the
-bank, and what was passed over is noted here, so a wish goes on after a kill where it was.
+The wish covers the memories that there are when it is made. They go in batches, the oldest first;
+when there is none left, and the summaries come to more than ``HELD``, they are summed up again, the
+oldest first, until they do not. A narrative has at most half as many characters as what it stands
+for, or a few, and stands for several: so this ends, whatever a model says. What a batch has become
+shows in the bank, and what was passed over is noted here, so a wish goes on after a kill where it
+was.
 """
 
 from collections.abc import Sequence
@@ -12,10 +15,9 @@ from datetime import datetime
 from functools import partial
 
 from dory.errors import ToolError
-from dory.extensions.memories.mementos import TEXT_LIMIT, Memory
-from dory.extensions.memories.store import CEILING, Bank
-from dory.llm.openai_format import tokens_of
-from dory.storage.store import Store
+from dory.extensions.memories.store import CEILING, TEXT_LIMIT, Memory, MemoryStore
+from dory.storage.database import Store
+from dory.text.formatting import tokens_of
 from dory.types import Batch
 
 LEAST = 30
@@ -26,15 +28,14 @@ HELD = 50_000
 """Tokens that are active at most afterwards."""
 GROUP = 32_000
 """Characters of summaries, about, that are summed up again at once."""
-_SCHEMA = (
-    "CREATE TABLE IF NOT EXISTS self_care (id INTEGER PRIMARY KEY, last INTEGER, due INTEGER, passed INTEGER, summed INTEGER, narrated INTEGER)"
-)
+_SCHEMA = "CREATE TABLE IF NOT EXISTS self_care (id INTEGER PRIMARY KEY, last INTEGER, due INTEGER, passed INTEGER, summed INTEGER, narrated INTEGER)"
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """``due`` memories up to the id ``last`` are to be summed up, ``narrated`` of them are; the batches up to the memory ``passed``, and groups
-    of summaries up to ``summed``, were tried, and stay as they are. Without a ``last`` it is for what there is beside the bank.
+class SelfCareRun:
+    """``due`` memories up to the id ``last`` are to be summed up, ``narrated`` of them are; the
+    batches up to the memory ``passed``, and groups of summaries up to ``summed``, were tried, and
+    stay as they are. Without a ``last`` it is for what there is beside the bank.
     """
 
     last: int
@@ -44,17 +45,26 @@ class Wish:
     narrated: int = 0
 
 
-class Care:
+class SelfCare:
     """The wish of one agent, if it has one. Raises what the store raises."""
 
-    def __init__(self, store: Store, bank: Bank) -> None:
-        self._store, self._bank = store, bank
+    def __init__(self, store: Store, bank: MemoryStore) -> None:
+        self._store = store
+        self._bank = bank
         store.tables(_SCHEMA)
 
     @property
-    def wish(self) -> Wish | None:
+    def wish(self) -> SelfCareRun | None:
         """What is not done yet."""
-        return next((Wish(*row) for row in self._store.rows("SELECT last, due, passed, summed, narrated FROM self_care")), None)
+        return next(
+            (
+                SelfCareRun(*row)
+                for row in self._store.rows(
+                    "SELECT last, due, passed, summed, narrated FROM self_care"
+                )
+            ),
+            None,
+        )
 
     @property
     def extent(self) -> str:
@@ -63,9 +73,10 @@ class Care:
         counted = f"{memories:,} {'memory' if memories == 1 else 'memories'} and {summaries:,} {'summary' if summaries == 1 else 'summaries'}"
         return f"{counted}, {self._bank.tokens:,} of {CEILING:,} tokens"
 
-    def begin(self, others: bool = False) -> Wish:
-        """A wish for all that there is now; for the ``others`` alone, if something is due beside the bank and of this there is too little.
-        Raises a ``ToolError`` when there is too little of all, or one is not done yet.
+    def begin(self, others: bool = False) -> SelfCareRun:
+        """A wish for all that there is now; for the ``others`` alone, if something is due beside
+        the bank and of this there is too little. Raises a ``ToolError`` when there is too little of
+        all, or one is not done yet.
         """
         if wish := self.wish:
             raise ToolError(
@@ -73,25 +84,31 @@ class Care:
             )
         enough = (count := self._bank.count) >= LEAST or self._bank.tokens > FULL
         if not (enough or others):
-            raise ToolError(f"you have {count} memories, self-care is for {LEAST} or more: go on living, and come back to it")
-        wish = Wish(self._bank.newest, count) if enough else Wish(0, 0)
+            raise ToolError(
+                f"you have {count} memories, self-care is for {LEAST} or more: go on living, and come back to it"
+            )
+        wish = SelfCareRun(self._bank.newest, count) if enough else SelfCareRun(0, 0)
         self._save(wish)
         return wish
 
-    def done(self, wish: Wish) -> int:
+    def done(self, wish: SelfCareRun) -> int:
         """How many of the memories have been seen to, one way or the other."""
         return wish.due - self._bank.within(wish.passed, wish.last)
 
-    def stayed(self, wish: Wish) -> int:
+    def stayed(self, wish: SelfCareRun) -> int:
         """How many of them stay as they are so far."""
         return self._bank.within(0, wish.passed)
 
     def batch(self, size: int) -> Batch | None:
-        """What comes next: at most ``size`` memories, or some summaries; None when all is done, or nothing was wished."""
+        """What comes next: at most ``size`` memories, or some summaries; None when all is done, or
+        nothing was wished.
+        """
         wish = self.wish
         if not (wish and wish.last):
             return None
-        if rows := [one for one in self._bank.active("Memory", size, wish.passed) if one.id <= wish.last]:
+        if rows := [
+            one for one in self._bank.active("Memory", size, wish.passed) if one.id <= wish.last
+        ]:
             return self._batch(rows, replace(wish, passed=rows[-1].id))
         rows = self._group(self._bank.active("Summary", size, wish.summed))
         if self._bank.tokens_of("Summary") <= HELD or len(rows) < 2:
@@ -103,14 +120,21 @@ class Care:
         with self._store.writing() as connection:
             connection.execute("DELETE FROM self_care")
 
-    def _save(self, wish: Wish) -> None:
+    def _save(self, wish: SelfCareRun) -> None:
         with self._store.writing() as connection:
-            connection.execute("INSERT OR REPLACE INTO self_care VALUES (1, ?, ?, ?, ?, ?)", astuple(wish))
+            connection.execute(
+                "INSERT OR REPLACE INTO self_care VALUES (1, ?, ?, ?, ?, ?)", astuple(wish)
+            )
 
-    def _batch(self, rows: Sequence[Memory], passed: Wish) -> Batch:
+    def _batch(self, rows: Sequence[Memory], passed: SelfCareRun) -> Batch:
         lines = tuple(f"{one.at:%Y-%m-%d}{one.source}: {one.text}" for one in rows)
         what = "memories" if rows[0].kind == "Memory" else "summaries"
-        return Batch(f"{what} {rows[0].id} to {rows[-1].id}", lines, partial(self._keep, rows), partial(self._save, passed))
+        return Batch(
+            f"{what} {rows[0].id} to {rows[-1].id}",
+            lines,
+            partial(self._keep, rows),
+            partial(self._save, passed),
+        )
 
     def _keep(self, rows: Sequence[Memory], narrative: str, at: datetime) -> None:
         with self._store.writing():

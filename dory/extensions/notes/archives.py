@@ -1,12 +1,13 @@
 """Archives: what a compaction leaves behind for good, one for each stretch, and its marker in LIFE.
 
-The archive is an entry among the notes: the summary and the reference, under a name made of the gist and the ids. The marker is a line of LIFE:
+The archive is an entry among the notes: the summary and the reference, under a name made of the
+gist and the ids. The marker is a line of LIFE:
 
     2026-11-21 07:38 archived ◱hash=5d41402abc4b2a76 gist=ada-plans-her-trip-to-lisbon-1-9◲
 
-with the name as it was given and the time, to the minute. A resume replays the working context from ``context.md``, where the reference stands
-in place of the stretch; what stands before a marker is reached by search, by name, and by its hash. Taking a compaction back leaves its
-archives.
+with the name as it was given and the time, to the minute. A resume replays the working context from
+``context.md``, where the reference stands in place of the stretch; what stands before a marker is
+reached by search, by name, and by its hash. Taking a compaction back leaves its archives.
 """
 
 import re
@@ -17,7 +18,7 @@ from itertools import chain, count
 
 from dory.extensions.notes.store import Note, Notes
 from dory.identity import life
-from dory.storage.store import Store
+from dory.storage.database import Store
 from dory.text import references
 from dory.types import Compacted
 
@@ -39,14 +40,19 @@ class Marker:
 
 
 class Archives:
-    """The archives of one agent, and which of them wait for their marker. Raises what ``Notes`` raises."""
+    """The archives of one agent, and which of them wait for their marker. Raises what ``Notes``
+    raises.
+    """
 
     def __init__(self, store: Store, notes: Notes) -> None:
-        self._store, self._notes = store, notes
+        self._store = store
+        self._notes = notes
         store.tables(_SCHEMA)
 
     def keep(self, record: Compacted, at: datetime, waits: bool = True) -> Note:
-        """The archive of a stretch, written if there is none yet; a new one ``waits`` for its marker, or needs none."""
+        """The archive of a stretch, written if there is none yet; a new one ``waits`` for its
+        marker, or needs none.
+        """
         if known := self._notes.archive_of(record.hash):
             return known
         content = f"{record.summary}\n{references.reference(record.hash, record.gist)}"
@@ -59,7 +65,15 @@ class Archives:
     @property
     def waiting(self) -> list[Note]:
         """Those that have no marker yet, the oldest first."""
-        return list(filter(None, (self._notes.numbered(id) for (id,) in self._store.rows("SELECT id FROM unmarked ORDER BY id"))))
+        return list(
+            filter(
+                None,
+                (
+                    self._notes.numbered(id)
+                    for (id,) in self._store.rows("SELECT id FROM unmarked ORDER BY id")
+                ),
+            )
+        )
 
     def marked(self) -> None:
         """The markers of all that waited are on disk."""
@@ -77,4 +91,8 @@ def _name(notes: Notes, record: Compacted) -> str:
     ids = f"-{record.first}-{record.last}"
     words = _PLAIN.sub("-", record.gist.casefold()).strip("-")
     name = (words[: _NAME_LIMIT - 4 - len(ids)].strip("-") or "archive") + ids
-    return next(free for free in chain([name], (f"{name}-{number}" for number in count(2))) if not notes.find(free))
+    return next(
+        free
+        for free in chain([name], (f"{name}-{number}" for number in count(2)))
+        if not notes.find(free)
+    )

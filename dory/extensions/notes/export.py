@@ -1,6 +1,8 @@
-"""Notes and archives as a folder of markdown files, for people: to read, to edit, to carry to another agent.
+"""Notes and archives as a folder of markdown files, for people: to read, to edit, to carry to
+another agent.
 
-``0007-lisbon-hotel.md`` is front matter and the content, byte for byte; the number orders the entries, oldest first, as do the names:
+``0007-lisbon-hotel.md`` is front matter and the content, byte for byte; the number orders the
+entries, oldest first, as do the names:
 
     ---
     dory: note 1
@@ -12,9 +14,10 @@
     ---
     Miramar, booked until 9 May.
 
-``load`` puts what stands in the folder in the place of all that there was. It reads and checks every file before it changes anything, and
-changes all or nothing. Entries get new ids, in the order of the files' names. A folder into which a dump is not complete holds the file
-``UNFINISHED``, and is not loaded.
+``load`` puts what stands in the folder in the place of all that there was. It reads and checks
+every file before it changes anything, and changes all or nothing. Entries get new ids, in the order
+of the files' names. A folder into which a dump is not complete holds the file ``UNFINISHED``, and
+is not loaded.
 """
 
 import json
@@ -28,7 +31,7 @@ from dory import clock
 from dory.errors import DoryError, FormatError, ToolError
 from dory.extensions.notes.store import KINDS, Note, Notes, check, check_name
 from dory.storage import files
-from dory.storage.store import Store
+from dory.storage.database import Store
 
 UNFINISHED = "UNFINISHED"
 _VERSION = "note 1"
@@ -39,7 +42,9 @@ _STRANGE = re.compile(r"[^\w.-]+")
 
 
 def dump(notes: Notes, folder: Path) -> int:
-    """Write all entries into ``folder``, which is made or must hold no markdown files yet; returns how many. Raises ``DoryError``."""
+    """Write all entries into ``folder``, which is made or must hold no markdown files yet; returns
+    how many. Raises ``DoryError``.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.glob("*.md")):
         raise DoryError(f"{folder} holds markdown files already: name a new folder")
@@ -53,9 +58,13 @@ def dump(notes: Notes, folder: Path) -> int:
 
 
 def load(store: Store, notes: Notes, folder: Path) -> int:
-    """Put the entries in ``folder`` in the place of all others; returns how many. Raises a ``FormatError`` that names the file at fault."""
+    """Put the entries in ``folder`` in the place of all others; returns how many. Raises a
+    ``FormatError`` that names the file at fault.
+    """
     if (folder / UNFINISHED).exists():
-        raise FormatError(f"the dump into {folder} was cut short: dump again, into a new folder; nothing was loaded")
+        raise FormatError(
+            f"the dump into {folder} was cut short: dump again, into a new folder; nothing was loaded"
+        )
     entries = [_read(path) for path in sorted(folder.glob("*.md"))]
     if not entries:
         raise FormatError(f"{folder} holds no markdown files: the notes stay as they are")
@@ -71,12 +80,21 @@ def load(store: Store, notes: Notes, folder: Path) -> int:
 
 
 def file_name(number: int, count: int, name: str) -> str:
-    """What the file of the entry with that ``number`` among ``count`` is called; the names sort as the numbers do."""
+    """What the file of the entry with that ``number`` among ``count`` is called; the names sort as
+    the numbers do.
+    """
     return f"{number:0{max(4, len(str(count)))}}-{_STRANGE.sub('_', name)[:60]}.md"
 
 
 def _written(note: Note) -> str:
-    values = (_VERSION, _json(note.name), _json(note.aliases), note.kind, clock.second(note.at), _json(note.hash))
+    values = (
+        _VERSION,
+        _json(note.name),
+        _json(note.aliases),
+        note.kind,
+        clock.second(note.at),
+        _json(note.hash),
+    )
     front = "".join(f"{name}: {value}\n" for name, value in zip(_FIELDS, values, strict=True))
     return f"---\n{front}---\n{note.content}"
 
@@ -93,7 +111,9 @@ def _read(path: Path) -> Note:
             raise ValueError("no front matter: it begins and ends with a line ---")
         return _note(dict(_fields(front[1])), text[front.end() :])
     except (ValueError, RecursionError, ToolError) as error:
-        raise FormatError(f"{path.name}: {' '.join(str(error).split())}; nothing was loaded") from error
+        raise FormatError(
+            f"{path.name}: {' '.join(str(error).split())}; nothing was loaded"
+        ) from error
 
 
 def _fields(front: str) -> Iterator[tuple[str, str]]:
@@ -101,7 +121,9 @@ def _fields(front: str) -> Iterator[tuple[str, str]]:
     for line in front.split("\n")[:-1]:
         name, colon, value = line.partition(": ")
         if not colon or name not in _FIELDS or name in seen:
-            raise ValueError(f"the line {line[:60]!r} is none of {', '.join(_FIELDS)}, each once, with a colon and a space")
+            raise ValueError(
+                f"the line {line[:60]!r} is none of {', '.join(_FIELDS)}, each once, with a colon and a space"
+            )
         seen.add(name)
         yield name, value
     if missing := [name for name in _FIELDS if name not in seen]:
@@ -121,7 +143,9 @@ def _note(fields: dict[str, str], content: str) -> Note:
     if hash is not None and not (isinstance(hash, str) and _HASH.fullmatch(hash)):
         raise ValueError("hash must be null or the name of a blob in quotes")
     check(name, content, kind)
-    return Note(0, name, kind, content, _moment(fields["at"]), hash, tuple(map(check_name, aliases)))
+    return Note(
+        0, name, kind, content, _moment(fields["at"]), hash, tuple(map(check_name, aliases))
+    )
 
 
 def _texts(values: Any) -> bool:
@@ -140,5 +164,7 @@ def _check_names(entries: Iterable[Note]) -> None:
     for note in entries:
         for name in (note.name, *note.aliases):
             if name in holders:
-                raise FormatError(f"two entries are called {name!r}: {holders[name].name} and {note.name}; nothing was loaded")
+                raise FormatError(
+                    f"two entries are called {name!r}: {holders[name].name} and {note.name}; nothing was loaded"
+                )
             holders[name] = note

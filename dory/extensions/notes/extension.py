@@ -1,8 +1,10 @@
-"""Notes: the tools with which the agent writes, and the archive and the marker that each compacted stretch leaves behind.
+"""Notes: the tools with which the agent writes, and the archive and the marker that each compacted
+stretch leaves behind.
 
-An archive is written when its stretch has left the context, and waits there for its marker, which is in LIFE with the next commit. What a
-kill withholds is made up for after the next start: the live references tell which archive is missing, the archives which marker. So is what was
-compacted before this faculty was switched on: found beside the loop, and written a batch at a time.
+An archive is written when its stretch has left the context, and waits there for its marker, which
+is in LIFE with the next commit. What a kill withholds is made up for after the next start: the live
+references tell which archive is missing, the archives which marker. So is what was compacted before
+this extension was switched on: found beside the loop, and written a batch at a time.
 """
 
 from collections.abc import Sequence
@@ -15,32 +17,39 @@ from dory.identity import expand
 from dory.identity.context import Entry
 from dory.identity.identity import Identity
 from dory.storage import files
-from dory.storage.store import Store
-from dory.text import references
-from dory.turn.extension import Apply, Command, Faculty, Outcome, Tool, Work, counted
+from dory.storage.database import Store
+from dory.text import formatting
+from dory.turn.extension import Apply, Command, Extension, Outcome, Tool, Work, counted
 from dory.types import Call, Compacted
 
 BATCH = 50
 """Archives that are written at once."""
 _LAST = 500
-"""Lines of LIFE among which a kill may have left a marker of whose archive is not known that it has one: those of the last swap."""
+"""Lines of LIFE among which a kill may have left a marker of whose archive is not known that it has
+one: those of the last swap.
+"""
 _LISTED = 40
 """Notes, and archives, that are listed; a search finds the others."""
 
 
-class NoteFaculty(Faculty):
+class NoteExtension(Extension):
     """The notes of one identity."""
 
     name = "notes"
 
     def __init__(self, identity: Identity, store: Store, notes: Notes, limit: int) -> None:
         """``limit``: characters of a note that fit into one result."""
-        self._identity, self._store, self._notes, self._limit = identity, store, notes, limit
+        self._identity = identity
+        self._store = store
+        self._notes = notes
+        self._limit = limit
         self._archives = Archives(store, notes)
         self._told = {marker.hash for marker in markers(files.tail(identity.life.path, _LAST))}
         self._new: list[tuple[Compacted, bool]] = []
-        self._due, self._waiting = False, True
-        self._looked, self._complete = False, False
+        self._due = False
+        self._waiting = True
+        self._looked = False
+        self._complete = False
 
     def tools(self) -> Sequence[Tool]:
         """The five ways to write, and reading."""
@@ -52,13 +61,28 @@ class NoteFaculty(Faculty):
             ("NOTE_REMOVE <name>", self.remove),
         ]
         tools = [counted(usage, run, lambda _: self._notes.writes) for usage, run in writes]
-        return [*tools, Tool("NOTE_READ", "NOTE_READ <name>", lambda call: Outcome(_shown(self._notes.get(call.args))))]
+        return [
+            *tools,
+            Tool(
+                "NOTE_READ",
+                "NOTE_READ <name>",
+                lambda call: Outcome(_shown(self._notes.get(call.args))),
+            ),
+        ]
 
     def commands(self) -> Sequence[Command]:
         """What people may see of them."""
         return [
-            Command("notes", "/notes  the agent's notes and archives by name, the newest first", self.listed),
-            Command("note", "/note <name>  what a note or an archive holds", lambda name: _shown(self._notes.get(name))),
+            Command(
+                "notes",
+                "/notes  the agent's notes and archives by name, the newest first",
+                self.listed,
+            ),
+            Command(
+                "note",
+                "/note <name>  what a note or an archive holds",
+                lambda name: _shown(self._notes.get(name)),
+            ),
         ]
 
     def add(self, call: Call) -> Outcome:
@@ -77,40 +101,58 @@ class NoteFaculty(Faculty):
         """Another name for a note, by which it is listed from now on."""
         name, new = self._named(call)
         before = self._own(name).name
-        return Outcome(f"{before} is {self._notes.rename(before, new).name} now; the old name still finds it")
+        return Outcome(
+            f"{before} is {self._notes.rename(before, new).name} now; the old name still finds it"
+        )
 
     def alias(self, call: Call) -> Outcome:
         """One more name for a note."""
         name, alias = self._named(call)
         note = self._own(name)
         before = self._notes.alias(note.name, alias)
-        return Outcome(f"{alias} means {note.name} now" + (f", and no longer {before.name}" if before else ""))
+        return Outcome(
+            f"{alias} means {note.name} now" + (f", and no longer {before.name}" if before else "")
+        )
 
     def remove(self, call: Call) -> Outcome:
         """A note with all its names."""
         note = self._notes.remove(self._own(call.args).name)
-        return Outcome(f"{note.name} is removed" + (f", with its names {', '.join(note.aliases)}" if note.aliases else ""))
+        return Outcome(
+            f"{note.name} is removed"
+            + (f", with its names {', '.join(note.aliases)}" if note.aliases else "")
+        )
 
     def section(self) -> str:
-        """The names that NOTE_READ may be given, without those of archives, which stand in the context with their references."""
+        """The names that NOTE_READ may be given, without those of archives, which stand in the
+        context with their references.
+        """
         names = [note.name for note in self._notes.newest("Note", _LISTED)]
         return f"Your notes, the newest first: {', '.join(names)}" if names else ""
 
     def listed(self, _: str) -> str:
         """A line for each of the newest notes and archives."""
         entries = [note for kind in KINDS for note in self._notes.newest(kind, _LISTED)]
-        lines = [f"{note.name}  {note.kind.lower()} of {clock.minute(note.at)}: {references.one_line(note.content, 60)}" for note in entries]
+        lines = [
+            f"{note.name}  {note.kind.lower()} of {clock.minute(note.at)}: {formatting.one_line(note.content, 60)}"
+            for note in entries
+        ]
         return "\n".join(lines) or "there are no notes yet"
 
     def on_compacted(self, record: Compacted) -> None:
-        """A stretch has just left the context; archive and marker follow, and stay when the compaction is taken back: they are true."""
+        """A stretch has just left the context; archive and marker follow, and stay when the
+        compaction is taken back: they are true.
+        """
         self._new.append((record, True))
         self._due = True
 
     def background(self) -> Work | None:
-        """Write archives that are due, and their markers; once after the start, find out what a kill withheld."""
+        """Write archives that are due, and their markers; once after the start, find out what a
+        kill withheld.
+        """
         if not self._looked:
-            self._looked = True  # whatever comes of it, here and below: what failed is reported, and would fail again at once
+            # whatever comes of it, here and below: what failed is reported, and would fail again at
+            # once
+            self._looked = True
             live = [entry for entry in self._identity.context if entry.kind == "compacted"]
             if not all(self._notes.archive_of(entry.hash or "") for entry in live):
                 return lambda: self._missed(live)
@@ -123,8 +165,9 @@ class NoteFaculty(Faculty):
         return None
 
     def _keep(self) -> None:
-        """Many in one commit, for the next turn waits for it. The oldest first, so a stretch has its archive only when those inside of it have
-        theirs. What fails is tried again with the next.
+        """Many in one commit, for the next turn waits for it. The oldest first, so a stretch has
+        its archive only when those inside of it have theirs. What fails is tried again with the
+        next.
         """
         self._due = False
         with self._store.writing():
@@ -144,15 +187,21 @@ class NoteFaculty(Faculty):
             self._archives.marked()
 
     def _missed(self, live: Sequence[Entry]) -> Apply:
-        """Beside the loop: all stretches there are. A kill withholds the archives of a few; of more, which are a long past, those that lie
-        inside of others have no marker: LIFE shall not be flooded.
+        """Beside the loop: all stretches there are. A kill withholds the archives of a few; of
+        more, which are a long past, those that lie inside of others have no marker: LIFE shall not
+        be flooded.
         """
         damage: list[DoryError] = []
-        records, outermost = list(expand.stretches(live, self._identity.blobs, damage.append)), {entry.hash for entry in live}
+        records, outermost = (
+            list(expand.stretches(live, self._identity.blobs, damage.append)),
+            {entry.hash for entry in live},
+        )
 
         def apply() -> None:
             missed = [record for record in records if not self._notes.archive_of(record.hash)]
-            self._new[:0] = [(record, len(missed) <= BATCH or record.hash in outermost) for record in missed]
+            self._new[:0] = [
+                (record, len(missed) <= BATCH or record.hash in outermost) for record in missed
+            ]
             self._due = self._complete = True
             if damage:
                 raise damage[0]  # to be told of; the rest is made up for
@@ -163,13 +212,17 @@ class NoteFaculty(Faculty):
         """The note of that name; archives are not the agent's to change."""
         note = self._notes.get(name)
         if note.kind == "Archive":
-            raise ToolError(f"{note.name} is an archive and stays as it is: NOTE_ADD makes a note of your own")
+            raise ToolError(
+                f"{note.name} is an archive and stays as it is: NOTE_ADD makes a note of your own"
+            )
         return note
 
     def _fitting(self, call: Call) -> tuple[str, str]:
         name, content = self._named(call)
         if len(content) > self._limit:
-            raise ToolError(f"{name} would have {len(content)} characters, of which NOTE_READ can show {self._limit}: make two of it")
+            raise ToolError(
+                f"{name} would have {len(content)} characters, of which NOTE_READ can show {self._limit}: make two of it"
+            )
         return name, content
 
     def _named(self, call: Call) -> tuple[str, str]:

@@ -2,8 +2,9 @@
 
     relationship    a row for each change: id (rising), whose, when, and all fields as they were from then on
 
-The newest row of somebody is how things stand, the one before it holds the old values. Rows are only added. How often and since when they have
-dealt with each other is not here: it is counted from what was said (``extensions/people/conversations.py``).
+The newest row of somebody is how things stand, the one before it holds the old values. Rows are
+only added. How often and since when they have dealt with each other is not here: it is counted from
+what was said (``extensions/people/conversations.py``).
 """
 
 import re
@@ -12,8 +13,8 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime
 
 from dory.errors import ToolError
-from dory.storage.store import Store
-from dory.text import references
+from dory.storage.database import Store
+from dory.text import formatting
 
 USAGE = "ASSIGN_RELATIONSHIP <name> <type>; trust: <level>; tone: <emotion>; notes: <text>; because: <reason>"
 _SCHEMA = (
@@ -41,14 +42,22 @@ _BEGINNING = re.compile(
     re.IGNORECASE,
 )
 _STRAY = re.compile(rf"\b{_FIELD}", re.IGNORECASE)
-_LIMITS = {"relationship_type": 40, "trust_level": 40, "emotional_tone": 60, "relationship_notes": 500, "rationale": 300}
+_LIMITS = {
+    "relationship_type": 40,
+    "trust_level": 40,
+    "emotional_tone": 60,
+    "relationship_notes": 500,
+    "rationale": 300,
+}
 """Characters of each field."""
 _SHORT = ("relationship_type", "trust_level", "emotional_tone")
 
 
 @dataclass(frozen=True, slots=True)
-class Bond:
-    """How things stand with somebody, each field in the agent's own words; empty ones were never said."""
+class Relationship:
+    """How things stand with somebody, each field in the agent's own words; empty ones were never
+    said.
+    """
 
     relationship_type: str = "neutral"
     trust_level: str = ""
@@ -57,7 +66,7 @@ class Bond:
     rationale: str = ""
 
 
-FIELDS = tuple(field.name for field in fields(Bond))
+FIELDS = tuple(field.name for field in fields(Relationship))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +74,7 @@ class Change:
     """How things stood from ``at`` on."""
 
     at: datetime
-    bond: Bond
+    bond: Relationship
 
 
 class Relationships:
@@ -82,45 +91,71 @@ class Relationships:
 
     def history(self, name: str) -> list[Change]:
         """All changes with somebody, the oldest first."""
-        rows = self._store.rows(f"SELECT at, {', '.join(FIELDS)} FROM relationship WHERE name = ? ORDER BY id", (name,))
-        return [Change(self._store.moment(at), Bond(*row)) for at, *row in rows]
+        rows = self._store.rows(
+            f"SELECT at, {', '.join(FIELDS)} FROM relationship WHERE name = ? ORDER BY id", (name,)
+        )
+        return [Change(self._store.moment(at), Relationship(*row)) for at, *row in rows]
 
-    def bonds(self) -> dict[str, Bond]:
+    def bonds(self) -> dict[str, Relationship]:
         """How things stand with everyone of whom something was ever said."""
-        rows = self._store.rows(f"SELECT name, {', '.join(FIELDS)}, max(id) FROM relationship GROUP BY name")
-        return {name: Bond(*row) for name, *row, _ in rows}
+        rows = self._store.rows(
+            f"SELECT name, {', '.join(FIELDS)}, max(id) FROM relationship GROUP BY name"
+        )
+        return {name: Relationship(*row) for name, *row, _ in rows}
 
-    def assign(self, name: str, said: dict[str, str], at: datetime) -> tuple[Bond, Bond]:
-        """Change what was ``said``; what is empty there is cleared, the rest stays. Returns how things stood, and how they stand."""
+    def assign(
+        self, name: str, said: dict[str, str], at: datetime
+    ) -> tuple[Relationship, Relationship]:
+        """Change what was ``said``; what is empty there is cleared, the rest stays. Returns how
+        things stood, and how they stand.
+        """
         history = self.history(name)
-        before = history[-1].bond if history else Bond()
+        before = history[-1].bond if history else Relationship()
         after = replace(before, **said)
         if history and after == before:
-            raise ToolError(f"{name} is {before.relationship_type} to you already, for that reason: say what is different now")
+            raise ToolError(
+                f"{name} is {before.relationship_type} to you already, for that reason: say what is different now"
+            )
         with self._store.writing() as connection:
             values = [getattr(after, field) for field in FIELDS]
-            connection.execute("INSERT INTO relationship VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)", (name, int(at.timestamp()), *values))
+            connection.execute(
+                "INSERT INTO relationship VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)",
+                (name, int(at.timestamp()), *values),
+            )
         return before, after
 
 
 def read(text: str) -> tuple[str, dict[str, str]]:
-    """The name and the fields in the argument of ASSIGN_RELATIONSHIP. The type comes first, the others as ``name: text`` in any order, each
-    behind ``;``, ``|``, a comma, a bracket or a line break; a reason may also follow a plain ``because``, and only a line break ends it. Empty
-    fields are there if they were written. What could be read in two ways is refused with a ``ToolError``.
+    """The name and the fields in the argument of ASSIGN_RELATIONSHIP. The type comes first, the
+    others as ``name: text`` in any order, each behind ``;``, ``|``, a comma, a bracket or a line
+    break; a reason may also follow a plain ``because``, and only a line break ends it. Empty fields
+    are there if they were written. What could be read in two ways is refused with a ``ToolError``.
     """
     name, rest = [*text.split(maxsplit=1), "", ""][:2]
     said: dict[str, str] = {}
     for field, value in _fields(rest):
-        value = _closed(references.one_line(value, 1000).strip(" ;|,"))
+        value = _closed(formatting.one_line(value, 1000).strip(" ;|,"))
         stray = _STRAY.search(value) if field in _SHORT else None
         if stray or said.get(field):
-            told = f"put a semicolon before {stray[0].strip()!r}" if stray else f"{field} is there twice"
+            told = (
+                f"put a semicolon before {stray[0].strip()!r}"
+                if stray
+                else f"{field} is there twice"
+            )
             raise ToolError(f"{told}: write {USAGE}")
         if len(value) > _LIMITS[field]:
-            raise ToolError(f"{field} has {len(value)} characters, it may have {_LIMITS[field]}: say it shorter")
+            raise ToolError(
+                f"{field} has {len(value)} characters, it may have {_LIMITS[field]}: say it shorter"
+            )
         said[field] = value
     if not name or not said["relationship_type"] or not said.get("rationale"):
-        missing = "who" if not name else "what are they to you" if not said["relationship_type"] else "why"
+        missing = (
+            "who"
+            if not name
+            else "what are they to you"
+            if not said["relationship_type"]
+            else "why"
+        )
         raise ToolError(f"{missing}? write {USAGE}; only type and reason must be there")
     return name, said
 
@@ -130,9 +165,17 @@ def _fields(text: str) -> Iterator[tuple[str, str]]:
     field, start = "relationship_type", 0
     for found in _BEGINNING.finditer(text):
         name = _NAMES[found[2].lower().replace("_", " ")] if found[2] else "rationale"
-        if field == "rationale" and found[2] and "\n" not in found[0][: found.start(2) - found.start()]:
-            raise ToolError(f"{found[2]!r} stands behind the reason: put it before 'because:', or on a line of its own")
-        if found[2] or field in _SHORT or (field != "rationale" and found[3] is not None):  # else because is a word like any other
+        if (
+            field == "rationale"
+            and found[2]
+            and "\n" not in found[0][: found.start(2) - found.start()]
+        ):
+            raise ToolError(
+                f"{found[2]!r} stands behind the reason: put it before 'because:', or on a line of its own"
+            )
+        if (
+            found[2] or field in _SHORT or (field != "rationale" and found[3] is not None)
+        ):  # else because is a word like any other
             yield field, text[start : found.start()]
             field, start = name, found.end()
     yield field, text[start:]
@@ -140,4 +183,8 @@ def _fields(text: str) -> Iterator[tuple[str, str]]:
 
 def _closed(value: str) -> str:
     """Without the bracket that closes one before the field."""
-    return value[:-1].rstrip() if value.endswith(")") and value.count(")") > value.count("(") else value
+    return (
+        value[:-1].rstrip()
+        if value.endswith(")") and value.count(")") > value.count("(")
+        else value
+    )

@@ -1,8 +1,11 @@
-"""Relationships: the agent says what somebody is to it and why; the harness counts how often and since when they have dealt with each other.
+"""Relationships: the agent says what somebody is to it and why; the harness counts how often and
+since when they have dealt with each other.
 
-Who has never spoken in one of the agent's rooms is a stranger, with whom it has no relationship. Those who are present stand in the prompt:
-who dealt with it within two weeks in the rooms in which it is, as things were when the epoch began. What changes in between is told where it
-happens: by the result of ASSIGN_RELATIONSHIP, and by a notice when somebody speaks up of whom it has said something and who is not among them.
+Who has never spoken in one of the agent's rooms is a stranger, with whom it has no relationship.
+Those who are present stand in the prompt: who dealt with it within two weeks in the rooms in which
+it is, as things were when the epoch began. What changes in between is told where it happens: by the
+result of ASSIGN_RELATIONSHIP, and by a notice when somebody speaks up of whom it has said something
+and who is not among them.
 """
 
 import re
@@ -12,30 +15,48 @@ from datetime import timedelta
 
 from dory import clock
 from dory.errors import DoryError
-from dory.extensions.people.conversations import Dialogues, Partner
-from dory.extensions.people.relationships import FIELDS, USAGE, Bond, Change, Relationships, read
+from dory.extensions.people.conversations import Contact, Conversations
+from dory.extensions.people.relationships import (
+    FIELDS,
+    USAGE,
+    Change,
+    Relationship,
+    Relationships,
+    read,
+)
 from dory.identity.identity import Identity
-from dory.text import references
-from dory.text.format import table
-from dory.turn.extension import Command, Faculty, Outcome, Still, Tool, counted
+from dory.text import formatting, references
+from dory.text.formatting import table
+from dory.turn.extension import Command, EpochSection, Extension, Outcome, Tool, counted
 from dory.types import Call, Event
 
 PRESENT, LATELY, LINE_LIMIT = 12, timedelta(days=14), 240
-"""People in the prompt at most, for how long somebody counts as present, and characters of the line for each."""
+"""People in the prompt at most, for how long somebody counts as present, and characters of the line
+for each.
+"""
 _LISTED = 100
 """People whom a person is shown."""
 _LABELS = ("type", "trust", "tone", "notes")
 """What people read for the fields, all but the last, which is the reason."""
 
 
-class RelationshipFaculty(Faculty):
+class RelationshipExtension(Extension):
     """The relationships of one identity. ``record`` brings the conversations up to what was heard."""
 
     name = "relationships"
 
-    def __init__(self, identity: Identity, relationships: Relationships, dialogues: Dialogues, record: Callable[[], None]) -> None:
-        self._identity, self._relationships, self._dialogues, self._record = identity, relationships, dialogues, record
-        self._section = Still()
+    def __init__(
+        self,
+        identity: Identity,
+        relationships: Relationships,
+        dialogues: Conversations,
+        record: Callable[[], None],
+    ) -> None:
+        self._identity = identity
+        self._relationships = relationships
+        self._dialogues = dialogues
+        self._record = record
+        self._section = EpochSection()
         self._known = set[str]()
 
     def tools(self) -> Sequence[Tool]:
@@ -55,7 +76,11 @@ class RelationshipFaculty(Faculty):
         said = {field: self._identity.redact(value) for field, value in said.items()}
         before, after = self._relationships.assign(name, said, self._identity.now())
         self._known.add(name)
-        was = "" if before.relationship_type == after.relationship_type else f" (was {before.relationship_type})"
+        was = (
+            ""
+            if before.relationship_type == after.relationship_type
+            else f" (was {before.relationship_type})"
+        )
         return Outcome(f"{name} is {after.relationship_type} to you now{was}")
 
     def section(self) -> str:
@@ -63,13 +88,17 @@ class RelationshipFaculty(Faculty):
         return self._section.at(self._identity.state.epoch, self._present)
 
     def on_event(self, event: Event) -> None:
-        """Tell once in an epoch who it is that speaks up, if the agent has said something of them and they are not in its prompt."""
+        """Tell once in an epoch who it is that speaks up, if the agent has said something of them
+        and they are not in its prompt.
+        """
         name = event.text.split(" ", 2)[1].removesuffix(":") if event.kind == "heard" else ""
         if not name or name in self._known or self._section.epoch != self._identity.state.epoch:
             return
         self._known.add(name)
         if bond := self._relationships.bonds().get(name):
-            self._identity.notice(f"You know who speaks: {_line(self._dialogues.partner(name), bond)}")
+            self._identity.notice(
+                f"You know who speaks: {_line(self._dialogues.partner(name), bond)}"
+            )
 
     def shown(self, argument: str) -> str:
         """As the argument asks."""
@@ -80,58 +109,106 @@ class RelationshipFaculty(Faculty):
         if argument and argument != "graph":
             one = self._dialogues.partner(argument)
             changes = _history(self._relationships.history(one.name))
-            return "\n".join([_line(one, bonds.get(one.name, Bond())), *(changes or ["the agent has said nothing of them yet"])])
-        known = [(one, bonds.get(one.name, Bond())) for one in people[:_LISTED]]
-        more = f"{len(people) - _LISTED:,} more people are not shown; /relationships <name> shows one" if len(people) > _LISTED else ""
+            return "\n".join(
+                [
+                    _line(one, bonds.get(one.name, Relationship())),
+                    *(changes or ["the agent has said nothing of them yet"]),
+                ]
+            )
+        known = [(one, bonds.get(one.name, Relationship())) for one in people[:_LISTED]]
+        more = (
+            f"{len(people) - _LISTED:,} more people are not shown; /relationships <name> shows one"
+            if len(people) > _LISTED
+            else ""
+        )
         if argument:
             return _graph(self._identity.name, known) + (f"\n%% {more}" if more else "")
         heading = ("name", *_LABELS[:3], "since", "times", _LABELS[3], "because")
-        return "\n".join(filter(None, [table([heading, *(_row(one, bond) for one, bond in known)]), more]))
+        return "\n".join(
+            filter(None, [table([heading, *(_row(one, bond) for one, bond in known)]), more])
+        )
 
     def _present(self) -> str:
         with suppress(DoryError, OSError):  # told of by the conversations
             self._record()
-        bonds, people, now = self._relationships.bonds(), self._dialogues.who(self._identity.subscriptions()), self._identity.now()
+        bonds, people, now = (
+            self._relationships.bonds(),
+            self._dialogues.who(self._identity.subscriptions()),
+            self._identity.now(),
+        )
         present = [one for one in people if now - one.last_met_at < LATELY][:PRESENT]
         self._known = {one.name for one in present}
-        return "\n".join(references.escape(_line(one, bonds.get(one.name, Bond()))) for one in present)
+        return "\n".join(
+            references.escape(_line(one, bonds.get(one.name, Relationship()))) for one in present
+        )
 
 
-def _line(one: Partner, bond: Bond) -> str:
-    trust, tone = (f", {what} {value}" if value else "" for what, value in (("trust", bond.trust_level), ("tone", bond.emotional_tone)))
-    said = "; ".join(filter(None, [bond.relationship_notes, bond.rationale and f"because: {bond.rationale}"]))
+def _line(one: Contact, bond: Relationship) -> str:
+    trust, tone = (
+        f", {what} {value}" if value else ""
+        for what, value in (("trust", bond.trust_level), ("tone", bond.emotional_tone))
+    )
+    said = "; ".join(
+        filter(None, [bond.relationship_notes, bond.rationale and f"because: {bond.rationale}"])
+    )
     met = f"met {one.first_met_at.date()}, {one.interaction_count:,} lines"
-    return references.one_line(f"{one.name}: {bond.relationship_type}{trust}{tone}; {met}" + (f"; {said}" if said else ""), LINE_LIMIT)
+    return formatting.one_line(
+        f"{one.name}: {bond.relationship_type}{trust}{tone}; {met}" + (f"; {said}" if said else ""),
+        LINE_LIMIT,
+    )
 
 
-def _row(one: Partner, bond: Bond) -> tuple[str, ...]:
+def _row(one: Contact, bond: Relationship) -> tuple[str, ...]:
     return (
         *(one.name, bond.relationship_type, bond.trust_level, bond.emotional_tone),
         *(str(one.first_met_at.date()), str(one.interaction_count)),
-        *(references.one_line(bond.relationship_notes, 60), references.one_line(bond.rationale, 60)),
+        *(
+            formatting.one_line(bond.relationship_notes, 60),
+            formatting.one_line(bond.rationale, 60),
+        ),
     )
 
 
 def _history(changes: Sequence[Change]) -> list[str]:
     """A line for each change: when, what from what, why."""
-    lines, before = [], Bond()
+    lines, before = [], Relationship()
     for change in changes:
-        values = ((label, getattr(before, field), getattr(change.bond, field)) for field, label in zip(FIELDS, _LABELS, strict=False))
-        changed = "; ".join(f"{label} {new or 'cleared'} (was {old or 'not said'})" for label, old, new in values if new != old)
-        lines.append(f"{clock.minute(change.at)} {changed or 'as before'}, because: {change.bond.rationale}")
+        values = (
+            (label, getattr(before, field), getattr(change.bond, field))
+            for field, label in zip(FIELDS, _LABELS, strict=False)
+        )
+        changed = "; ".join(
+            f"{label} {new or 'cleared'} (was {old or 'not said'})"
+            for label, old, new in values
+            if new != old
+        )
+        lines.append(
+            f"{clock.minute(change.at)} {changed or 'as before'}, because: {change.bond.rationale}"
+        )
         before = change.bond
     return lines
 
 
-def _graph(own: str, known: Sequence[tuple[Partner, Bond]]) -> str:
+def _graph(own: str, known: Sequence[tuple[Contact, Relationship]]) -> str:
     """A flowchart for Mermaid: the agent in the middle, and how it stands with each."""
     lines = ["graph LR", f'  self(("{_label(own)}"))']
     for number, (one, bond) in enumerate(known, 1):
-        how = ", ".join(filter(None, [bond.relationship_type, bond.trust_level and f"trust {bond.trust_level}", bond.emotional_tone]))
+        how = ", ".join(
+            filter(
+                None,
+                [
+                    bond.relationship_type,
+                    bond.trust_level and f"trust {bond.trust_level}",
+                    bond.emotional_tone,
+                ],
+            )
+        )
         lines += [f'  p{number}["{_label(one.name)}"]', f'  self -->|"{_label(how)}"| p{number}']
     return "\n".join(lines)
 
 
 def _label(text: str) -> str:
-    """Within the quotes of a label: all that Mermaid, Markdown or HTML may read as its own stands there by its number."""
-    return re.sub(r"[^\w ,-]|^-", lambda found: f"#{ord(found[0])};", references.one_line(text))
+    """Within the quotes of a label: all that Mermaid, Markdown or HTML may read as its own stands
+    there by its number.
+    """
+    return re.sub(r"[^\w ,-]|^-", lambda found: f"#{ord(found[0])};", formatting.one_line(text))

@@ -1,20 +1,22 @@
-"""Recall: everything that enters the context is indexed once, and the tool, the command and the cues that search it.
+"""Recall: everything that enters the context is indexed once, and the tool, the command and the
+cues that search it.
 
-Entries are indexed when they are on disk, between turns, and the index notes in the same transaction up to which id it has come. A few new
-entries are added at once; of a long past that is not indexed yet (this faculty was switched on later, or the index was deleted) stride after
-stride is read beside the loop and added between turns, so it goes on after a kill where it was.
+Entries are indexed when they are on disk, between turns, and the index notes in the same
+transaction up to which id it has come. A few new entries are added at once; of a long past that is
+not indexed yet (this extension was switched on later, or the index was deleted) stride after stride
+is read beside the loop and added between turns, so it goes on after a kill where it was.
 """
 
 from collections.abc import Sequence
 from contextlib import closing
 
 from dory.errors import FormatError
-from dory.extensions.recall.life_index import Mark, next_stride
-from dory.extensions.recall.search import Recollection
+from dory.extensions.recall.life_index import Cursor, next_stride
+from dory.extensions.recall.search import RecallSearch
 from dory.identity.context import Entry
 from dory.identity.identity import Identity
-from dory.storage.store import Store
-from dory.turn.extension import Apply, Command, Faculty, Outcome, Tool, Work
+from dory.storage.database import Store
+from dory.turn.extension import Apply, Command, Extension, Outcome, Tool, Work
 from dory.types import Line
 
 AT_ONCE = 32
@@ -23,13 +25,15 @@ TIDY_AFTER = 1000
 """Entries after which what SQLite has logged is copied into its file, beside the loop."""
 
 
-class RecallFaculty(Faculty):
+class RecallExtension(Extension):
     """The recall of one identity."""
 
     name = "recall"
 
-    def __init__(self, identity: Identity, past: Recollection, cues: bool) -> None:
-        self._identity, self._past, self._cues = identity, past, cues
+    def __init__(self, identity: Identity, past: RecallSearch, cues: bool) -> None:
+        self._identity = identity
+        self._past = past
+        self._cues = cues
         self._seen = 0
         self._tidied: int | None = None
         self._progress = ""
@@ -41,7 +45,11 @@ class RecallFaculty(Faculty):
     def commands(self) -> Sequence[Command]:
         """The same for people."""
         return [
-            Command("recall", "/recall <query>  search everything that ever was: what was heard, said and done, notes, archives", self.recall)
+            Command(
+                "recall",
+                "/recall <query>  search everything that ever was: what was heard, said and done, notes, archives",
+                self.recall,
+            )
         ]
 
     def recall(self, query: str) -> str:
@@ -61,18 +69,23 @@ class RecallFaculty(Faculty):
         newest = self._identity.state.next_id - 1 - len(self._identity.uncommitted)
         if newest == self._seen:
             return None
-        self._seen = newest  # whatever comes of it: what fails is tried again with the next entry, and not at every step
+        # whatever comes of it: what fails is tried again with the next entry, and not at every step
+        self._seen = newest
         mark = self._past.chronicle.mark
         if mark.newest > newest:
             self._past.reset()
             self._seen = 0
-            raise FormatError("the index knew more than there is, as after a backup was put back: it is made anew")
+            raise FormatError(
+                "the index knew more than there is, as after a backup was put back: it is made anew"
+            )
         if self._tidied is None:
             self._tidied = mark.newest
         elif mark.newest - self._tidied >= TIDY_AFTER:
             self._tidied, self._seen, self._progress = mark.newest, 0, ""
             return self._tidy
-        live = tuple(entry for entry in self._identity.context if mark.newest < entry.last <= newest)
+        live = tuple(
+            entry for entry in self._identity.context if mark.newest < entry.last <= newest
+        )
         if newest - mark.newest > AT_ONCE:
             self._progress = f"recall {mark.newest:,} of {newest:,}"
             return lambda: self._next(live, mark)
@@ -84,7 +97,7 @@ class RecallFaculty(Faculty):
             store.tidy()
         return lambda: None
 
-    def _next(self, live: Sequence[Entry], mark: Mark) -> Apply:
+    def _next(self, live: Sequence[Entry], mark: Cursor) -> Apply:
         """Read the next entries; what is returned indexes them."""
         stride = next_stride(live, self._identity.blobs, mark, self._identity.name)
 

@@ -1,12 +1,17 @@
-"""The life in the index: every entry that entered the context, once, in order of its id, and up to which one that has come.
+"""The life in the index: every entry that entered the context, once, in order of its id, and up to
+which one that has come.
 
-What is found is what was said, done and told: tags, headers and cues are left out, and so is what only repeats or would give away:
+What is found is what was said, done and told: tags, headers and cues are left out, and so is what
+only repeats or would give away:
 
-* searches and what they found (RECALL, NOTE_READ …), waiting, originals put back, and the agent's own files and blobs when it reads them;
-* "said in dev", "MEMORY.md changed" and the like, for what was said and done stands in the response;
+* searches and what they found (RECALL, NOTE_READ …), waiting, originals put back, and the agent's
+  own files and blobs when it reads them;
+* "said in dev", "MEMORY.md changed" and the like, for what was said and done stands in the
+  response;
 * the contents of files that look like credentials.
 
-A response counts as said by the agent, in the room in which somebody spoke last. An entry without a time has that of the one before.
+A response counts as said by the agent, in the room in which somebody spoke last. An entry without a
+time has that of the one before.
 """
 
 import re
@@ -21,7 +26,7 @@ from dory.identity.context import Entry
 from dory.search.index import Index
 from dory.search.passages import Document
 from dory.storage.blobs import Blobs
-from dory.storage.store import Store
+from dory.storage.database import Store
 from dory.text import references
 from dory.text.credential_files import is_secret
 
@@ -38,7 +43,14 @@ _LOOKING = re.compile(
 _REPEATING = (
     *("RECALL", "NOTE_READ", "SAY", "EDIT_FILE", "JOIN", "LEAVE"),
     *("NOTE_ADD", "NOTE_WRITE", "NOTE_RENAME", "NOTE_ALIAS", "NOTE_REMOVE"),
-    *("WRITE_DIARY", "SEARCH_DIARY_FOR_KEYWORDS", "SHOW_DIARY_ENTRIES_FROM_DAY", "SET_MOOD", "GO_TO_PLACE", "GO_HOME"),
+    *(
+        "WRITE_DIARY",
+        "SEARCH_DIARY_FOR_KEYWORDS",
+        "SHOW_DIARY_ENTRIES_FROM_DAY",
+        "SET_MOOD",
+        "GO_TO_PLACE",
+        "GO_HOME",
+    ),
     *("ADD_TO_SOUL", "REMOVE_FROM_SOUL", "ASSIGN_RELATIONSHIP"),
     *("RETRIEVE_SPECIFIC_MEMORIES", "ADD_TO_LONGTERM_MEMORY", "REMOVE_FROM_MEMORY", "SELF_CARE"),
     *("NEURAL_LINK_REQUEST_MEMORY", "NEURAL_LINK_SHARE_MEMORY"),
@@ -48,8 +60,10 @@ _PATH = re.compile(r"(.*), (?:lines \d+-\d+[;,] |the beginning of line )")
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
-    """How far the life was read: the id of the newest entry, and the room and the time as they stood there."""
+class Cursor:
+    """How far the life was read: the id of the newest entry, and the room and the time as they
+    stood there.
+    """
 
     newest: int = 0
     room: str = ""
@@ -57,39 +71,47 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Stride:
-    """Some entries in a row: what is indexed of them, the mark behind the last, and what could not be read on the way."""
+class LifeBatch:
+    """Some entries in a row: what is indexed of them, the mark behind the last, and what could not
+    be read on the way.
+    """
 
     documents: Sequence[Document]
-    mark: Mark
+    mark: Cursor
     damage: Sequence[DoryError]
 
 
-class Chronicle:
+class LifeIndexer:
     """The indexed life of one agent. Raises what the store raises."""
 
     def __init__(self, store: Store, index: Index) -> None:
-        self._store, self._index = store, index
+        self._store = store
+        self._index = index
         store.tables(_SCHEMA)
 
     @property
-    def mark(self) -> Mark:
+    def mark(self) -> Cursor:
         """Up to where everything is indexed."""
         rows = self._store.rows("SELECT newest, room, at FROM mark")
-        return next((Mark(newest, room, self._store.moment(at)) for newest, room, at in rows), Mark())
+        return next(
+            (Cursor(newest, room, self._store.moment(at)) for newest, room, at in rows), Cursor()
+        )
 
     def clear(self) -> None:
         """Begin anew."""
         with self._store.writing() as connection:
             connection.execute("DELETE FROM mark")
 
-    def add(self, stride: Stride) -> None:
+    def add(self, stride: LifeBatch) -> None:
         """Index one that begins behind the mark, all or nothing."""
         mark = stride.mark
         with self._store.writing() as connection:
             for document in stride.documents:
                 self._index.add(document)
-            connection.execute("INSERT OR REPLACE INTO mark VALUES (1, ?, ?, ?)", (mark.newest, mark.room, int(mark.at.timestamp())))
+            connection.execute(
+                "INSERT OR REPLACE INTO mark VALUES (1, ?, ?, ?)",
+                (mark.newest, mark.room, int(mark.at.timestamp())),
+            )
 
     def index_all(self, live: Sequence[Entry], blobs: Blobs, name: str) -> list[DoryError]:
         """Index all that is behind the mark, stride by stride; what could not be read on the way."""
@@ -101,23 +123,33 @@ class Chronicle:
         return damage
 
 
-def next_stride(live: Sequence[Entry], blobs: Blobs, mark: Mark, name: str) -> Stride:
-    """The entries behind ``mark``, as many as are indexed in one step. ``name`` is the agent's own. Only reads, in whatever thread."""
+def next_stride(live: Sequence[Entry], blobs: Blobs, mark: Cursor, name: str) -> LifeBatch:
+    """The entries behind ``mark``, as many as are indexed in one step. ``name`` is the agent's own.
+    Only reads, in whatever thread.
+    """
     documents: list[Document] = []
     damage: list[DoryError] = []
     size = 0
     last = mark
-    for document, last in read(expand.originals(live, blobs, mark.newest + 1, damage.append), mark, name):
+    for document, last in read(
+        expand.originals(live, blobs, mark.newest + 1, damage.append), mark, name
+    ):
         if document:
             documents.append(document)
             size += len(document.text)
         if len(documents) == STRIDE or size > STRIDE_CHARACTERS:
-            return Stride(documents, last, damage)
-    return Stride(documents, replace(last, newest=live[-1].last if live else mark.newest), damage)
+            return LifeBatch(documents, last, damage)
+    return LifeBatch(
+        documents, replace(last, newest=live[-1].last if live else mark.newest), damage
+    )
 
 
-def read(entries: Iterable[Entry], mark: Mark, name: str) -> Iterator[tuple[Document | None, Mark]]:
-    """For each original entry behind ``mark`` what is indexed of it, if anything, and the mark behind it. ``name`` is the agent's own."""
+def read(
+    entries: Iterable[Entry], mark: Cursor, name: str
+) -> Iterator[tuple[Document | None, Cursor]]:
+    """For each original entry behind ``mark`` what is indexed of it, if anything, and the mark
+    behind it. ``name`` is the agent's own.
+    """
     for entry in entries:
         mark = replace(mark, newest=entry.last)
         text, speaker, room = references.unescape(entry.body), name, mark.room
@@ -127,9 +159,14 @@ def read(entries: Iterable[Entry], mark: Mark, name: str) -> Iterator[tuple[Docu
             mark = replace(mark, room=room, at=clock.parsed(heard.at, mark.at))
         elif entry.kind in ("response", "notice"):
             mark = replace(mark, at=clock.parsed(entry.about, mark.at))
-            text, speaker, room = (_LOOKING.sub("", text), name, room) if entry.kind == "response" else (text, "", "")
+            text, speaker, room = (
+                (_LOOKING.sub("", text), name, room) if entry.kind == "response" else (text, "", "")
+            )
         wanted = entry.kind in KINDS and text.strip() and not _left_out(entry, text)
-        yield (Document(entry.kind, entry.first, mark.at, text, speaker, room) if wanted else None), mark
+        yield (
+            (Document(entry.kind, entry.first, mark.at, text, speaker, room) if wanted else None),
+            mark,
+        )
 
 
 def _left_out(entry: Entry, text: str) -> bool:
@@ -137,5 +174,9 @@ def _left_out(entry: Entry, text: str) -> bool:
     tool, _, argument = entry.about.partition(" ")
     if entry.kind != "result" or tool != "READ_FILE":
         return entry.kind == "result" and tool in _REPEATING
-    path = _PATH.match(text)  # the header has it only up to a space, and at most so many characters of it
-    return any(bool(_OWN.match(one)) or is_secret(one) for one in (argument, path[1] if path else ""))
+    path = _PATH.match(
+        text
+    )  # the header has it only up to a space, and at most so many characters of it
+    return any(
+        bool(_OWN.match(one)) or is_secret(one) for one in (argument, path[1] if path else "")
+    )

@@ -1,9 +1,11 @@
 """The soul in front of the model: all its entries stand in every prompt, and nowhere else.
 
-They are a settled section, so they are paid once per epoch. Such a section is otherwise told anew in the context when it changes; this one is
-the same from the beginning of an epoch to its end, and a change, the agent's own or one that somebody made in the file, begins another one. For
-what enters the context is summed up, archived and searched, and the soul is not. What ADD_TO_SOUL is given is hidden for the same reason; and
-what it refuses, or cannot write, would stand nowhere then, so it waits in the state as a draft.
+They are a settled section, so they are paid once per epoch. Such a section is otherwise told anew
+in the context when it changes; this one is the same from the beginning of an epoch to its end, and
+a change, the agent's own or one that somebody made in the file, begins another one. For what enters
+the context is summed up, archived and searched, and the soul is not. What ADD_TO_SOUL is given is
+hidden for the same reason; and what it refuses, or cannot write, would stand nowhere then, so it
+waits in the state as a draft.
 """
 
 from collections.abc import Sequence
@@ -13,7 +15,7 @@ from dory.errors import DoryError, ToolError
 from dory.extensions.soul.store import LIMIT, NAME, Beliefs
 from dory.identity.identity import Identity
 from dory.text.hidden_arguments import MARK
-from dory.turn.extension import Command, Faculty, Outcome, Still, Tool, Work, counted
+from dory.turn.extension import Command, EpochSection, Extension, Outcome, Tool, Work, counted
 from dory.types import Call
 
 DRAFT = "draft"
@@ -23,14 +25,16 @@ _UNREAD = f"It cannot be read now: a person has to see to {NAME}."
 _HEADING = "What you believe, by id, each said once: ADD_TO_SOUL A promise is kept. It stands in every prompt and is summed up nowhere."
 
 
-class SoulFaculty(Faculty):
+class SoulExtension(Extension):
     """The soul of one identity."""
 
     name = "soul"
 
     def __init__(self, identity: Identity) -> None:
-        self._identity, self._beliefs = identity, Beliefs(identity.folder)
-        self._section, self._shown = Still(), ""
+        self._identity = identity
+        self._beliefs = Beliefs(identity.folder)
+        self._section = EpochSection()
+        self._shown = ""
 
     def tools(self) -> Sequence[Tool]:
         """Adding and removing."""
@@ -40,22 +44,37 @@ class SoulFaculty(Faculty):
         ]
 
     def commands(self) -> Sequence[Command]:
-        """What people may see of it in a room: no entry, for what is said in a room is read, searched and summed up."""
-        return [Command("soul", "/soul  how much the agent believes, and where that stands", lambda _: self._told())]
+        """What people may see of it in a room: no entry, for what is said in a room is read,
+        searched and summed up.
+        """
+        return [
+            Command(
+                "soul",
+                "/soul  how much the agent believes, and where that stands",
+                lambda _: self._told(),
+            )
+        ]
 
     def add(self, call: Call) -> Outcome:
         """A new entry; without a text, the drafts."""
         text, drafts = self._identity.redact(call.given), self._identity.state.drafts
         if text == MARK:
-            raise ToolError(f"{MARK} is how such a line is kept, not what you wrote: write what you believe itself")
+            raise ToolError(
+                f"{MARK} is how such a line is kept, not what you wrote: write what you believe itself"
+            )
         if not text.strip() and drafts:
             return self._add_drafts(drafts)
         try:
             belief, new = self._beliefs.add(text, self._identity.now())
         except (DoryError, OSError) as error:
-            raise ToolError("; ".join(filter(None, [str(error), self._kept(text, drafts)]))) from error
+            raise ToolError(
+                "; ".join(filter(None, [str(error), self._kept(text, drafts)]))
+            ) from error
         self._identity.state.drafts = [one for one in drafts if one != text]
-        return Outcome(f"it is entry {belief.id} of your soul " + ("now" if new else "already, in the same words"))
+        return Outcome(
+            f"it is entry {belief.id} of your soul "
+            + ("now" if new else "already, in the same words")
+        )
 
     def remove(self, call: Call) -> Outcome:
         """An entry less, or all drafts."""
@@ -66,7 +85,9 @@ class SoulFaculty(Faculty):
         return Outcome(f"entry {_id(call)} of your soul is removed")
 
     def section(self) -> str:
-        """All entries, as they stood when the epoch began; if the file cannot be read, those that this process read last."""
+        """All entries, as they stood when the epoch began; if the file cannot be read, those that
+        this process read last.
+        """
         return self._section.at(self._identity.state.epoch, self._read)
 
     def background(self) -> Work | None:
@@ -92,14 +113,21 @@ class SoulFaculty(Faculty):
         known = self._beliefs.entries
         if not known:
             return "its soul is empty yet"
-        ids, size = ("entry " if len(known) == 1 else "entries ") + ", ".join(str(one.id) for one in known), sum(len(one.text) for one in known)
+        ids, size = (
+            ("entry " if len(known) == 1 else "entries ") + ", ".join(str(one.id) for one in known),
+            sum(len(one.text) for one in known),
+        )
         return f"its soul has {size:,} of {LIMIT:,} characters, in the {ids}; they stand in {NAME} in its folder, and nowhere else"
 
     def _drafts(self) -> str:
         """How many there are, and what can be done about it."""
         drafts = self._identity.state.drafts
         count = f"drafts that wait: {len(drafts)}, {sum(map(len, drafts))} characters"
-        return f"{count}; ADD_TO_SOUL alone adds them, REMOVE_FROM_SOUL {DRAFT} gives them up" if drafts else ""
+        return (
+            f"{count}; ADD_TO_SOUL alone adds them, REMOVE_FROM_SOUL {DRAFT} gives them up"
+            if drafts
+            else ""
+        )
 
     def _kept(self, text: str, drafts: list[str]) -> str:
         """Have what was refused wait, if it may ever stand in the soul; in words."""
@@ -121,7 +149,11 @@ class SoulFaculty(Faculty):
                 refused = refused or str(error)
         if not added:
             raise ToolError(f"{refused}; {self._drafts()}")
-        return Outcome("; ".join(filter(None, [f"entries of your soul now: {', '.join(added)}", self._drafts()])))
+        return Outcome(
+            "; ".join(
+                filter(None, [f"entries of your soul now: {', '.join(added)}", self._drafts()])
+            )
+        )
 
     def _stands(self, call: Call) -> bool:
         return _id(call) in [str(one.id) for one in self._beliefs.entries]

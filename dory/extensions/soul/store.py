@@ -1,4 +1,5 @@
-"""The soul: what an agent believes, values and fears, ``agents/<self>/soul.json``. Added to and removed from on purpose, and by nothing else.
+"""The soul: what an agent believes, values and fears, ``agents/<self>/soul.json``. Added to and
+removed from on purpose, and by nothing else.
 
     {
      "version": 1,
@@ -8,8 +9,9 @@
      ]
     }
 
-Each entry is one line of text, all of them together have at most ``LIMIT`` characters, and an id is never used twice. People may edit the file:
-it is read anew when it has changed, and one that is damaged, or longer than that, is refused by name and left as it is. Every write replaces it
+Each entry is one line of text, all of them together have at most ``LIMIT`` characters, and an id is
+never used twice. People may edit the file: it is read anew when it has changed, and one that is
+damaged, or longer than that, is refused by name and left as it is. Every write replaces it
 atomically.
 """
 
@@ -23,7 +25,7 @@ from typing import Any
 from dory import clock
 from dory.errors import FormatError, ToolError
 from dory.storage import files, json_file
-from dory.text import references
+from dory.text import formatting
 
 NAME, VERSION = "soul.json", 1
 LIMIT = 4000
@@ -42,16 +44,21 @@ class Belief:
 
 
 class Beliefs:
-    """Those of the agent in ``folder``. Raises ``FormatError`` for a damaged file, and a ``ToolError`` for what cannot be done."""
+    """Those of the agent in ``folder``. Raises ``FormatError`` for a damaged file, and a
+    ``ToolError`` for what cannot be done.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / NAME
         self._sign: tuple[int, int, int] | None = None
-        self._next, self._entries = 1, tuple[Belief, ...]()
+        self._next = 1
+        self._entries = tuple[Belief, ...]()
 
     @property
     def entries(self) -> Sequence[Belief]:
-        """All of them, the oldest first. When the file is as it was, this takes one call of ``stat``."""
+        """All of them, the oldest first. When the file is as it was, this takes one call of
+        ``stat``.
+        """
         sign = _sign(self._path)
         if sign != self._sign:
             self._next, self._entries = _read(self._path)
@@ -60,7 +67,7 @@ class Beliefs:
 
     def add(self, text: str, at: datetime) -> tuple[Belief, bool]:
         """A new entry, and that it is one: what stands there in the same words is not added again."""
-        line, known = references.one_line(text, 2 * LIMIT), self.entries
+        line, known = formatting.one_line(text, 2 * LIMIT), self.entries
         if not line:
             raise ToolError("what do you believe? write ADD_TO_SOUL <text>, one conviction a line")
         if found := next((one for one in known if one.text == line), None):
@@ -69,7 +76,9 @@ class Beliefs:
         if size > LIMIT:
             sizes = ", ".join(f"{one.id} has {len(one.text)}" for one in known)
             told = f"; entry {sizes}: REMOVE_FROM_SOUL <id> first" if known else ""
-            raise ToolError(f"your soul would have {size} characters, it may have {LIMIT}: say it shorter{told}")
+            raise ToolError(
+                f"your soul would have {size} characters, it may have {LIMIT}: say it shorter{told}"
+            )
         belief = Belief(self._next, clock.minute(at), line)
         self._write(self._next + 1, [*known, belief])
         return belief, True
@@ -80,13 +89,20 @@ class Beliefs:
         kept = [one for one in known if str(one.id) != id]
         if len(kept) == len(known):
             ids = ", ".join(str(one.id) for one in known)
-            named = f" {id}" if id.isdecimal() and len(id) < 10 else ""  # the words of an entry stand nowhere else
-            raise ToolError(f"there is no such entry{named} in your soul: " + (f"its ids are {ids}" if ids else "it is empty"))
+            named = (
+                f" {id}" if id.isdecimal() and len(id) < 10 else ""
+            )  # the words of an entry stand nowhere else
+            raise ToolError(
+                f"there is no such entry{named} in your soul: "
+                + (f"its ids are {ids}" if ids else "it is empty")
+            )
         self._write(self._next, kept)
 
     def _write(self, next: int, entries: Sequence[Belief]) -> None:
         content = {"version": VERSION, "next": next, "entries": [asdict(one) for one in entries]}
-        files.replace(self._path, (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode())
+        files.replace(
+            self._path, (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode()
+        )
         self._sign = None  # no file has that, so it is read again
 
 
@@ -109,7 +125,9 @@ def _sign(path: Path) -> tuple[int, int, int] | None:
 
 def _read(path: Path) -> tuple[int, tuple[Belief, ...]]:
     """The next id, and the entries; a missing file has none."""
-    return json_file.read(path, VERSION, _content, "mend it, or put it back from a backup", limit=_FILE_LIMIT) or (1, ())
+    return json_file.read(
+        path, VERSION, _content, "mend it, or put it back from a backup", limit=_FILE_LIMIT
+    ) or (1, ())
 
 
 def _content(record: dict[str, Any]) -> tuple[int, tuple[Belief, ...]]:
@@ -127,6 +145,12 @@ def _content(record: dict[str, Any]) -> tuple[int, tuple[Belief, ...]]:
 def _belief(one: dict[str, Any]) -> Belief:
     """Whatever somebody has written there, its text is one line without marks."""
     belief = Belief(**one)
-    if [type(belief.id), type(belief.at), type(belief.text)] != [int, str, str] or not references.one_line(belief.text):
+    if [type(belief.id), type(belief.at), type(belief.text)] != [
+        int,
+        str,
+        str,
+    ] or not formatting.one_line(belief.text):
         raise ValueError(f"entry {str(belief.id)[:20]}")
-    return Belief(belief.id, references.one_line(belief.at), references.one_line(belief.text, _FILE_LIMIT))
+    return Belief(
+        belief.id, formatting.one_line(belief.at), formatting.one_line(belief.text, _FILE_LIMIT)
+    )

@@ -1,13 +1,15 @@
-"""Any model behind loopback HTTP in the OpenAI formats, billed as a provider would, and with faults when asked for.
+"""Any model behind loopback HTTP in the OpenAI formats, billed as a provider would, and with faults
+when asked for.
 
     POST /v1/chat/completions    streamed or whole
     POST /v1/completions         the same for a plain text
-    POST /v1/embeddings          the vectors of the offline stand-in, whichever model is served
+    POST /v1/embeddings          the vectors of the offline model, whichever model is served
     GET  /v1/models
     POST /faults                 a JSON list of faults, for other processes; each request that comes in takes one off the queue
 
-One that a fault refuses reaches neither the model nor the cache. Connections are not kept open, so whoever closes the server leaves
-nobody talking to it; silences, and answers without an end, stop then, too.
+One that a fault refuses reaches neither the model nor the cache. Connections are not kept open, so
+whoever closes the server leaves nobody talking to it; silences, and answers without an end, stop
+then, too.
 """
 
 import json
@@ -26,12 +28,14 @@ from dory.types import Model, Prompt, Purpose
 
 
 class Server(ThreadingHTTPServer):
-    """Serves ``model`` inside a ``with`` block, on ``port`` or any free one; ``latency`` in seconds is waited before every answer. A fault is
-    in ``faults`` for one request, in ``lasting`` for all of a purpose. ``arrived`` counts all; of those not refused ``requests`` keeps the
-    completions, ``embedded`` the texts of each request for vectors.
+    """Serves ``model`` inside a ``with`` block, on ``port`` or any free one; ``latency`` in seconds
+    is waited before every answer. A fault is in ``faults`` for one request, in ``lasting`` for all
+    of a purpose. ``arrived`` counts all; of those not refused ``requests`` keeps the completions,
+    ``embedded`` the texts of each request for vectors.
     """
 
-    request_queue_size = 128  # with the default of 5 the fan-out of a compaction would wait a second for its connections
+    # with the default of 5 the fan-out of a compaction would wait a second for its connections
+    request_queue_size = 128
 
     def __init__(self, model: Model, port: int = 0, latency: float = 0.0) -> None:
         super().__init__(("127.0.0.1", port), _Handler)
@@ -45,7 +49,9 @@ class Server(ThreadingHTTPServer):
         self._cache = faults.Cache()
         self._lock = threading.Lock()
         self._closing = threading.Event()
-        self._thread = threading.Thread(target=self.serve_forever, args=(0.02,), name="standin", daemon=True)
+        self._thread = threading.Thread(
+            target=self.serve_forever, args=(0.02,), name="offline", daemon=True
+        )
 
     @property
     def base_url(self) -> str:
@@ -92,7 +98,13 @@ class _Handler(Responding):
     def do_GET(self) -> None:
         """Name the model that is served."""
         if self.path == "/v1/models":
-            self.send_json(200, {"object": "list", "data": [{"id": self.server.model.name, "object": "model", "owned_by": "dory"}]})
+            self.send_json(
+                200,
+                {
+                    "object": "list",
+                    "data": [{"id": self.server.model.name, "object": "model", "owned_by": "dory"}],
+                },
+            )
         else:
             self.refuse(404, f"there is nothing at {self.path}")
 
@@ -137,9 +149,16 @@ class _Handler(Responding):
         usage = faults.usage(request, text + reasoning)
         if asked.get("stream") and not fault.whole:
             told = (asked.get("stream_options") or {}).get("include_usage")
-            return self.stream(*formats.halves(format, server.model.name, text, reasoning, finish, usage if told else None), fault)
+            return self.stream(
+                *formats.halves(
+                    format, server.model.name, text, reasoning, finish, usage if told else None
+                ),
+                fault,
+            )
         choice = {"index": 0, **format.whole(text, reasoning), "finish_reason": finish}
-        return self.send_json(200, {**formats.envelope(format.kind, server.model.name, [choice]), "usage": usage})
+        return self.send_json(
+            200, {**formats.envelope(format.kind, server.model.name, [choice]), "usage": usage}
+        )
 
     def _embed(self, asked: Any) -> None:
         try:
@@ -152,7 +171,9 @@ class _Handler(Responding):
         self.server.embedded.append(texts)
         if fault.text is not None:
             return self.send(200, {"Content-Type": "application/json"}, fault.text.encode())
-        return self.send_json(200, formats.vectors(self.server.model.name, texts, [vector(text) for text in texts]))
+        return self.send_json(
+            200, formats.vectors(self.server.model.name, texts, [vector(text) for text in texts])
+        )
 
     def _suffered(self, purpose: Purpose) -> Fault | None:
         """What else goes wrong with the request; None when it is over with that already."""

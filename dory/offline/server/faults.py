@@ -1,6 +1,8 @@
-"""What a provider does beside answering, in small and without any network: it counts, caches, and fails.
+"""What a provider does beside answering, in small and without any network: it counts, caches, and
+fails.
 
-Tokens are counted by rule of thumb. What a prompt has in common with the beginning of any prompt before it counts as cached, in whole blocks.
+Tokens are counted by rule of thumb. What a prompt has in common with the beginning of any prompt
+before it counts as cached, in whole blocks.
 """
 
 import hashlib
@@ -9,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from dory.llm import openai_format
-from dory.offline import recounting
+from dory.offline import summarising
+from dory.text import formatting
 from dory.types import Message, Prompt, Purpose
 
 BLOCK = 64
@@ -22,17 +24,21 @@ _STUDY = re.compile(r"^\[#study\]$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What goes wrong with one request; the fields combine. The middle is half way through the pieces of a stream, which only completions have.
+    """What goes wrong with one request; the fields combine. The middle is half way through the
+    pieces of a stream, which only completions have.
 
-    ``close`` drops the connection ``before`` the answer or in its ``middle``, or ends the answer ``early`` as if it were whole. An ``endless``
-    one does not get beyond its middle, or the body of its ``status``: that comes again after each ``pause``, until the client leaves.
+    ``close`` drops the connection ``before`` the answer or in its ``middle``, or ends the answer
+    ``early`` as if it were whole. An ``endless`` one does not get beyond its middle, or the body of
+    its ``status``: that comes again after each ``pause``, until the client leaves.
     """
 
     delay: float = 0.0  # seconds of silence before the answer
     status: int = 0  # answer with this HTTP status, and with these headers and this body
     headers: Mapping[str, str] = field(default_factory=dict)
     body: str = ""
-    text: str | None = None  # answer this and do not ask the model; where vectors are wanted it is the whole body
+    text: str | None = (
+        None  # answer this and do not ask the model; where vectors are wanted it is the whole body
+    )
     reasoning: str = ""  # and think this before
     finish: str = ""  # end for this reason
     pause: float = 0.0  # seconds of silence in the middle
@@ -60,10 +66,15 @@ class Cache:
 
     def request(self, prompt: Prompt) -> Request:
         """Count a prompt against those before it, and remember it."""
-        return Request(prompt.messages, purpose(prompt), openai_format.tokens(prompt.text), self._cached(prompt.text))
+        return Request(
+            prompt.messages,
+            purpose(prompt),
+            formatting.tokens(prompt.text),
+            self._cached(prompt.text),
+        )
 
     def _cached(self, text: str) -> int:
-        size, hits, beginning = BLOCK * openai_format.CHARACTERS_PER_TOKEN, 0, hashlib.sha256()
+        size, hits, beginning = BLOCK * formatting.CHARACTERS_PER_TOKEN, 0, hashlib.sha256()
         for end in range(size, len(text) + 1, size):
             beginning.update(text[end - size : end].encode("utf-8", "surrogatepass"))
             hits += beginning.digest() in self._known
@@ -72,16 +83,24 @@ class Cache:
 
 
 def purpose(prompt: Prompt) -> Purpose:
-    """What a prompt is for, as its last message says, or, of a Dream, which is a conversation, its second."""
+    """What a prompt is for, as its last message says, or, of a Dream, which is a conversation, its
+    second.
+    """
     if any(_STUDY.search(message.content) for message in prompt.messages[1:2]):
         return "dream"
     named: list[Purpose] = _PURPOSE.findall(prompt.messages[-1].content)
-    return recounting.purpose(prompt) if recounting.memories(prompt) is not None else named[-1] if named else "turn"
+    return (
+        summarising.purpose(prompt)
+        if summarising.memories(prompt) is not None
+        else named[-1]
+        if named
+        else "turn"
+    )
 
 
 def usage(request: Request, answer: str) -> dict[str, Any]:
     """The bill, as OpenAI words it and as DeepSeek does."""
-    completion = openai_format.tokens(answer)
+    completion = formatting.tokens(answer)
     return {
         "prompt_tokens": request.prompt,
         "completion_tokens": completion,

@@ -1,5 +1,5 @@
-"""One HTTP connection with one request, and the ways to answer it, also with a fault. It is not kept open, so that whoever closes the
-server ends it, too.
+"""One HTTP connection with one request, and the ways to answer it, also with a fault. It is not
+kept open, so that whoever closes the server ends it, too.
 """
 
 import contextlib
@@ -15,7 +15,9 @@ class Responding(BaseHTTPRequestHandler):
     """What any handler of requests needs; a client that leaves is no failure."""
 
     protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True  # or every piece of a stream waits for the one before it to be acknowledged
+    disable_nagle_algorithm = (
+        True  # or every piece of a stream waits for the one before it to be acknowledged
+    )
 
     def handle(self) -> None:
         """Serve, until the client leaves."""
@@ -25,7 +27,9 @@ class Responding(BaseHTTPRequestHandler):
     def refuse(self, status: int, message: str, code: str | None = None) -> None:
         """Answer with an error in OpenAI's form."""
         kind = "invalid_request_error" if status < 500 else "server_error"
-        self.send_json(status, {"error": {"message": message, "type": kind, "param": None, "code": code}})
+        self.send_json(
+            status, {"error": {"message": message, "type": kind, "param": None, "code": code}}
+        )
 
     def send_json(self, status: int, content: dict[str, Any]) -> None:
         """Answer with JSON."""
@@ -52,7 +56,9 @@ class Responding(BaseHTTPRequestHandler):
         """Let time pass; False when nobody is to be answered any more."""
         raise NotImplementedError
 
-    def stream(self, first: list[dict[str, Any]], second: list[dict[str, Any]], fault: Fault) -> None:
+    def stream(
+        self, first: list[dict[str, Any]], second: list[dict[str, Any]], fault: Fault
+    ) -> None:
         """Answer with events, in whose middle the fault is."""
         self.head(200, {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked"})
         self._send_events(first)

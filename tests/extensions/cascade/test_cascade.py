@@ -1,4 +1,6 @@
-"""The parts of the cascade by themselves: when a run is due, LIFE as numbered memories, and what a run asks the model."""
+"""The parts of the cascade by themselves: when a run is due, LIFE as numbered memories, and what a
+run asks the model.
+"""
 
 from functools import partial
 from itertools import pairwise
@@ -10,18 +12,18 @@ from hypothesis import strategies as st
 
 from dory.errors import FormatError, ModelAway, WindowExceeded
 from dory.extensions.cascade import rolling
-from dory.extensions.cascade.life_reader import BEGINNING, Moments
+from dory.extensions.cascade.life_reader import BEGINNING, LifeReader
 from dory.extensions.cascade.rolling import BATCH, LIMIT, PIECE, Task
 from dory.extensions.cascade.schedule import Windows
 from dory.extensions.cascade.store import Summary
 from dory.identity.life import HEADING
-from dory.text import references
-from dory.text.references import bounded
+from dory.text import formatting, references
+from dory.text.formatting import bounded
 from dory.types import Prompt
 from tests.support.compacting import Scripted
 from tests.support.household import NOON, texts
 
-REDACT = partial(references.redact, secrets=["hunter2-hunter2"])
+REDACT = partial(formatting.redact, secrets=["hunter2-hunter2"])
 
 
 def test_runs_are_due_at_129_193_257_and_at_every_64th_memory_from_there() -> None:
@@ -42,7 +44,9 @@ def test_the_first_run_covers_all_that_had_left_the_window_at_an_instant_and_how
     for more in happened:
         memories += more
         while target := windows.target(covered, memories):
-            assert (target - recent - 1) % recent == 0 and target + immediate <= windows.reached(covered, memories) <= memories
+            assert (target - recent - 1) % recent == 0 and target + immediate <= windows.reached(
+                covered, memories
+            ) <= memories
             assert target - covered == recent if covered else memories - target < immediate + recent
             covered = target
         assert not windows.reached(covered, memories)
@@ -52,10 +56,18 @@ def test_the_first_run_covers_all_that_had_left_the_window_at_an_instant_and_how
         assert (missing == 0) == (memories - covered > immediate)
 
 
-def life(folder: Path, lines: int, text: str = "an ordinary thing — ◱hash=5d41402abc4b2a76 gist=tea at noon◲") -> Moments:
+def life(
+    folder: Path,
+    lines: int,
+    text: str = "an ordinary thing — ◱hash=5d41402abc4b2a76 gist=tea at noon◲",
+) -> LifeReader:
     path = folder / "LIFE.md"
-    path.write_text(HEADING + "".join(f"2026-03-02 12:00 heard {number} {text}\n" for number in range(1, lines + 1)), encoding="utf-8")
-    return Moments(path)
+    path.write_text(
+        HEADING
+        + "".join(f"2026-03-02 12:00 heard {number} {text}\n" for number in range(1, lines + 1)),
+        encoding="utf-8",
+    )
+    return LifeReader(path)
 
 
 def test_memories_are_read_from_where_the_last_reading_ended(tmp_path: Path) -> None:
@@ -86,7 +98,7 @@ def test_a_memory_is_found_in_a_life_of_many_blocks(tmp_path: Path) -> None:
         assert lines[0].split()[3] == str(number) and place.number == number
 
 
-def summary(first: int, last: int, text: str, memories: Moments) -> Summary:
+def summary(first: int, last: int, text: str, memories: LifeReader) -> Summary:
     return Summary(first, memories.find(last), NOON, "scripted", text)
 
 
@@ -98,45 +110,80 @@ def asked(model: Scripted) -> list[str]:
     return [one.removeprefix(begin).removesuffix(end) for one in found]
 
 
-def task(memories: Moments, covered: int, target: int, *kept: Summary | None, begun: Summary | None = None, piece: int = 65) -> Task:
+def task(
+    memories: LifeReader,
+    covered: int,
+    target: int,
+    *kept: Summary | None,
+    begun: Summary | None = None,
+    piece: int = 65,
+) -> Task:
     longterm, recent = kept or (None, None)
     return Task(longterm, recent, begun, memories.find(covered), target, piece)
 
 
-def test_the_long_term_summary_takes_up_the_short_one_before_that_is_made_anew(tmp_path: Path) -> None:
-    memories, model = life(tmp_path, 200), Scripted(cascade=lambda prompt: f"said {len(prompt.text)}.")
+def test_the_long_term_summary_takes_up_the_short_one_before_that_is_made_anew(
+    tmp_path: Path,
+) -> None:
+    memories, model = (
+        life(tmp_path, 200),
+        Scripted(cascade=lambda prompt: f"said {len(prompt.text)}."),
+    )
     old = summary(1, 65, "Long ago.", memories), summary(66, 129, "Lately.", memories)
     made = rolling.run(model, memories, task(memories, 129, 193, *old), REDACT)
     first, second = asked(model)
     assert first == "Long ago.\nLately."
-    assert second.splitlines()[0] == "2026-03-02 12:00 heard 130 an ordinary thing — tea at noon" and len(second.splitlines()) == 64
+    assert (
+        second.splitlines()[0] == "2026-03-02 12:00 heard 130 an ordinary thing — tea at noon"
+        and len(second.splitlines()) == 64
+    )
     assert (made.place.number, made.longterm[:5], made.recent[:5]) == (193, "said ", "said ")
 
 
 def test_the_first_run_has_nothing_to_squash(tmp_path: Path) -> None:
     memories, model = life(tmp_path, 129), Scripted()
     made = rolling.run(model, memories, task(memories, 0, 65), REDACT)
-    assert len(asked(model)) == 1 and made.longterm == "" and made.recent and made.place.number == 65
+    assert (
+        len(asked(model)) == 1 and made.longterm == "" and made.recent and made.place.number == 65
+    )
 
 
-def test_a_long_past_is_read_in_pieces_each_with_what_those_before_it_came_to(tmp_path: Path) -> None:
-    memories, model = life(tmp_path, 200), Scripted(cascade=lambda prompt: f"Up to {prompt.text.splitlines()[-3].split()[3]}.")
+def test_a_long_past_is_read_in_pieces_each_with_what_those_before_it_came_to(
+    tmp_path: Path,
+) -> None:
+    memories, model = (
+        life(tmp_path, 200),
+        Scripted(cascade=lambda prompt: f"Up to {prompt.text.splitlines()[-3].split()[3]}."),
+    )
     made = rolling.run(model, memories, task(memories, 0, 150), REDACT)
-    assert [(one.splitlines()[0], len(one.splitlines())) for one in asked(model)[1:]] == [("Up to 65.", 66), ("Up to 130.", 21)]
+    assert [(one.splitlines()[0], len(one.splitlines())) for one in asked(model)[1:]] == [
+        ("Up to 65.", 66),
+        ("Up to 130.", 21),
+    ]
     assert made.recent == "Up to 150." and made.place.number == 150
 
 
-def test_of_a_very_long_past_a_batch_is_read_and_the_next_run_goes_on_from_it(tmp_path: Path) -> None:
+def test_of_a_very_long_past_a_batch_is_read_and_the_next_run_goes_on_from_it(
+    tmp_path: Path,
+) -> None:
     memories, model = life(tmp_path, 2 * BATCH + 9), Scripted(cascade=lambda prompt: "So far.")
     old = summary(1, 2, "Long ago.", memories), summary(3, 4, "Lately.", memories)
     made = rolling.run(model, memories, task(memories, 4, 2 * BATCH + 8, *old, piece=2), REDACT)
     assert made.place.number == 2 * BATCH + 4 and made.longterm == "" and len(asked(model)) == BATCH
     begun = Summary(5, made.place, NOON, "scripted", made.recent)
-    done = rolling.run(model, memories, task(memories, 4, 2 * BATCH + 8, *old, begun=begun, piece=2), REDACT)
-    assert done.place.number == 2 * BATCH + 8 and asked(model)[BATCH] == "Long ago.\nLately." and len(asked(model)) == BATCH + 3
+    done = rolling.run(
+        model, memories, task(memories, 4, 2 * BATCH + 8, *old, begun=begun, piece=2), REDACT
+    )
+    assert (
+        done.place.number == 2 * BATCH + 8
+        and asked(model)[BATCH] == "Long ago.\nLately."
+        and len(asked(model)) == BATCH + 3
+    )
 
 
-def test_a_piece_that_is_too_much_for_the_window_is_halved_down_to_one_memory(tmp_path: Path) -> None:
+def test_a_piece_that_is_too_much_for_the_window_is_halved_down_to_one_memory(
+    tmp_path: Path,
+) -> None:
     def answer(prompt: Prompt) -> str:
         sizes.append(len([line for line in prompt.text.splitlines() if " heard " in line]))
         if sizes[-1] > window:
@@ -160,7 +207,10 @@ def test_a_request_is_bounded_however_large_the_window_is(tmp_path: Path) -> Non
 
 
 def test_secrets_reach_neither_the_model_nor_a_summary(tmp_path: Path) -> None:
-    memories, model = life(tmp_path, 65, "the key is hunter2-hunter2"), Scripted(cascade=lambda prompt: "I know hunter2-hunter2.")
+    memories, model = (
+        life(tmp_path, 65, "the key is hunter2-hunter2"),
+        Scripted(cascade=lambda prompt: "I know hunter2-hunter2."),
+    )
     made = rolling.run(model, memories, task(memories, 0, 65), REDACT)
     assert "hunter2" not in asked(model)[0] and made.recent == "I know [secret]."
 
@@ -183,12 +233,23 @@ def test_what_is_too_long_is_cut_at_the_end_of_a_sentence() -> None:
     sentence = "She said: “It is 3.14, I think.” "
     cut = bounded(sentence * 100, LIMIT)
     assert LIMIT - len(sentence) <= len(cut) <= LIMIT and cut.endswith("I think.”")
-    assert bounded("She left. He st", LIMIT, cut=True) == "She left." and bounded("He st", LIMIT, cut=True) == "He st"
-    assert len(bounded("word " * 1000, LIMIT)) <= LIMIT and bounded("One.\n\nTwo.", LIMIT) == "One. Two."
+    assert (
+        bounded("She left. He st", LIMIT, cut=True) == "She left."
+        and bounded("He st", LIMIT, cut=True) == "He st"
+    )
+    assert (
+        len(bounded("word " * 1000, LIMIT)) <= LIMIT
+        and bounded("One.\n\nTwo.", LIMIT) == "One. Two."
+    )
 
 
 @given(texts.map(lambda text: text * 20) | texts)
 def test_whatever_a_model_says_is_one_bounded_line_that_forges_nothing(text: str) -> None:
     said = bounded(text, LIMIT)
-    assert len(said) <= LIMIT and said == " ".join(said.split()) and not references.live(said) and "◱" not in said
+    assert (
+        len(said) <= LIMIT
+        and said == " ".join(said.split())
+        and not references.live(said)
+        and "◱" not in said
+    )
     assert all(one != two or one != " " for one, two in pairwise(said))

@@ -1,4 +1,6 @@
-"""The check of the summaries: a sound life is no problem at any instant, and every gap, overlap and damage is named."""
+"""The check of the summaries: a sound life is no problem at any instant, and every gap, overlap and
+damage is named.
+"""
 
 import zlib
 from collections.abc import Callable
@@ -9,7 +11,7 @@ import pytest
 
 from dory import check
 from dory.extensions.cascade import check as cascade_check
-from dory.extensions.cascade.life_reader import Place
+from dory.extensions.cascade.life_reader import LifePosition
 from dory.extensions.cascade.rolling import LIMIT
 from dory.extensions.cascade.store import FOLDER, copies, read
 from dory.storage import locks
@@ -20,7 +22,7 @@ from tests.support.compacting import House, Scripted
 @pytest.fixture(scope="module")
 def lived(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of an identity after five runs: 1-17 are long-term, 18-21 short-term."""
-    house = House(tmp_path_factory.mktemp("lived"), Scripted(), cascade=SMALL, faculties="cascade")
+    house = House(tmp_path_factory.mktemp("lived"), Scripted(), cascade=SMALL, extensions="cascade")
     happen(house, 31)
     return house.me.folder
 
@@ -39,7 +41,7 @@ def problems(folder: Path) -> list[str]:
 
 
 def test_a_life_is_covered_without_gap_or_overlap_at_every_instant(tmp_path: Path) -> None:
-    house = House(tmp_path, Scripted(), cascade=SMALL, faculties="cascade")
+    house = House(tmp_path, Scripted(), cascade=SMALL, extensions="cascade")
     for until in range(1, 31):
         happen(house, until)
         assert problems(house.me.folder) == []
@@ -72,20 +74,47 @@ def remove(number: int) -> Callable[[Path], object]:
 
 
 DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
-    "a gap between both": (edit("summaries/longterm.md", "memories: 1-17", "memories: 1-16"), "has a gap behind memory 16"),
-    "an overlap of both": (edit("summaries/recent.md", "memories: 18-21", "memories: 17-21"), "has a gap behind memory 17"),
-    "a life that begins later": (edit("summaries/longterm.md", "memories: 1-17", "memories: 2-17"), "has a gap"),
+    "a gap between both": (
+        edit("summaries/longterm.md", "memories: 1-17", "memories: 1-16"),
+        "has a gap behind memory 16",
+    ),
+    "an overlap of both": (
+        edit("summaries/recent.md", "memories: 18-21", "memories: 17-21"),
+        "has a gap behind memory 17",
+    ),
+    "a life that begins later": (
+        edit("summaries/longterm.md", "memories: 1-17", "memories: 2-17"),
+        "has a gap",
+    ),
     "a copy that is gone": (remove(2), "begins with memory 14, the one before it ends with 9"),
     "a first copy that is gone": (remove(0), "begins with memory 6, the one before it ends with 0"),
     "a newest copy that is gone": (remove(-1), "cover memories up to 21, their copies up to 17"),
-    "a copy that overlaps": (edit("1", "memories: 6-9", "memories: 5-9"), "begins with memory 5, the one before it ends with 5"),
-    "a copy that ends elsewhere": (edit("1", "bytes: ", "bytes: 1"), "does not end where memory 9 does in LIFE.md"),
-    "a wrong count": (edit("LIFE.md", "thing 3 of", "thing\n3 of"), "recent.md does not end where memory 21 does in LIFE.md"),
-    "another past": (edit("LIFE.md", "thing 3 of", "thing 8 of"), "does not end where memory 5 does in LIFE.md"),
+    "a copy that overlaps": (
+        edit("1", "memories: 6-9", "memories: 5-9"),
+        "begins with memory 5, the one before it ends with 5",
+    ),
+    "a copy that ends elsewhere": (
+        edit("1", "bytes: ", "bytes: 1"),
+        "does not end where memory 9 does in LIFE.md",
+    ),
+    "a wrong count": (
+        edit("LIFE.md", "thing 3 of", "thing\n3 of"),
+        "recent.md does not end where memory 21 does in LIFE.md",
+    ),
+    "another past": (
+        edit("LIFE.md", "thing 3 of", "thing 8 of"),
+        "does not end where memory 5 does in LIFE.md",
+    ),
     "a copy that is damaged": (edit("0", "---", "--"), "is damaged"),
-    "a draft that is damaged": (lambda folder: (folder / FOLDER / "draft.md").write_text("---\n"), "draft.md is damaged"),
+    "a draft that is damaged": (
+        lambda folder: (folder / FOLDER / "draft.md").write_text("---\n"),
+        "draft.md is damaged",
+    ),
     "a version not known": (edit("summaries/recent.md", "summary 1", "summary 9"), "update Dory"),
-    "a text without end": (edit("summaries/longterm.md", "thing", "thing" * LIMIT), "it may have 1 to 1500"),
+    "a text without end": (
+        edit("summaries/longterm.md", "thing", "thing" * LIMIT),
+        "it may have 1 to 1500",
+    ),
 }
 
 
@@ -102,7 +131,9 @@ def test_a_summary_that_ends_within_a_line_is_found(folder: Path) -> None:
     one = read(path)
     assert one
     before = (folder / "LIFE.md").read_bytes()[: one.place.end + 9]
-    path.write_bytes(replace(one, place=Place(one.last, len(before), zlib.crc32(before[-1024:]))).content)
+    path.write_bytes(
+        replace(one, place=LifePosition(one.last, len(before), zlib.crc32(before[-1024:]))).content
+    )
     assert problems(folder) == [f"{FOLDER}/{path.name} does not end where memory 5 does in LIFE.md"]
 
 
@@ -111,7 +142,11 @@ def test_each_damaged_file_is_named_and_the_others_are_looked_at(folder: Path) -
     edit("2", "bytes: ", "bytes: 1")(folder)
     edit("summaries/recent.md", "---", "--")(folder)
     found = problems(folder)
-    told = [f"{copies(folder)[0].name} is damaged", "recent.md is damaged", "does not end where memory 13 does"]
+    told = [
+        f"{copies(folder)[0].name} is damaged",
+        "recent.md is damaged",
+        "does not end where memory 13 does",
+    ]
     assert all(sum(part in one for one in found) == 1 for part in told), found
 
 
@@ -123,7 +158,9 @@ def test_a_life_that_was_shortened_does_not_hold_what_its_summaries_cover(folder
 
 def test_what_a_kill_left_between_two_files_is_no_problem(folder: Path) -> None:
     newest = copies(folder)[-1]
-    (folder / FOLDER / "recent.md").write_bytes(copies(folder)[-2].read_bytes())  # killed behind the copy
+    (folder / FOLDER / "recent.md").write_bytes(
+        copies(folder)[-2].read_bytes()
+    )  # killed behind the copy
     assert problems(folder) == []
     newest.unlink()  # killed behind the long-term summary
     assert problems(folder) == []
@@ -133,7 +170,9 @@ def test_a_copy_that_a_running_agent_made_meanwhile_is_no_problem(folder: Path) 
     for name, number in (("longterm.md", "memories: 1-17"), ("recent.md", "")):
         path = folder / FOLDER / name
         older = copies(folder)[-2].read_text()
-        path.write_text(older.replace("memories: 14-17", "memories: 1-13" if number else "memories: 14-17"))
+        path.write_text(
+            older.replace("memories: 14-17", "memories: 1-13" if number else "memories: 14-17")
+        )
     (folder / "lock").touch()
     assert any("cover memories up to 17, their copies up to 21" in one for one in problems(folder))
     with locks.held(folder):
@@ -141,7 +180,9 @@ def test_a_copy_that_a_running_agent_made_meanwhile_is_no_problem(folder: Path) 
 
 
 def test_the_check_of_a_home_names_the_agent(tmp_path: Path) -> None:
-    house = House(tmp_path, Scripted(), cascade=SMALL, faculties="cascade")
+    house = House(tmp_path, Scripted(), cascade=SMALL, extensions="cascade")
     happen(house, 13, at_once=13)
     remove(0)(house.me.folder)
-    assert list(check.problems(house.home)) == [f"agents/{house.hash}: summaries: the summaries cover memories up to 5, their copies up to 0"]
+    assert list(check.problems(house.home)) == [
+        f"agents/{house.hash}: summaries: the summaries cover memories up to 5, their copies up to 0"
+    ]

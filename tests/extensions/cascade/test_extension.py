@@ -1,4 +1,6 @@
-"""The cascade in a life: when it runs, what it covers and keeps through failures and kills, and how a long life is taken in."""
+"""The cascade in a life: when it runs, what it covers and keeps through failures and kills, and how
+a long life is taken in.
+"""
 
 import copy
 import random
@@ -8,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from dory import check
-from dory.config.profiles import Cascade
+from dory.config.profiles import CascadeSettings
 from dory.errors import ModelAway
-from dory.extensions.cascade.extension import CascadeFaculty
+from dory.extensions.cascade.extension import CascadeExtension
 from dory.extensions.cascade.rolling import BATCH, PIECE
 from dory.extensions.cascade.store import FOLDER, Summaries
 from dory.identity.life import LINE_LIMIT
@@ -39,7 +41,9 @@ def test_summaries_are_made_at_exactly_129_193_257_and_321(tmp_path: Path) -> No
     assert list(check.problems(house.home)) == []
 
 
-def test_the_first_run_covers_all_that_has_left_the_window_however_many_things_happened_at_once(tmp_path: Path) -> None:
+def test_the_first_run_covers_all_that_has_left_the_window_however_many_things_happened_at_once(
+    tmp_path: Path,
+) -> None:
     house = House(tmp_path, Scripted())
     happen(house, 400, at_once=400)
     assert covered(house) == (None, (1, 385 - 64)) and calls(house) == 5
@@ -50,19 +54,33 @@ def test_the_first_run_covers_all_that_has_left_the_window_however_many_things_h
 
 
 def test_runs_that_come_late_are_made_up_for_one_by_one(tmp_path: Path) -> None:
-    house = House(tmp_path, Scripted(), cascade=SMALL, faculties="cascade")
+    house = House(tmp_path, Scripted(), cascade=SMALL, extensions="cascade")
     happen(house, 13)
     happen(house, 30, at_once=17)
-    assert copied(house) == [(1, 5), (6, 9), (10, 13), (14, 17), (18, 21)] and calls(house) == 1 + 4 * 2
+    assert (
+        copied(house) == [(1, 5), (6, 9), (10, 13), (14, 17), (18, 21)]
+        and calls(house) == 1 + 4 * 2
+    )
     happen(house, 33)
     assert covered(house) == ((1, 21), (22, 25)) and list(check.problems(house.home)) == []
 
 
-def test_a_life_that_is_stopped_and_resumed_again_and_again_has_the_summaries_of_one_that_was_not(tmp_path: Path) -> None:
-    house, chance, resumed = House(tmp_path, Scripted(), cascade=SMALL, faculties="cascade"), random.Random(6), 0
+def test_a_life_that_is_stopped_and_resumed_again_and_again_has_the_summaries_of_one_that_was_not(
+    tmp_path: Path,
+) -> None:
+    house, chance, resumed = (
+        House(tmp_path, Scripted(), cascade=SMALL, extensions="cascade"),
+        random.Random(6),
+        0,
+    )
     happen(house, 13)
     while lived(house) < 100:
-        happen(house, lived(house) + chance.randint(1, 9), at_once=chance.randint(1, 9), stepping=chance.random() < 0.7)
+        happen(
+            house,
+            lived(house) + chance.randint(1, 9),
+            at_once=chance.randint(1, 9),
+            stepping=chance.random() < 0.7,
+        )
         if chance.random() < 0.1:
             resumed += 1
             house.wake()
@@ -75,7 +93,7 @@ def test_a_life_that_is_stopped_and_resumed_again_and_again_has_the_summaries_of
 
 
 def test_a_kill_at_any_write_of_a_run_is_mended_after_the_resume(tmp_path: Path) -> None:
-    before = House(tmp_path / "0", Scripted(), cascade=SMALL, faculties="cascade")
+    before = House(tmp_path / "0", Scripted(), cascade=SMALL, extensions="cascade")
     happen(before, 16, at_once=16)
     struck, at = True, 0
     while struck:
@@ -103,14 +121,21 @@ def test_when_the_model_fails_the_old_summaries_stay_and_the_next_instant_tries_
         return text
 
     answers = ["Once.", "Long ago.", "", "Long ago.", "Not so long ago.", "Longer ago.", "Lately."]
-    house = House(tmp_path, Scripted(cascade=answer), cascade=SMALL, faculties="cascade")
+    house = House(tmp_path, Scripted(cascade=answer), cascade=SMALL, extensions="cascade")
     happen(house, 13, at_once=4)
     before = {path.name: path.read_bytes() for path in (house.me.folder / FOLDER).iterdir()}
     happen(house, 20)
-    assert {path.name: path.read_bytes() for path in (house.me.folder / FOLDER).iterdir()} == before and len(answers) == 4
-    assert "cascade: failed: nobody is there; the summaries stay as they are" in capsys.readouterr().err
-    faculty = house.agent.faculties.members[2]
-    assert isinstance(faculty, CascadeFaculty) and faculty.status("").endswith("\nthe last run failed: nobody is there")
+    assert {
+        path.name: path.read_bytes() for path in (house.me.folder / FOLDER).iterdir()
+    } == before and len(answers) == 4
+    assert (
+        "cascade: failed: nobody is there; the summaries stay as they are"
+        in capsys.readouterr().err
+    )
+    extension = house.agent.extensions.members[2]
+    assert isinstance(extension, CascadeExtension) and extension.status("").endswith(
+        "\nthe last run failed: nobody is there"
+    )
     happen(house, 21)
     assert covered(house) == ((1, 9), (10, 13)) and copied(house) == [(1, 5), (6, 9), (10, 13)]
 
@@ -121,11 +146,18 @@ def test_of_failures_in_a_row_the_agent_is_told_once(tmp_path: Path) -> None:
             raise ModelAway("nobody is there")
         return "Once."
 
-    house, away = House(tmp_path, Scripted(cascade=answer), cascade=SMALL, faculties="cascade"), True
+    house, away = (
+        House(tmp_path, Scripted(cascade=answer), cascade=SMALL, extensions="cascade"),
+        True,
+    )
     for again in (1, 2):
         away = True
         happen(house, lived(house) + 25)
-        told = [entry.body for entry in house.me.context if entry.kind == "notice" and "nobody is there" in entry.body]
+        told = [
+            entry.body
+            for entry in house.me.context
+            if entry.kind == "notice" and "nobody is there" in entry.body
+        ]
         assert len(told) == again
         away = False
         happen(house, lived(house) + 5)
@@ -139,15 +171,25 @@ def test_a_failure_that_nobody_foresaw_does_not_end_the_cascade(tmp_path: Path) 
         return "Once."
 
     failures: list[Prompt] = []
-    house = House(tmp_path, Scripted(cascade=answer), cascade=SMALL, faculties="cascade")
+    house = House(tmp_path, Scripted(cascade=answer), cascade=SMALL, extensions="cascade")
     happen(house, 17, at_once=5)
-    assert covered(house) == (None, (1, 9)) and any("a bug in a model" in entry.body for entry in house.me.context)
+    assert covered(house) == (None, (1, 9)) and any(
+        "a bug in a model" in entry.body for entry in house.me.context
+    )
 
 
-def test_each_step_is_told_in_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    house = House(tmp_path, Scripted(cascade=lambda prompt: "It was so."), cascade=SMALL, faculties="cascade")
+def test_each_step_is_told_in_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    house = House(
+        tmp_path, Scripted(cascade=lambda prompt: "It was so."), cascade=SMALL, extensions="cascade"
+    )
     happen(house, 17)
-    told = [line.partition("cascade: ")[2] for line in capsys.readouterr().err.splitlines() if "cascade: " in line]
+    told = [
+        line.partition("cascade: ")[2]
+        for line in capsys.readouterr().err.splitlines()
+        if "cascade: " in line
+    ]
     assert told == [
         "13 memories, 5 to sum up, the newest 8 stay",
         "short-term updated (10 chars)",
@@ -160,29 +202,33 @@ def test_each_step_is_told_in_the_terminal(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_there_is_one_run_at_a_time_and_life_goes_on_beside_it(tmp_path: Path) -> None:
-    house = House(tmp_path, Scripted(), cascade=SMALL, faculties="cascade")
+    house = House(tmp_path, Scripted(), cascade=SMALL, extensions="cascade")
     house.model.released.clear()
     happen(house, 13, at_once=13, stepping=False)
     for more in range(14, 24):
-        house.agent.faculties.step()
+        house.agent.extensions.step()
         happen(house, more, stepping=False)
-    assert calls(house) == 1 and house.agent.faculties.under_way() == ["cascade"]
+    assert calls(house) == 1 and house.agent.extensions.under_way() == ["cascade"]
     house.model.released.set()
     step(house)
     assert copied(house) == [(1, 5), (6, 9), (10, 13)] and house.model.most_at_once["cascade"] == 1
 
 
-def test_a_long_life_is_taken_in_when_the_cascade_is_switched_on_and_a_kill_on_the_way_costs_a_batch(tmp_path: Path) -> None:
-    house = House(tmp_path, Scripted(cascade=lambda prompt: "So it was."), faculties="")
+def test_a_long_life_is_taken_in_when_the_cascade_is_switched_on_and_a_kill_on_the_way_costs_a_batch(
+    tmp_path: Path,
+) -> None:
+    house = House(tmp_path, Scripted(cascade=lambda prompt: "So it was."), extensions="")
     happen(house, 12_000, at_once=12_000)
-    house.config = replace(house.config, faculties="cascade", cascade=Cascade(recent_window=300))
+    house.config = replace(
+        house.config, extensions="cascade", cascade=CascadeSettings(recent_window=300)
+    )
     house.wake()
-    faculties = house.agent.faculties
+    extensions = house.agent.extensions
     while (begun := Summaries(house.me.folder).begun) is None:
-        faculties.step()
+        extensions.step()
     piece = PIECE // LINE_LIMIT
     assert (begun.first, begun.last) == (1, BATCH * piece)
-    assert faculties.under_way() == [f"cascade {begun.last:,} of {lived(house):,}"]
+    assert extensions.under_way() == [f"cascade {begun.last:,} of {lived(house):,}"]
     house.wake()
     step(house)
     last = 365 + (lived(house) - 365) // 300 * 300 - 64
@@ -191,8 +237,10 @@ def test_a_long_life_is_taken_in_when_the_cascade_is_switched_on_and_a_kill_on_t
     assert pieces <= calls(house) <= pieces + BATCH and list(check.problems(house.home)) == []
 
 
-def test_damaged_summaries_are_told_once_and_used_again_when_they_were_put_back(tmp_path: Path) -> None:
-    house = House(tmp_path, Scripted(), cascade=SMALL, faculties="cascade")
+def test_damaged_summaries_are_told_once_and_used_again_when_they_were_put_back(
+    tmp_path: Path,
+) -> None:
+    house = House(tmp_path, Scripted(), cascade=SMALL, extensions="cascade")
     happen(house, 13, at_once=13)
     file = house.me.folder / FOLDER / "recent.md"
     sound = file.read_bytes()
@@ -200,7 +248,9 @@ def test_damaged_summaries_are_told_once_and_used_again_when_they_were_put_back(
     house.wake()
     happen(house, 20)
     told = [entry.body for entry in house.me.context if "update Dory" in entry.body]
-    assert len(told) == 1 and told[0].startswith("the faculty cascade failed at its background work: FormatError")
+    assert len(told) == 1 and told[0].startswith(
+        "the extension cascade failed at its background work: FormatError"
+    )
     assert "Recent past" not in house.agent.prompts.build().text and copied(house) == [(1, 5)]
     file.write_bytes(sound)
     assert "Recent past" in house.agent.prompts.build().text
@@ -208,8 +258,10 @@ def test_damaged_summaries_are_told_once_and_used_again_when_they_were_put_back(
     assert covered(house)[0] == (1, 5)
 
 
-def test_a_damaged_draft_is_told_and_read_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    house = House(tmp_path, Scripted(), cascade=SMALL, faculties="cascade")
+def test_a_damaged_draft_is_told_and_read_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    house = House(tmp_path, Scripted(), cascade=SMALL, extensions="cascade")
     happen(house, 13, at_once=13)
     draft = house.me.folder / FOLDER / "draft.md"
     draft.write_bytes(b"no draft")

@@ -1,12 +1,14 @@
-"""The index of related experiences after a start: it is held against the copies of the summaries, beside the loop."""
+"""The index of related experiences after a start: it is held against the copies of the summaries,
+beside the loop.
+"""
 
 import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from dory.config.profiles import Cascade
+from dory.config.profiles import CascadeSettings
 from dory.extensions.cascade.store import FOLDER, copies
-from dory.storage.store import NAME
+from dory.storage.database import NAME
 from tests.support.cascading import SMALL, copied, happen, related
 from tests.support.compacting import House, Scripted
 from tests.support.remembering import step
@@ -14,7 +16,7 @@ from tests.support.remembering import step
 
 def house(tmp_path: Path, memories: int) -> House:
     """A life with summaries."""
-    made = House(tmp_path, Scripted(), cascade=SMALL, faculties="cascade")
+    made = House(tmp_path, Scripted(), cascade=SMALL, extensions="cascade")
     happen(made, memories)
     return made
 
@@ -42,7 +44,7 @@ def test_what_no_copy_backs_goes_when_an_older_life_was_put_back(tmp_path: Path)
     assert len(found(one)) == len(copied(one)) > len(before)
     shutil.rmtree(one.me.folder / FOLDER)
     shutil.copytree(backup, one.me.folder / FOLDER)
-    one.config = replace(one.config, cascade=Cascade())  # no run is due
+    one.config = replace(one.config, cascade=CascadeSettings())  # no run is due
     wake(one)
     assert found(one) == copied(one) == before
 
@@ -50,12 +52,14 @@ def test_what_no_copy_backs_goes_when_an_older_life_was_put_back(tmp_path: Path)
 def test_without_any_copy_nothing_is_left(tmp_path: Path) -> None:
     one = house(tmp_path, 13)
     shutil.rmtree(one.me.folder / FOLDER)
-    one.config = replace(one.config, cascade=Cascade())  # no run is due
+    one.config = replace(one.config, cascade=CascadeSettings())  # no run is due
     wake(one)
     assert found(one) == []
 
 
-def test_a_copy_that_is_in_the_index_is_not_read_and_one_that_is_not_is_told_when_it_is_damaged(tmp_path: Path) -> None:
+def test_a_copy_that_is_in_the_index_is_not_read_and_one_that_is_not_is_told_when_it_is_damaged(
+    tmp_path: Path,
+) -> None:
     one = house(tmp_path, 34)
     copies(one.me.folder)[1].write_bytes(b"damage")
     wake(one)

@@ -1,4 +1,6 @@
-"""The diary's files: one a date, for people to read and edit, found by the words that stand in them now; damage is named and left as it is."""
+"""The diary's files: one a date, for people to read and edit, found by the words that stand in them
+now; damage is named and left as it is.
+"""
 
 import json
 import os
@@ -13,10 +15,9 @@ from typing import Any
 import pytest
 
 from dory.errors import FormatError, ToolError
-from dory.extensions.diary.pages import FOLDER, Entry, problems
-from dory.extensions.diary.store import DAY_LIMIT, TEXT_LIMIT, Diary
+from dory.extensions.diary.store import DAY_LIMIT, FOLDER, TEXT_LIMIT, Diary, Entry, problems
 from dory.search.index import Index
-from dory.storage.store import NAME, Store
+from dory.storage.database import NAME, Store
 from tests.support.household import Killed, mishap
 
 DAY = date(2026, 3, 2)
@@ -40,11 +41,18 @@ def found(book: Diary, words: str) -> list[str]:
 
 
 def fill(folder: Path, days: int) -> None:
-    """A file for each of so many days, up to ``DAY``, as years of writing leave them; each has a word of its own."""
+    """A file for each of so many days, up to ``DAY``, as years of writing leave them; each has a
+    word of its own.
+    """
     (folder / FOLDER).mkdir()
     for number in range(days):
         day = str(DAY - timedelta(days=number))
-        entry = {"at": "21:05", "mood": "calm", "place": "home", "text": f"The garden again, and word{number} came by for tea."}
+        entry = {
+            "at": "21:05",
+            "mood": "calm",
+            "place": "home",
+            "text": f"The garden again, and word{number} came by for tea.",
+        }
         file(folder, day).write_text(json.dumps({"version": 1, "date": day, "entries": [entry]}))
 
 
@@ -57,13 +65,23 @@ def test_a_second_write_on_a_day_adds_an_entry_and_people_can_read_the_file(tmp_
         '  {\n   "at": "09:14",\n   "mood": "calm",\n   "place": "home",\n   "text": "Ada kam zurück 🌧"\n  },\n'
         '  {\n   "at": "21:40",\n   "mood": "",\n   "place": "",\n   "text": "two\\nlines"\n  }\n ]\n}\n'
     )
-    assert list(map(str, diary(tmp_path).entries(DAY))) == ["09:14, at home, calm\n  Ada kam zurück 🌧", "21:40\n  two\n  lines"]
-    assert book.days() == [DAY] and os.listdir(tmp_path / FOLDER) == ["2026-03-02.json"] and list(problems(tmp_path)) == []
+    assert list(map(str, diary(tmp_path).entries(DAY))) == [
+        "09:14, at home, calm\n  Ada kam zurück 🌧",
+        "21:40\n  two\n  lines",
+    ]
+    assert (
+        book.days() == [DAY]
+        and os.listdir(tmp_path / FOLDER) == ["2026-03-02.json"]
+        and list(problems(tmp_path)) == []
+    )
 
 
 def test_what_does_not_fit_is_refused_and_changes_nothing(tmp_path: Path) -> None:
     book = diary(tmp_path)
-    for text, told in ((" \n", "nothing to write"), ("x" * (TEXT_LIMIT + 1), f"an entry may have {TEXT_LIMIT}")):
+    for text, told in (
+        (" \n", "nothing to write"),
+        ("x" * (TEXT_LIMIT + 1), f"an entry may have {TEXT_LIMIT}"),
+    ):
         with pytest.raises(ToolError, match=told):
             book.write(Entry(text), DAY)
     for _ in range(DAY_LIMIT // TEXT_LIMIT):
@@ -77,7 +95,10 @@ def test_an_edited_day_is_found_by_its_new_words_and_no_longer_by_the_old(tmp_pa
     book = diary(tmp_path)
     book.write(Entry("The hotel was the Miramar.", place="Lisbon"), DAY)
     book.write(Entry("Rain in Porto."), DAY - timedelta(days=1))
-    assert found(book, "miramar") == found(book, "lisbon") == ["2026-03-02"] and len(found(book, "rain hotel")) == 2
+    assert (
+        found(book, "miramar") == found(book, "lisbon") == ["2026-03-02"]
+        and len(found(book, "rain hotel")) == 2
+    )
     file(tmp_path).write_text(file(tmp_path).read_text().replace("Miramar", "Bellavista"))
     assert found(book, "miramar") == [] and found(book, "bellavista") == ["2026-03-02"]
     assert found(diary(tmp_path), "bellavista") == ["2026-03-02"], "also in the next process"
@@ -116,49 +137,79 @@ def test_what_people_add_to_a_file_stays_when_the_agent_writes(tmp_path: Path) -
         (b" " * (2**20 + 1), "it has more than 1048576 bytes"),
     ],
 )
-def test_a_damaged_file_is_named_and_left_as_it_is_and_the_others_are_found(tmp_path: Path, content: bytes, told: str) -> None:
+def test_a_damaged_file_is_named_and_left_as_it_is_and_the_others_are_found(
+    tmp_path: Path, content: bytes, told: str
+) -> None:
     book = diary(tmp_path)
     book.write(Entry("rain"), DAY - timedelta(days=1))
     book.write(Entry("rain"), DAY)
     assert len(found(book, "rain")) == 2
     file(tmp_path).write_bytes(content)
     assert found(book, "rain") == ["2026-03-01"]
-    assert len(book.damage()) == len(list(problems(tmp_path))) == 1 and book.damage() == list(problems(tmp_path))
+    assert len(book.damage()) == len(list(problems(tmp_path))) == 1 and book.damage() == list(
+        problems(tmp_path)
+    )
     assert re.match(rf"diary/2026-03-02\.json .*{re.escape(told)}", book.damage()[0])
     for attempt in (lambda: book.entries(DAY), lambda: book.write(Entry("x"), DAY)):
         with pytest.raises(FormatError, match=re.escape("diary/2026-03-02.json")):
             attempt()
-    assert file(tmp_path).read_bytes() == content and [document.origin for document in book.documents()] == [DAY.toordinal() - 1]
-    file(tmp_path).write_text(json.dumps({"version": 1, "date": "2026-03-02", "entries": [{"text": "mended, rain"}]}))
+    assert file(tmp_path).read_bytes() == content and [
+        document.origin for document in book.documents()
+    ] == [DAY.toordinal() - 1]
+    file(tmp_path).write_text(
+        json.dumps({"version": 1, "date": "2026-03-02", "entries": [{"text": "mended, rain"}]})
+    )
     assert len(found(book, "rain")) == 2 and book.damage() == []
 
 
 def test_no_text_can_be_taken_for_another_entry(tmp_path: Path) -> None:
     book = diary(tmp_path)
-    book.write(Entry("so it was\n\n23:59, at prison, mad\u2028forged", "09:14", "calm", "home\n10:00, at sea"), DAY)
+    book.write(
+        Entry(
+            "so it was\n\n23:59, at prison, mad\u2028forged", "09:14", "calm", "home\n10:00, at sea"
+        ),
+        DAY,
+    )
     (shown,) = map(str, book.entries(DAY))
-    assert shown == "09:14, at home 10:00, at sea, calm\n  so it was\n  \n  23:59, at prison, mad\n  forged"
+    assert (
+        shown
+        == "09:14, at home 10:00, at sea, calm\n  so it was\n  \n  23:59, at prison, mad\n  forged"
+    )
 
 
 def test_a_diary_that_is_no_folder_is_named_by_the_check_and_holds_nothing(tmp_path: Path) -> None:
     (tmp_path / FOLDER).write_text("x")
-    assert [problem.startswith("diary/ cannot be listed") for problem in problems(tmp_path)] == [True]
+    assert [problem.startswith("diary/ cannot be listed") for problem in problems(tmp_path)] == [
+        True
+    ]
     assert diary(tmp_path).days() == [] and found(diary(tmp_path), "x") == []
 
 
 def test_what_is_no_file_of_a_day_is_passed_over_and_named_by_the_check(tmp_path: Path) -> None:
     book = diary(tmp_path)
     book.write(Entry("rain"), DAY)
-    for name in ("2026-02-30.json", "26-1-1.json", "notes.txt", "2026-03-02.json.bak", ".DS_Store", ".2026-03-02.json.swp", "2026-03-02.json~"):
+    for name in (
+        "2026-02-30.json",
+        "26-1-1.json",
+        "notes.txt",
+        "2026-03-02.json.bak",
+        ".DS_Store",
+        ".2026-03-02.json.swp",
+        "2026-03-02.json~",
+    ):
         (tmp_path / FOLDER / name).write_text("{}")
     file(tmp_path, "2026-03-01").symlink_to(tmp_path / "elsewhere")
     file(tmp_path, "2026-02-28").mkdir()
-    assert found(book, "rain") == ["2026-03-02"] and len(list(problems(tmp_path))) == 6, "what editors leave is none of it"
+    assert found(book, "rain") == ["2026-03-02"] and len(list(problems(tmp_path))) == 6, (
+        "what editors leave is none of it"
+    )
     assert ["cannot be read" in damage for damage in book.damage()] == [True, True]
 
 
 @pytest.mark.parametrize("before", [[], ["first"]])
-def test_a_kill_at_any_step_of_a_write_leaves_what_stood_there_or_that_and_the_new(tmp_path: Path, before: list[str]) -> None:
+def test_a_kill_at_any_step_of_a_write_leaves_what_stood_there_or_that_and_the_new(
+    tmp_path: Path, before: list[str]
+) -> None:
     struck, number = True, 0
     while struck:
         number += 1
@@ -178,7 +229,9 @@ def test_a_kill_at_any_step_of_a_write_leaves_what_stood_there_or_that_and_the_n
 
 @contextmanager
 def opened(kind: str = "open") -> Iterator[list[str]]:
-    """The files of the diary that are opened meanwhile, or another ``kind`` of call on it, as the interpreter announces it."""
+    """The files of the diary that are opened meanwhile, or another ``kind`` of call on it, as the
+    interpreter announces it.
+    """
     names: list[str] = []
 
     def audit(event: str, arguments: tuple[object, ...]) -> None:
@@ -204,7 +257,9 @@ class Counting(Store):
         return found
 
 
-def test_ten_years_are_searched_without_opening_a_file_and_an_edit_opens_that_one(tmp_path: Path) -> None:
+def test_ten_years_are_searched_without_opening_a_file_and_an_edit_opens_that_one(
+    tmp_path: Path,
+) -> None:
     fill(tmp_path, 3650)
     book, rounds = diary(tmp_path), 1
     while book.refresh(500):
@@ -217,9 +272,14 @@ def test_ten_years_are_searched_without_opening_a_file_and_an_edit_opens_that_on
     with opened("os.scandir") as looked:
         book.write(Entry("zebra"), DAY + timedelta(days=1))
         assert book.refresh(10) == 0 and len(book.search("zebra", 10)) == 1 and store.read < 20
-        assert looked == [], "what the agent writes itself is found without a look at the files, or at what is known of them"
+        assert looked == [], (
+            "what the agent writes itself is found without a look at the files, or at what is known of them"
+        )
     with opened() as files:
-        assert found(book, "word3000") == [str(DAY - timedelta(days=3000))] and len(found(book, "garden tea")) == 10
+        assert (
+            found(book, "word3000") == [str(DAY - timedelta(days=3000))]
+            and len(found(book, "garden tea")) == 10
+        )
         assert files == []
         file(tmp_path).write_text(file(tmp_path).read_text().replace("garden", "harbour"))
         files.clear()
@@ -235,8 +295,12 @@ def test_what_the_index_lost_is_taken_from_the_files_again(tmp_path: Path) -> No
     assert len(found(running, "garden")) == 5
     for one in tmp_path.glob(f"{NAME}*"):
         one.unlink()
-    assert len(found(running, "garden")) == len(found(diary(tmp_path), "garden")) == 5, "also while it is open"
-    assert [document.origin for document in diary(tmp_path).documents()] == [DAY.toordinal() - 4 + number for number in range(5)]
+    assert len(found(running, "garden")) == len(found(diary(tmp_path), "garden")) == 5, (
+        "also while it is open"
+    )
+    assert [document.origin for document in diary(tmp_path).documents()] == [
+        DAY.toordinal() - 4 + number for number in range(5)
+    ]
 
 
 def test_a_day_says_how_it_is_had_until_it_is_gone(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""The check of what Dreams live by: a sound life is no problem, also right after a kill, and every damage is named."""
+"""The check of what Dreams live by: a sound life is no problem, also right after a kill, and every
+damage is named.
+"""
 
 import json
 from collections.abc import Callable
@@ -7,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from dory import check
+from dory.extensions.dream import apply
 from dory.extensions.dream import check as dream_check
-from dory.extensions.dream import journal
 from dory.extensions.dream.history import CURSOR, DREAM_CURSOR, HISTORY
 from dory.storage import locks
 from dory.storage.blobs import Blobs
@@ -20,13 +22,25 @@ from tests.support.sleeping import Answering, Sleeper, edit
 def dreamt(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of an identity with two Dreams and an entry that waits."""
     home = tmp_path_factory.mktemp("dreamt")
-    one = Sleeper(home, Answering("1. USER.md", edit("USER.md", "", "a"), "DONE", "1. USER.md", edit("USER.md", "", "b"), "DONE"))
+    one = Sleeper(
+        home,
+        Answering(
+            "1. USER.md",
+            edit("USER.md", "", "a"),
+            "DONE",
+            "1. USER.md",
+            edit("USER.md", "", "b"),
+            "DONE",
+        ),
+    )
     one.step()
     for _ in range(2):
         one.fade(2)
         one.sleep()
     one.fade()
-    assert one.history.dreamed == 4 and len(one.log()) == 2 and list(check.problems(one.me.home)) == []
+    assert (
+        one.history.dreamed == 4 and len(one.log()) == 2 and list(check.problems(one.me.home)) == []
+    )
     return one.me.folder
 
 
@@ -61,21 +75,53 @@ def without_objects(folder: Path) -> None:
         path.unlink()
 
 
-BEGUN = {"version": 1, "record": "f" * 16, "gist": "", "base": "", "life": 0, "cursor": 5, "changes": []}
+BEGUN = {
+    "version": 1,
+    "record": "f" * 16,
+    "gist": "",
+    "base": "",
+    "life": 0,
+    "cursor": 5,
+    "changes": [],
+}
 DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "a line that is no entry": (lines((1, b"{}\n")), "history.jsonl line 2 is no entry: {}"),
-    "a line that is missing": (lines((1, b"")), "history.jsonl line 2 has the cursor 3, 2 is wanted there"),
-    "the last lines missing": (lines((3, b""), (4, b"")), ".cursor says 5, and history.jsonl ends with entry 3"),
-    "a cursor behind": (written(CURSOR, "3\n"), ".cursor says 3, and history.jsonl ends with entry 5"),
+    "a line that is missing": (
+        lines((1, b"")),
+        "history.jsonl line 2 has the cursor 3, 2 is wanted there",
+    ),
+    "the last lines missing": (
+        lines((3, b""), (4, b"")),
+        ".cursor says 5, and history.jsonl ends with entry 3",
+    ),
+    "a cursor behind": (
+        written(CURSOR, "3\n"),
+        ".cursor says 3, and history.jsonl ends with entry 5",
+    ),
     "a cursor that is none": (written(CURSOR, "five\n"), "holds no number"),
-    "a reader ahead": (written(DREAM_CURSOR, "6\n"), ".dream_cursor says 6, and history.jsonl ends with entry 5"),
-    "a reader that is gone": (lambda folder: (folder / DREAM_CURSOR).unlink(), ".dream_cursor is missing"),
-    "a revision of another version": (written(journal.NAME, '{"version": 9}'), "dream.json is of version '9'"),
-    "a revision that is empty": (written(journal.NAME, ""), "dream.json is damaged"),
-    "a revision without end": (written(journal.NAME, "[" * 200_000), "dream.json is damaged"),
-    "a revision without its record": (written(journal.NAME, json.dumps(BEGUN)), "dream.json: no blob begins with ffffffffffffffff"),
+    "a reader ahead": (
+        written(DREAM_CURSOR, "6\n"),
+        ".dream_cursor says 6, and history.jsonl ends with entry 5",
+    ),
+    "a reader that is gone": (
+        lambda folder: (folder / DREAM_CURSOR).unlink(),
+        ".dream_cursor is missing",
+    ),
+    "a revision of another version": (
+        written(apply.NAME, '{"version": 9}'),
+        "dream.json is of version '9'",
+    ),
+    "a revision that is empty": (written(apply.NAME, ""), "dream.json is damaged"),
+    "a revision without end": (written(apply.NAME, "[" * 200_000), "dream.json is damaged"),
+    "a revision without its record": (
+        written(apply.NAME, json.dumps(BEGUN)),
+        "dream.json: no blob begins with ffffffffffffffff",
+    ),
     "versions without objects": (without_objects, ".git is damaged"),
-    "a branch that leads nowhere": (written(".git/refs/heads/main", "f" * 40 + "\n"), ".git is damaged"),
+    "a branch that leads nowhere": (
+        written(".git/refs/heads/main", "f" * 40 + "\n"),
+        ".git is damaged",
+    ),
 }
 
 
@@ -111,7 +157,11 @@ def test_an_identity_that_never_dreamed_is_no_problem(tmp_path: Path) -> None:
 def test_the_check_of_a_home_names_the_agent_and_a_record_that_is_missing(folder: Path) -> None:
     home, hash = folder.parent.parent, folder.name
     (folder / DREAM_CURSOR).unlink()
-    (record,) = [path for path in (home / "blobs").glob("??/*.md") if b"history 3 to 4" in path.read_bytes()]
+    (record,) = [
+        path for path in (home / "blobs").glob("??/*.md") if b"history 3 to 4" in path.read_bytes()
+    ]
     record.unlink()
     found = list(check.problems(home))
-    assert f"agents/{hash}: .dream_cursor is missing" in found and any(f"refers to {record.stem}, which is missing" in one for one in found)
+    assert f"agents/{hash}: .dream_cursor is missing" in found and any(
+        f"refers to {record.stem}, which is missing" in one for one in found
+    )

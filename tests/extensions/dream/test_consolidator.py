@@ -1,4 +1,6 @@
-"""What compactions removed, as lines of the history: one for each compaction, each stretch once, through kills and from before."""
+"""What compactions removed, as lines of the history: one for each compaction, each stretch once,
+through kills and from before.
+"""
 
 from pathlib import Path
 
@@ -15,9 +17,18 @@ def talked(house: Household, *texts: str) -> None:
 
 
 def faded(house: Household, gist: str, count: int = 2) -> Compacted:
-    """The oldest entries that still stand in full leave the context; what the compaction would tell of it."""
+    """The oldest entries that still stand in full leave the context; what the compaction would tell
+    of it.
+    """
     entries = [entry for entry in house.me.context if entry.kind == "heard"][:count]
-    return Compacted(entries[0].first, entries[-1].last, house.fade(entries, gist), gist, f"{gist}, told:\n\nAda: “tea”", 5)
+    return Compacted(
+        entries[0].first,
+        entries[-1].last,
+        house.fade(entries, gist),
+        gist,
+        f"{gist}, told:\n\nAda: “tea”",
+        5,
+    )
 
 
 def contents(house: Household) -> list[str]:
@@ -28,7 +39,9 @@ def consolidator(house: Household) -> Consolidator:
     return Consolidator(house.me, History(house.me.folder), print)
 
 
-def test_all_stretches_of_one_compaction_are_bullets_of_one_entry_with_their_times_and_originals(tmp_path: Path) -> None:
+def test_all_stretches_of_one_compaction_are_bullets_of_one_entry_with_their_times_and_originals(
+    tmp_path: Path,
+) -> None:
     house = Household(tmp_path)
     talked(house, "one", "two", "three", "four")
     writer = consolidator(house)
@@ -48,7 +61,9 @@ def test_all_stretches_of_one_compaction_are_bullets_of_one_entry_with_their_tim
     assert f"{records[1].hash}): cake\n" in contents(house)[0]
 
 
-def test_the_stretches_of_one_entry_stand_in_the_order_of_what_was_said_whichever_left_first(tmp_path: Path) -> None:
+def test_the_stretches_of_one_entry_stand_in_the_order_of_what_was_said_whichever_left_first(
+    tmp_path: Path,
+) -> None:
     house = Household(tmp_path)
     talked(house, *"abcdef")
     writer = consolidator(house)
@@ -72,8 +87,13 @@ def test_what_a_kill_withheld_is_written_at_the_next_start_and_only_once(tmp_pat
     for _ in range(3):
         house.restart()
         consolidator(house).flush()
-    assert len(contents(house)) == 2 and [contents(house)[1].count(hash) for hash in hashes] == [1, 1]
-    assert "): lost, too\n  lost, too" in contents(house)[1], "the summary still stands in the context"
+    assert len(contents(house)) == 2 and [contents(house)[1].count(hash) for hash in hashes] == [
+        1,
+        1,
+    ]
+    assert "): lost, too\n  lost, too" in contents(house)[1], (
+        "the summary still stands in the context"
+    )
 
 
 def test_a_kill_at_any_write_neither_loses_a_stretch_nor_writes_it_twice(tmp_path: Path) -> None:
@@ -93,11 +113,15 @@ def test_a_kill_at_any_write_neither_loses_a_stretch_nor_writes_it_twice(tmp_pat
         struck = found.struck
         house.restart()
         consolidator(house).flush()
-        assert "".join(contents(house)).count(record.hash) == 1 and [item.cursor for item in History(house.me.folder).after(0, 9)] == [1, 2]
+        assert "".join(contents(house)).count(record.hash) == 1 and [
+            item.cursor for item in History(house.me.folder).after(0, 9)
+        ] == [1, 2]
     assert at > 4
 
 
-def test_the_time_of_a_stretch_reaches_from_its_first_original_to_its_last_however_deep_they_lie(tmp_path: Path) -> None:
+def test_the_time_of_a_stretch_reaches_from_its_first_original_to_its_last_however_deep_they_lie(
+    tmp_path: Path,
+) -> None:
     house = Household(tmp_path)
     writer = consolidator(house)
     writer.flush()
@@ -108,7 +132,9 @@ def test_the_time_of_a_stretch_reaches_from_its_first_original_to_its_last_howev
     inside = [entry for entry in house.me.context if entry.kind == "compacted"]
     assert [entry.hash for entry in inside] == [first.hash, middle.hash, last.hash]
     outer = house.fade(inside, "all of it")
-    deepest = house.fade([entry for entry in house.me.context if entry.hash == outer], "all of it, again")
+    deepest = house.fade(
+        [entry for entry in house.me.context if entry.hash == outer], "all of it, again"
+    )
     writer.take(Compacted(first.first, last.last, deepest, "all", "", 5))
     writer.flush()
     assert contents(house)[0].startswith("- 2026-03-02 15:00 to 2026-03-02 23:00 (#")
@@ -156,7 +182,9 @@ def test_a_gist_or_a_summary_cannot_pass_for_a_bullet(tmp_path: Path) -> None:
     assert later.hash in contents(house)[-1] and record.hash not in contents(house)[-1]
 
 
-def test_when_the_newest_line_is_damaged_its_stretches_are_written_again_and_no_others(tmp_path: Path) -> None:
+def test_when_the_newest_line_is_damaged_its_stretches_are_written_again_and_no_others(
+    tmp_path: Path,
+) -> None:
     house = Household(tmp_path)
     talked(house, *"abcdefgh")
     writer = consolidator(house)
@@ -168,11 +196,15 @@ def test_when_the_newest_line_is_damaged_its_stretches_are_written_again_and_no_
         writer.take(record)
         writer.flush()
     path = house.me.folder / "history.jsonl"
-    path.write_bytes(b"".join([*path.read_bytes().splitlines(keepends=True)[:2], b'{"cursor": 3, "timest\xff\n']))
+    path.write_bytes(
+        b"".join([*path.read_bytes().splitlines(keepends=True)[:2], b'{"cursor": 3, "timest\xff\n'])
+    )
     for _ in range(2):
         house.restart()
         consolidator(house).flush()
-    assert ["".join(contents(house)).count(f"{hash})") for hash in hashes] == [1, 1, 1] and hashes[2] in contents(house)[3]
+    assert ["".join(contents(house)).count(f"{hash})") for hash in hashes] == [1, 1, 1] and hashes[
+        2
+    ] in contents(house)[3]
 
 
 def test_what_faded_too_long_ago_to_be_found_is_told(tmp_path: Path) -> None:
@@ -183,4 +215,6 @@ def test_what_faded_too_long_ago_to_be_found_is_told(tmp_path: Path) -> None:
         house.me.log("slept", str(number))
     house.me.commit()
     Consolidator(house.me, History(house.me.folder), told.append).flush()
-    assert told == ["what faded before the last 4096 lines of LIFE is passed over: it enters no history"]
+    assert told == [
+        "what faded before the last 4096 lines of LIFE is passed over: it enters no history"
+    ]

@@ -1,11 +1,12 @@
-"""What of a Dream still fits when the agent or a person has edited the same files meanwhile: the newer edit wins."""
+"""What of a Dream still fits when the agent or a person has edited the same files meanwhile: the
+newer edit wins.
+"""
 
 from pathlib import Path
 
 import pytest
 
-from dory.extensions.dream.conflicts import replayed
-from dory.extensions.dream.edits import Step
+from dory.extensions.dream.edits import DreamEdit, replayed
 from dory.extensions.dream.versions import DREAM, agent
 from dory.types import Call
 from tests.support import versioned
@@ -14,17 +15,30 @@ from tests.support.sleeping import Answering, Sleeper, edit, listed
 
 def outcome(known: str, now: str, *blocks: tuple[str, str]) -> tuple[str, str]:
     """What becomes of MEMORY.md by steps with one block each, and what is told of the last."""
-    steps = [Step(Call("EDIT_FILE", "MEMORY.md", edits=(block,)), "why", "changed", "") for block in blocks]
+    steps = [
+        DreamEdit(Call("EDIT_FILE", "MEMORY.md", edits=(block,)), "why", "changed", "")
+        for block in blocks
+    ]
     found = list(replayed(steps, {"MEMORY.md": known}, {"MEMORY.md": now.encode()}))
-    return next((text for step, text in reversed(found) if step.outcome == "changed"), now), found[-1][0].told
+    return next((text for step, text in reversed(found) if step.outcome == "changed"), now), found[
+        -1
+    ][0].told
 
 
 @pytest.mark.parametrize(
     ("known", "now", "block"),
     [
         ("Ada likes tea", "Ada likes tea and wine", ("Ada likes tea", "Ada likes tea and cake")),
-        ("the server is down\n", "the server is down no more, it works since noon\n", ("the server is down", "")),
-        ("the release is on 1 May\n", "the release is moved to June, no more on 1 May\n", ("1 May", "2 May")),
+        (
+            "the server is down\n",
+            "the server is down no more, it works since noon\n",
+            ("the server is down", ""),
+        ),
+        (
+            "the release is on 1 May\n",
+            "the release is moved to June, no more on 1 May\n",
+            ("1 May", "2 May"),
+        ),
         ("tea\n", "tea, but no more\n", ("tea", "tea\ncake")),
         ("tea time\ntea\n", "tea time\n", ("tea", "")),
         ("tea\nmilk\n", "no tea\nmilk\n", ("tea\nmilk\n", "milk\n")),
@@ -41,7 +55,9 @@ def test_a_line_that_somebody_has_rewritten_is_left_alone_though_the_text_of_the
 
 
 def test_what_a_dream_changes_beside_and_what_it_changes_twice_still_fits() -> None:
-    assert outcome("a\nthe release: Friday\n", "b\nthe release: Friday\n", ("Friday", "Monday")) == ("b\nthe release: Monday\n", "")
+    assert outcome(
+        "a\nthe release: Friday\n", "b\nthe release: Friday\n", ("Friday", "Monday")
+    ) == ("b\nthe release: Monday\n", "")
     assert outcome("a\nb\n", "z\nb\n", ("b", "c"), ("c", "d\n"), ("d\n", "")) == ("z\n", "")
     assert outcome("a\nb\n", "z\nb\n", ("b\n", "")) == ("z\n", "")
 
@@ -51,8 +67,15 @@ def test_a_change_of_a_line_that_was_not_added_after_all_is_dropped_with_it() ->
     assert outcome("", now, ("", "Ada's cat"), ("Ada's cat", "Ada's cat and dog"))[0] == now
 
 
-def test_what_the_agent_edits_while_a_dream_waits_for_another_git_is_its_own_and_wins(tmp_path: Path) -> None:
-    changes = "\n".join([edit("MEMORY.md", "", "the release is on Friday"), edit("MEMORY.md", "Ada likes tea", "Ada likes tea and cake")])
+def test_what_the_agent_edits_while_a_dream_waits_for_another_git_is_its_own_and_wins(
+    tmp_path: Path,
+) -> None:
+    changes = "\n".join(
+        [
+            edit("MEMORY.md", "", "the release is on Friday"),
+            edit("MEMORY.md", "Ada likes tea", "Ada likes tea and cake"),
+        ]
+    )
     one = Sleeper(tmp_path, Answering(listed("MEMORY.md"), changes, "DONE"))
     one.write("MEMORY.md", "Ada likes tea\n")
     one.step()
@@ -65,7 +88,10 @@ def test_what_the_agent_edits_while_a_dream_waits_for_another_git_is_its_own_and
     one.house.respond("SAY dev noted")
     one.step()
     versions = [(version.author, version.subject) for version in one.versions.log()]
-    assert one.read("MEMORY.md") == "Ada likes tea and wine\nthe release is on Friday\n" and one.log("a person") == []
+    assert (
+        one.read("MEMORY.md") == "Ada likes tea and wine\nthe release is on Friday\n"
+        and one.log("a person") == []
+    )
     assert versions[:2] == [
         (agent(one.me.name, one.me.hash), "MEMORY.md: Ada likes tea and wine (was: Ada likes tea)"),
         (DREAM, "MEMORY.md: + the release is on Friday"),

@@ -1,4 +1,6 @@
-"""Lives of several days with the stand-in: in the end USER and MEMORY hold what is true, and every change was a commit."""
+"""Lives of several days with the offline model: in the end USER and MEMORY hold what is true, and
+every change was a commit.
+"""
 
 import json
 import re
@@ -34,7 +36,9 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Days:
     days.talk(12)
     days.wake()
     days.night()
-    days.say("Forget about my sofa. Is there anybody in this house who would like to have such a sofa in the library or in the greenhouse?")
+    days.say(
+        "Forget about my sofa. Is there anybody in this house who would like to have such a sofa in the library or in the greenhouse?"
+    )
     days.say("My desk is in the cellar.", "bob")
     days.say("My horse is called Max.")
     days.talk(20)
@@ -48,7 +52,11 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Days:
 
 
 def test_what_is_true_stands_in_user_and_memory_and_nothing_else(lived: Days) -> None:
-    assert sorted(lived.lines("USER.md")) == ["Ada's birthday is on 5 May", "Ada's dog is called Rex", "Bob's desk is in the cellar"]
+    assert sorted(lived.lines("USER.md")) == [
+        "Ada's birthday is on 5 May",
+        "Ada's dog is called Rex",
+        "Bob's desk is in the cellar",
+    ]
     assert lived.lines("MEMORY.md") == ["the release is on Monday (Ada)"]
 
 
@@ -56,7 +64,10 @@ def test_every_change_is_one_commit_by_whom_made_it(lived: Days) -> None:
     first, *made = commits(lived.me.folder)
     assert first.author == "Dory" and not first.won
     assert {commit.author for commit in made} == {lived.me.name, "Dream"}
-    assert all(len(commit.lost) <= 1 and len(commit.won) <= 1 and commit.lost != commit.won for commit in made)
+    assert all(
+        len(commit.lost) <= 1 and len(commit.won) <= 1 and commit.lost != commit.won
+        for commit in made
+    )
     log = (lived.me.folder / "LIFE.md").read_text(encoding="utf-8")
     edits = re.findall(r" EDIT_FILE (?:◱hash=\w+ gist=)?(?:USER|MEMORY)\.md", log)
     assert sum(commit.author == lived.me.name for commit in made) == len(edits) >= 8
@@ -65,11 +76,18 @@ def test_every_change_is_one_commit_by_whom_made_it(lived: Days) -> None:
 
 
 def test_every_change_of_a_dream_names_its_record_and_life_refers_to_that(lived: Days) -> None:
-    made = [TRAILER.findall(commit.message) for commit in commits(lived.me.folder) if commit.author == "Dream"]
+    made = [
+        TRAILER.findall(commit.message)
+        for commit in commits(lived.me.folder)
+        if commit.author == "Dream"
+    ]
     assert all(len(found) == 1 for found in made)
     parts = [(record, int(number), int(of)) for ((record, number, of),) in made]
     assert len(parts) == len(set(parts)) >= 8
-    assert all({number for one, number, _ in parts if one == record} == set(range(1, of + 1)) for record, _, of in parts)
+    assert all(
+        {number for one, number, _ in parts if one == record} == set(range(1, of + 1))
+        for record, _, of in parts
+    )
     log = (lived.me.folder / "LIFE.md").read_text(encoding="utf-8")
     dreamed = Counter(re.findall(r" dreamed ◱hash=(\w+) ", log))
     assert {record for record, _, _ in parts} <= dreamed.keys() and set(dreamed.values()) == {1}
@@ -77,11 +95,20 @@ def test_every_change_of_a_dream_names_its_record_and_life_refers_to_that(lived:
 
 
 def test_dreams_come_at_least_two_hours_apart_and_leave_nothing_of_the_history(lived: Days) -> None:
-    rows = [json.loads(line) for line in (lived.me.folder / "history.jsonl").read_text(encoding="utf-8").splitlines()]
+    rows = [
+        json.loads(line)
+        for line in (lived.me.folder / "history.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     assert [row["cursor"] for row in rows] == list(range(1, len(rows) + 1))
-    assert (lived.me.folder / ".dream_cursor").read_text() == (lived.me.folder / ".cursor").read_text() == f"{len(rows)}\n"
+    assert (
+        (lived.me.folder / ".dream_cursor").read_text()
+        == (lived.me.folder / ".cursor").read_text()
+        == f"{len(rows)}\n"
+    )
     log = (lived.me.folder / "LIFE.md").read_text(encoding="utf-8")
-    times = [datetime.fromisoformat(at) for at in re.findall(r"^(\S+ \S+) dreamed ", log, re.MULTILINE)]
+    times = [
+        datetime.fromisoformat(at) for at in re.findall(r"^(\S+ \S+) dreamed ", log, re.MULTILINE)
+    ]
     assert len(times) >= 5
     assert all(after - before >= timedelta(hours=2) for before, after in pairwise(times))
 
@@ -100,15 +127,23 @@ def test_what_a_person_takes_back_of_a_dream_stays_taken_back(tmp_path: Path) ->
     assert days.lines("MEMORY.md") == ["Ada's cat is called Miso"] and not days.lines("USER.md")
 
 
-def test_of_more_facts_than_fit_the_newest_stay_and_none_that_was_taken_back(tmp_path: Path) -> None:
-    days, rest = Days(tmp_path), f"opened by a push on its left side, {'and then by another one a little further down, ' * 2}and by patience"
+def test_of_more_facts_than_fit_the_newest_stay_and_none_that_was_taken_back(
+    tmp_path: Path,
+) -> None:
+    days, rest = (
+        Days(tmp_path),
+        f"opened by a push on its left side, {'and then by another one a little further down, ' * 2}and by patience",
+    )
     for number in range(50):
         days.say(f"My locker{number} is {rest}.")
         if number % 10 == 5:
             days.say(f"Forget about my locker{number - 1}.")
         days.at += timedelta(minutes=12)
     days.night()
-    sizes = [len((days.me.folder / name).read_text(encoding="utf-8")) for name in ("USER.md", "MEMORY.md")]
+    sizes = [
+        len((days.me.folder / name).read_text(encoding="utf-8"))
+        for name in ("USER.md", "MEMORY.md")
+    ]
     assert max(sizes) <= MEMORY_LIMIT and max(sizes) > MEMORY_LIMIT // 2
     known = [int(number) for number in re.findall(r"locker(\d+) is", "\n".join(days.lines()))]
     assert len(known) == len(set(known)) and not [number for number in known if number % 10 == 4]

@@ -14,14 +14,14 @@ from dory.errors import VersionError
 from dory.extensions.dream.versions import DREAM, PERSON, Versions, agent
 from dory.process.jobs import Job
 from tests.support.household import NOON, Killed, Time, mishap
-from tests.support.processes import HOUSE
+from tests.support.processes import ROOT
 from tests.support.versioned import Texts
 
 ME = agent("dory-5d41402a", "5d41402abc4b2a76" * 4)
 EVER = """
 import itertools, pathlib, sys
 from dory import clock
-from dory.versions import PERSON, Versions
+from dory.extensions.dream.versions import PERSON, Versions
 
 folder = pathlib.Path(sys.argv[1])
 versions = Versions(folder, clock.utc, str)
@@ -36,7 +36,10 @@ for number in itertools.count():
 def texts(tmp_path: Path) -> Iterator[Texts]:
     found = Texts(tmp_path)
     yield found
-    assert found.git("status", "--porcelain") == "" and found.git("branch", "--show-current") in ("main\n", "mine\n")
+    assert found.git("status", "--porcelain") == "" and found.git("branch", "--show-current") in (
+        "main\n",
+        "mine\n",
+    )
 
 
 def test_git_reads_who_changed_what_when_and_why(texts: Texts) -> None:
@@ -56,10 +59,20 @@ def test_git_reads_who_changed_what_when_and_why(texts: Texts) -> None:
         "Dory|The texts as they stood when their versions began||2026-03-02T12:00:01+00:00",
         "",
     ]
-    assert [line.split("(")[1].split()[0] for line in texts.git("blame", "USER.md").splitlines()] == ["Dream", "dory-5d41402a"]
-    assert texts.versions.ages("USER.md") == [NOON + timedelta(seconds=3), NOON + timedelta(seconds=2)]
+    assert [
+        line.split("(")[1].split()[0] for line in texts.git("blame", "USER.md").splitlines()
+    ] == ["Dream", "dory-5d41402a"]
+    assert texts.versions.ages("USER.md") == [
+        NOON + timedelta(seconds=3),
+        NOON + timedelta(seconds=2),
+    ]
     shown = texts.git("show", "HEAD~1", "--format=")
-    assert shown[shown.index("@@") :] == texts.versions.diff(list(texts.versions.log())[1].sha).partition("\n")[2].partition("\n")[2]
+    assert (
+        shown[shown.index("@@") :]
+        == texts.versions.diff(list(texts.versions.log())[1].sha)
+        .partition("\n")[2]
+        .partition("\n")[2]
+    )
     texts.git("fsck", "--strict", "--full")
 
 
@@ -68,7 +81,16 @@ def test_what_a_person_commits_and_packs_with_git_is_history_like_all_else(texts
     texts.versions.take_in()
     texts.write("USER.md", "one\ntwo\n")
     texts.git("add", "USER.md")
-    texts.git("-c", "commit.gpgsign=false", "-c", "core.hooksPath=/none", "commit", "-q", "-m", "Two as well")
+    texts.git(
+        "-c",
+        "commit.gpgsign=false",
+        "-c",
+        "core.hooksPath=/none",
+        "commit",
+        "-q",
+        "-m",
+        "Two as well",
+    )
     assert texts.versions.changed() == []
     texts.git("gc", "-q")
     texts.write("USER.md", "one\ntwo\nthree\n")
@@ -83,11 +105,21 @@ def test_what_a_person_commits_and_packs_with_git_is_history_like_all_else(texts
         ("USER.md: + one", "a person"),
     ]
     assert len(texts.versions.ages("USER.md")) == 3
-    assert texts.open() == [] and texts.versions.contents(texts.versions.head())["USER.md"] == "one\ntwo\nthree\n"
+    assert (
+        texts.open() == []
+        and texts.versions.contents(texts.versions.head())["USER.md"] == "one\ntwo\nthree\n"
+    )
 
 
 def test_files_are_kept_byte_for_byte_whatever_they_hold_and_may_come_and_go(texts: Texts) -> None:
-    strange = [b"caf\xe9\r\n\x00\x0c", b"caf\xe8\r\n\x00\x0c", b"", b"\n\n", b"no newline", "日本\u2028".encode()]
+    strange = [
+        b"caf\xe9\r\n\x00\x0c",
+        b"caf\xe8\r\n\x00\x0c",
+        b"",
+        b"\n\n",
+        b"no newline",
+        "日本\u2028".encode(),
+    ]
     for content in strange:
         texts.write("VOICE.md", content)
         texts.versions.take_in()
@@ -100,7 +132,9 @@ def test_files_are_kept_byte_for_byte_whatever_they_hold_and_may_come_and_go(tex
     shas = [version.sha for version in texts.versions.log()][1:7]
     for sha, content in zip(reversed(shas), strange, strict=True):
         texts.versions.restore(sha, "so")
-        assert (texts.folder / "VOICE.md").read_bytes() == content == texts.versions.raw()["VOICE.md"]
+        assert (
+            (texts.folder / "VOICE.md").read_bytes() == content == texts.versions.raw()["VOICE.md"]
+        )
     assert texts.versions.commit(PERSON, "again") is None
 
 
@@ -108,7 +142,9 @@ def test_an_edit_is_seen_however_the_editor_writes_it(texts: Texts) -> None:
     (texts.folder / "note.md").write_text("no text of ours\n")
     for number, rename in enumerate([False, True, False, True]):
         path = texts.folder / ("draft" if rename else "MEMORY.md")
-        path.write_text(f"{number}\n")  # of the same length, and perhaps within one tick of the clock of the file system
+        path.write_text(
+            f"{number}\n"
+        )  # of the same length, and perhaps within one tick of the clock of the file system
         if rename:
             path.rename(texts.folder / "MEMORY.md")
         assert texts.versions.changed() == ["MEMORY.md"]
@@ -128,7 +164,11 @@ def test_a_kill_between_any_two_writes_leaves_what_the_next_start_mends(texts: T
             texts.versions.commit(ME, "because")
         mended = texts.open()
         assert all("left by a process that was killed" in line for line in mended)
-        staged = {line[:2] for line in texts.git("status", "--porcelain").splitlines()} if at % 5 == 0 else set()
+        staged = (
+            {line[:2] for line in texts.git("status", "--porcelain").splitlines()}
+            if at % 5 == 0
+            else set()
+        )
         assert staged <= {" M", "??"}, "the index is that of the newest commit"
         texts.versions.take_in()
         assert texts.versions.contents(texts.versions.head())["USER.md"] == f"fact {at}\n"
@@ -147,15 +187,24 @@ def test_a_kill_while_the_repository_is_made_is_made_up_for(tmp_path: Path) -> N
             Versions(folder, Time(), str).open()
         versions = Versions(folder, Time(), str)
         versions.open()
-        assert [one.subject for one in versions.log()] == ["The texts as they stood when their versions began"]
-        assert versions.contents(versions.head())["MEMORY.md"] == "a fact\n" and versions.changed() == []
+        assert [one.subject for one in versions.log()] == [
+            "The texts as they stood when their versions began"
+        ]
+        assert (
+            versions.contents(versions.head())["MEMORY.md"] == "a fact\n"
+            and versions.changed() == []
+        )
         if not met.struck:
             break
     assert at > 20
 
 
-def test_a_process_that_is_killed_while_it_commits_keeps_nobody_from_committing(texts: Texts) -> None:
-    with subprocess.Popen([sys.executable, "-c", EVER, str(texts.folder)], cwd=HOUSE, stdout=subprocess.PIPE) as process:
+def test_a_process_that_is_killed_while_it_commits_keeps_nobody_from_committing(
+    texts: Texts,
+) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", EVER, str(texts.folder)], cwd=ROOT, stdout=subprocess.PIPE
+    ) as process:
         assert process.stdout
         for _ in range(5):
             process.stdout.readline()
@@ -170,7 +219,10 @@ def test_who_commits_at_the_same_time_is_told_and_nothing_is_lost(texts: Texts) 
     texts.write("USER.md", "one\n")
     lock = texts.folder / ".git" / "refs" / "heads" / "main.lock"
     lock.touch()
-    with pytest.raises(VersionError, match=r"is locked, for another git is at work there: .*; if none is, rm .*/main\.lock"):
+    with pytest.raises(
+        VersionError,
+        match=r"is locked, for another git is at work there: .*; if none is, rm .*/main\.lock",
+    ):
         texts.versions.take_in()
     lock.unlink()
     texts.versions.take_in()
@@ -178,20 +230,31 @@ def test_who_commits_at_the_same_time_is_told_and_nothing_is_lost(texts: Texts) 
 
 
 @pytest.mark.parametrize("what", ["HEAD", "refs/heads/main", "commit", "blob"])
-def test_a_damaged_repository_is_refused_in_one_line_and_left_as_it_is(tmp_path: Path, what: str) -> None:
+def test_a_damaged_repository_is_refused_in_one_line_and_left_as_it_is(
+    tmp_path: Path, what: str
+) -> None:
     texts = Texts(tmp_path)
     texts.write("USER.md", "one\n")
     sha = texts.versions.commit(ME, "") or ""
     named = {"commit": sha, "blob": texts.git("rev-parse", "HEAD:USER.md").strip()}
-    path = texts.folder / ".git" / (f"objects/{named[what][:2]}/{named[what][2:]}" if what in named else what)
+    path = (
+        texts.folder
+        / ".git"
+        / (f"objects/{named[what][:2]}/{named[what][2:]}" if what in named else what)
+    )
     path.write_bytes(b"\xff\x00 not what was here")
     before = {path: path.read_bytes() for path in texts.folder.rglob("*") if path.is_file()}
-    with pytest.raises(VersionError, match=r"\.git is damaged \(.*\): mend it with git, or move it away .* your texts are untouched$"):
+    with pytest.raises(
+        VersionError,
+        match=r"\.git is damaged \(.*\): mend it with git, or move it away .* your texts are untouched$",
+    ):
         texts.open()
     assert {path: path.read_bytes() for path in texts.folder.rglob("*") if path.is_file()} == before
 
 
-def test_something_else_in_the_place_of_a_text_or_of_the_repository_is_told(texts: Texts, tmp_path: Path) -> None:
+def test_something_else_in_the_place_of_a_text_or_of_the_repository_is_told(
+    texts: Texts, tmp_path: Path
+) -> None:
     (texts.folder / "USER.md").symlink_to(texts.settings)
     with pytest.raises(VersionError, match=r"USER.md is no regular file"):
         texts.versions.changed()

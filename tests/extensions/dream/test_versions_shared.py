@@ -1,4 +1,6 @@
-"""The repository of an agent's texts while others are at work: a person who saves a file or uses git, a git that holds a lock, a kill."""
+"""The repository of an agent's texts while others are at work: a person who saves a file or uses
+git, a git that holds a lock, a kill.
+"""
 
 import os
 from datetime import UTC, datetime, timedelta
@@ -7,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dory.errors import VersionError
-from dory.extensions.dream import blame
+from dory.extensions.dream import versions
 from dory.extensions.dream.versions import PERSON, agent
 from dory.text.prompt_files import DURABLE
 from tests.support.household import NOON, Killed, mishap
@@ -30,7 +32,9 @@ def put(texts: Texts, held: dict[str, bytes]) -> str:
 
 
 @pytest.mark.parametrize("lock", ["refs/heads/main.lock", "index.lock", "HEAD.lock"])
-def test_the_lock_of_a_git_that_lives_is_left_alone_even_by_a_start(texts: Texts, lock: str) -> None:
+def test_the_lock_of_a_git_that_lives_is_left_alone_even_by_a_start(
+    texts: Texts, lock: str
+) -> None:
     path = texts.folder / ".git" / lock
     path.touch()
     texts.write("USER.md", "one\n")
@@ -43,34 +47,56 @@ def test_the_lock_of_a_git_that_lives_is_left_alone_even_by_a_start(texts: Texts
         assert texts.versions.open() == texts.open() == [] and path.exists()
 
 
-def test_a_lock_that_nobody_can_hold_any_more_goes_with_the_next_start_but_not_in_a_process_that_runs(texts: Texts) -> None:
+def test_a_lock_that_nobody_can_hold_any_more_goes_with_the_next_start_but_not_in_a_process_that_runs(
+    texts: Texts,
+) -> None:
     path = texts.folder / ".git" / "refs" / "heads" / "main.lock"
     path.touch()
     os.utime(path, (1, 1))
     assert texts.versions.open() == [] and path.exists()
-    assert texts.open() == [".git/refs/heads/main.lock, left by a process that was killed, is removed"] and not path.exists()
+    assert (
+        texts.open() == [".git/refs/heads/main.lock, left by a process that was killed, is removed"]
+        and not path.exists()
+    )
 
 
-def test_what_was_seen_while_another_git_was_at_work_is_kept_by_whom_when_and_as_it_was(texts: Texts) -> None:
+def test_what_was_seen_while_another_git_was_at_work_is_kept_by_whom_when_and_as_it_was(
+    texts: Texts,
+) -> None:
     lock = texts.folder / ".git" / "refs" / "heads" / "main.lock"
     lock.touch()
-    for author, text in ((PERSON, "one\n"), (PERSON, "one\ntwo\n"), (ME, "one\ntwo\nthree\n"), (PERSON, "four\n")):
+    for author, text in (
+        (PERSON, "one\n"),
+        (PERSON, "one\ntwo\n"),
+        (ME, "one\ntwo\nthree\n"),
+        (PERSON, "four\n"),
+    ):
         texts.write("USER.md", text)
         with pytest.raises(VersionError, match="locked"):
             texts.versions.commit(author, f"by {author.name}", "USER.md")
         assert texts.versions.changed() == ["USER.md"]
     lock.unlink()
-    assert texts.versions.commit(PERSON, "later") == texts.versions.head() and texts.versions.changed() == []
-    found = [(one.author, one.reason, texts.versions.contents(one.sha)["USER.md"]) for one in texts.versions.log()][:-1]
+    assert (
+        texts.versions.commit(PERSON, "later") == texts.versions.head()
+        and texts.versions.changed() == []
+    )
+    found = [
+        (one.author, one.reason, texts.versions.contents(one.sha)["USER.md"])
+        for one in texts.versions.log()
+    ][:-1]
     assert found[::-1] == [
         (PERSON, "by a person", "one\ntwo\n"),
         (ME, f"by {ME.name}", "one\ntwo\nthree\n"),
         (PERSON, "by a person", "four\n"),
     ]
-    assert [one.at for one in texts.versions.log()] == [NOON + timedelta(seconds=second) for second in (4, 3, 2, 1)]
+    assert [one.at for one in texts.versions.log()] == [
+        NOON + timedelta(seconds=second) for second in (4, 3, 2, 1)
+    ]
 
 
-def test_the_index_is_left_to_a_git_that_holds_it_and_what_was_staged_is_dropped_after(texts: Texts) -> None:
+def test_the_index_is_left_to_a_git_that_holds_it_and_what_was_staged_is_dropped_after(
+    texts: Texts,
+) -> None:
     texts.write("VOICE.md", "warm\n")
     texts.git("add", "VOICE.md")
     index, lock = (texts.folder / ".git" / name for name in ("index", "index.lock"))
@@ -82,7 +108,10 @@ def test_the_index_is_left_to_a_git_that_holds_it_and_what_was_staged_is_dropped
     lock.unlink()
     texts.write("USER.md", "two\n")
     texts.versions.commit(ME, "", "USER.md")
-    assert texts.git("status", "--porcelain") == "?? VOICE.md\n" and (texts.folder / "VOICE.md").read_text() == "warm\n"
+    assert (
+        texts.git("status", "--porcelain") == "?? VOICE.md\n"
+        and (texts.folder / "VOICE.md").read_text() == "warm\n"
+    )
 
 
 def test_after_a_person_goes_back_with_git_the_files_count_as_changed(texts: Texts) -> None:
@@ -93,16 +122,27 @@ def test_after_a_person_goes_back_with_git_the_files_count_as_changed(texts: Tex
     assert texts.versions.changed() == ["USER.md"]
 
 
-@pytest.mark.parametrize(("date", "told"), [("999999999999", 9999), ("99999999999999999", 9999), ("0", 1970)])
-def test_an_odd_date_of_a_commit_is_no_damage(texts: Texts, monkeypatch: pytest.MonkeyPatch, date: str, told: int) -> None:
+@pytest.mark.parametrize(
+    ("date", "told"), [("999999999999", 9999), ("99999999999999999", 9999), ("0", 1970)]
+)
+def test_an_odd_date_of_a_commit_is_no_damage(
+    texts: Texts, monkeypatch: pytest.MonkeyPatch, date: str, told: int
+) -> None:
     put(texts, {"USER.md": b"one\n"})
     raw = texts.git("cat-file", "commit", "HEAD")
     odd = texts.folder / "odd"
-    odd.write_text("\n".join(line.replace(line.split()[-2], date) if line.startswith("committer ") else line for line in raw.split("\n")))
+    odd.write_text(
+        "\n".join(
+            line.replace(line.split()[-2], date) if line.startswith("committer ") else line
+            for line in raw.split("\n")
+        )
+    )
     sha = texts.git("hash-object", "-t", "commit", "-w", "--literally", "odd").strip()
     texts.git("update-ref", "HEAD", sha)
     assert next(texts.versions.log()).at.year == told
-    assert len(texts.versions.ages("USER.md")) == 1 and texts.versions.ages("USER.md")[0] < datetime.max.replace(tzinfo=UTC)
+    assert len(texts.versions.ages("USER.md")) == 1 and texts.versions.ages("USER.md")[
+        0
+    ] < datetime.max.replace(tzinfo=UTC)
 
 
 def test_a_file_is_written_only_as_long_as_it_holds_what_it_is_taken_to_hold(texts: Texts) -> None:
@@ -110,17 +150,26 @@ def test_a_file_is_written_only_as_long_as_it_holds_what_it_is_taken_to_hold(tex
     for wrong in (b"caf\xe8\n", b""):
         with pytest.raises(VersionError, match="somebody has just saved USER"):
             texts.versions.write("USER.md", wrong, b"x")
-    assert texts.versions.raw() == {"USER.md": b"caf\xe9\n", "MEMORY.md": b"", "VOICE.md": b""} == texts.versions.raw(texts.versions.head())
+    assert (
+        texts.versions.raw()
+        == {"USER.md": b"caf\xe9\n", "MEMORY.md": b"", "VOICE.md": b""}
+        == texts.versions.raw(texts.versions.head())
+    )
     with (
         meanwhile("_write_all", 1, lambda: texts.write("VOICE.md", "cold\n")),
         pytest.raises(VersionError, match="somebody has just saved VOICE"),
     ):
-        texts.versions.write("VOICE.md", b"", b"warm\n")  # the look is the last thing before the name changes hands
+        texts.versions.write(
+            "VOICE.md", b"", b"warm\n"
+        )  # the look is the last thing before the name changes hands
     assert texts.versions.raw()["VOICE.md"] == b"cold\n"
     (texts.folder / "VOICE.md").unlink()
     texts.versions.write("USER.md", b"caf\xe9\n", b"caf\xe9s\n")
     texts.versions.write("VOICE.md", b"", b"warm\n")
-    assert texts.versions.raw()["USER.md"] == b"caf\xe9s\n" and texts.versions.changed() == ["USER.md", "VOICE.md"]
+    assert texts.versions.raw()["USER.md"] == b"caf\xe9s\n" and texts.versions.changed() == [
+        "USER.md",
+        "VOICE.md",
+    ]
 
 
 OLD, NEW = ({name: f"{text} {name}\n".encode() for name in DURABLE} for text in ("old", "new"))
@@ -141,48 +190,75 @@ def test_a_kill_at_any_write_of_a_restore_leaves_all_of_it_or_nothing(texts: Tex
         assert texts.versions.raw() == (OLD if restored else NEW) and texts.versions.changed() == []
         assert not restored or (newest.reason, newest.before) == ("as asked", new)
         outcomes.append(restored)
-    assert completed and True in outcomes and outcomes == sorted(outcomes) and not (texts.folder / ".git" / "RESTORING").exists()
+    assert (
+        completed
+        and True in outcomes
+        and outcomes == sorted(outcomes)
+        and not (texts.folder / ".git" / "RESTORING").exists()
+    )
 
 
-def test_what_a_person_saves_after_a_kill_came_into_a_restore_is_left_as_it_is(texts: Texts) -> None:
+def test_what_a_person_saves_after_a_kill_came_into_a_restore_is_left_as_it_is(
+    texts: Texts,
+) -> None:
     for at in range(20, 60):
         old, new = put(texts, OLD), put(texts, NEW)
         with mishap(at, Killed()):
             texts.versions.restore(old, "as asked")
-        if texts.versions.head() != new and (texts.folder / "VOICE.md").read_bytes() == NEW["VOICE.md"]:
+        if (
+            texts.versions.head() != new
+            and (texts.folder / "VOICE.md").read_bytes() == NEW["VOICE.md"]
+        ):
             break
     texts.write("VOICE.md", "by hand\n")
     texts.open()
-    assert texts.versions.raw() == OLD | {"VOICE.md": b"by hand\n"} and texts.versions.changed() == ["VOICE.md"]
+    assert texts.versions.raw() == OLD | {
+        "VOICE.md": b"by hand\n"
+    } and texts.versions.changed() == ["VOICE.md"]
 
 
-def test_a_restore_that_the_disk_refuses_half_way_is_completed_by_whoever_looks_next(texts: Texts) -> None:
+def test_a_restore_that_the_disk_refuses_half_way_is_completed_by_whoever_looks_next(
+    texts: Texts,
+) -> None:
     old = put(texts, OLD)
     for at in range(1, 80, 2):
         new = put(texts, NEW)
         with mishap(at, OSError(28, "no space left")) as met:
             texts.versions.restore(old, "as asked")
         texts.versions.take_in()
-        assert texts.versions.raw() in (OLD, NEW) and "Edited by hand." not in [one.reason for one in texts.versions.log() if one.before == new]
+        assert texts.versions.raw() in (OLD, NEW) and "Edited by hand." not in [
+            one.reason for one in texts.versions.log() if one.before == new
+        ]
         if not met.struck:
             break
     assert at > 20
 
 
-@pytest.mark.parametrize(("function", "left"), [("Versions.restore", "new"), ("Worktree.go_over", "old"), ("Worktree.write", "old")])
-def test_what_a_person_saves_just_before_a_restore_writes_is_not_overwritten(texts: Texts, function: str, left: str) -> None:
+@pytest.mark.parametrize(
+    ("function", "left"),
+    [("Versions.restore", "new"), ("Worktree.go_over", "old"), ("Worktree.write", "old")],
+)
+def test_what_a_person_saves_just_before_a_restore_writes_is_not_overwritten(
+    texts: Texts, function: str, left: str
+) -> None:
     old, _ = put(texts, OLD), put(texts, NEW)
-    with meanwhile(function, 1, lambda: texts.write("USER.md", "by hand\n")), pytest.raises(VersionError, match=r"somebody has .*saved"):
+    with (
+        meanwhile(function, 1, lambda: texts.write("USER.md", "by hand\n")),
+        pytest.raises(VersionError, match=r"somebody has .*saved"),
+    ):
         texts.versions.restore(old, "as asked")
     assert texts.versions.raw()["USER.md"] == b"by hand\n"
     texts.versions.take_in()
     assert texts.versions.raw() == {"old": OLD, "new": NEW}[left] | {"USER.md": b"by hand\n"}
     newest = next(texts.versions.log())
-    assert newest.reason == "Edited by hand." and texts.versions.raw(newest.before) == {"old": OLD, "new": NEW}[left]
+    assert (
+        newest.reason == "Edited by hand."
+        and texts.versions.raw(newest.before) == {"old": OLD, "new": NEW}[left]
+    )
 
 
 def test_how_far_blame_looks_back_is_bounded_by_the_lines_that_it_compares(texts: Texts) -> None:
-    lines, shas = blame.COMPARED // 2, 6
+    lines, shas = versions.COMPARED // 2, 6
     for number in range(shas):
         put(texts, {"USER.md": f"{number}\n".encode() + b"x\n" * lines})
     ages = texts.versions.ages("USER.md")

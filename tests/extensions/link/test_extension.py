@@ -1,4 +1,6 @@
-"""The neural link between two agents of one home: asked for, shared in time, whole, once; and every way in which nothing is shared."""
+"""The neural link between two agents of one home: asked for, shared in time, whole, once; and every
+way in which nothing is shared.
+"""
 
 import json
 import os
@@ -12,9 +14,8 @@ import pytest
 from dory import check
 from dory.errors import FormatError
 from dory.extensions.link import requests, transfer
-from dory.extensions.link.requests import Letter, Link
-from dory.extensions.memories.mementos import Memory
-from dory.extensions.memories.store import CEILING
+from dory.extensions.link.requests import LinkFiles, LinkMessage
+from dory.extensions.memories.store import CEILING, Memory
 from tests.support.household import NOON
 from tests.support.linked import SHARE, Linked, pair
 
@@ -40,29 +41,46 @@ def exchange(asker: Linked, sharer: Linked) -> None:
         one.step()
 
 
-def test_what_is_shared_in_time_is_copied_whole_with_its_origin_and_nothing_is_taken_away(tmp_path: Path) -> None:
+def test_what_is_shared_in_time_is_copied_whole_with_its_origin_and_nothing_is_taken_away(
+    tmp_path: Path,
+) -> None:
     with linked(tmp_path) as (ada, bob):
         ada.bank.narrate([1], "Ada is fond of bees.", ada.clock())
         before = ada.remembered
         exchange(bob, ada)
         origin = f"{ada.me.name} "
-        assert bob.remembered == [("Bob sails.", ""), ("Bees dance.", f"{origin}2"), ("Ada is fond of bees.", f"{origin}3")]
+        assert bob.remembered == [
+            ("Bob sails.", ""),
+            ("Bees dance.", f"{origin}2"),
+            ("Ada is fond of bees.", f"{origin}3"),
+        ]
         assert ada.remembered == before
-        assert f"{bob.me.name} asks for your memories" in ada.told[-1] and "2 are new to you, 0 you knew" in bob.told[-1]
+        assert (
+            f"{bob.me.name} asks for your memories" in ada.told[-1]
+            and "2 are new to you, 0 you knew" in bob.told[-1]
+        )
         assert bob.me.state.awake and ada.me.state.awake
         assert list((tmp_path / requests.FOLDER).iterdir()) == []
         for one, line in ((ada, SHARE), (bob, "has shared its memories")):
             assert line in (one.me.folder / "LIFE.md").read_text()
-        assert any("2 memories shared with" in line for line in ada.log) and any("has shared" in line for line in bob.log)
-        assert f"to  {bob.me.name}  2 memories" in ada.link.listed("") and f"from  {ada.me.name}  2 new, 0 known" in bob.link.listed("")
+        assert any("2 memories shared with" in line for line in ada.log) and any(
+            "has shared" in line for line in bob.log
+        )
+        assert f"to  {bob.me.name}  2 memories" in ada.link.listed(
+            ""
+        ) and f"from  {ada.me.name}  2 new, 0 known" in bob.link.listed("")
     assert list(check.problems(tmp_path)) == []
 
 
 def test_what_is_in_a_soul_does_not_travel(tmp_path: Path) -> None:
     with linked(tmp_path) as (ada, bob):
-        (ada.me.folder / "soul.json").write_text('{"version": 1, "entries": [{"id": 1, "text": "I fear the dark"}]}')
+        (ada.me.folder / "soul.json").write_text(
+            '{"version": 1, "entries": [{"id": 1, "text": "I fear the dark"}]}'
+        )
         exchange(bob, ada)
-        (blob,) = [text for path in bob.me.blobs.walk() if "kind: bank" in (text := path.read_text())]
+        (blob,) = [
+            text for path in bob.me.blobs.walk() if "kind: bank" in (text := path.read_text())
+        ]
         assert "Ada keeps bees." in blob and "dark" not in blob
 
 
@@ -105,7 +123,11 @@ def test_both_may_ask_each_other_at_once(tmp_path: Path) -> None:
         bob.share(ada)
         for one in (ada, bob, ada, bob):
             one.step()
-        assert {text for text, _ in ada.remembered} == {text for text, _ in bob.remembered} == {*BEES, "Bob sails."}
+        assert (
+            {text for text, _ in ada.remembered}
+            == {text for text, _ in bob.remembered}
+            == {*BEES, "Bob sails."}
+        )
         assert list((tmp_path / requests.FOLDER).iterdir()) == []
 
 
@@ -122,14 +144,21 @@ def test_partners_that_are_none_are_refused_with_the_reason(tmp_path: Path) -> N
         assert ada.result(f"NEURAL_LINK_REQUEST_MEMORY {bob.hash[:5]}.").body.startswith("asked")
 
 
-def test_a_name_that_two_agents_have_is_refused_until_digits_tell_them_apart(tmp_path: Path) -> None:
+def test_a_name_that_two_agents_have_is_refused_until_digits_tell_them_apart(
+    tmp_path: Path,
+) -> None:
     with linked(tmp_path) as (ada, bob):
-        assert ada.result("NEURAL_LINK_REQUEST_MEMORY Dory.").body.startswith(f"asked {bob.me.name}")
+        assert ada.result("NEURAL_LINK_REQUEST_MEMORY Dory.").body.startswith(
+            f"asked {bob.me.name}"
+        )
         cleo = Linked(tmp_path, ada.clock)
         cleo.me.state.name = bob.me.name
         cleo.me.commit()
         for given in (bob.me.name, "dory"):
-            assert "fits 2 agents: write more digits of" in ada.result(f"NEURAL_LINK_REQUEST_MEMORY {given}").body
+            assert (
+                "fits 2 agents: write more digits of"
+                in ada.result(f"NEURAL_LINK_REQUEST_MEMORY {given}").body
+            )
         assert ada.result(f"NEURAL_LINK_REQUEST_MEMORY {cleo.hash}").body.startswith("asked")
         cleo.sleep()
 
@@ -140,7 +169,10 @@ def test_a_partner_that_sleeps_can_neither_be_asked_nor_given_anything(tmp_path:
         ada.sleep()
         bob.step()
         assert "has fallen asleep meanwhile: nothing was shared" in bob.share(ada)
-        assert f"{ada.me.name} is asleep" in bob.ask(ada) and f"{ada.me.name} (asleep)" in bob.result(SHARE).body
+        assert (
+            f"{ada.me.name} is asleep" in bob.ask(ada)
+            and f"{ada.me.name} (asleep)" in bob.result(SHARE).body
+        )
 
 
 def test_what_nobody_asked_for_and_what_comes_too_late_or_twice_is_refused(tmp_path: Path) -> None:
@@ -167,13 +199,17 @@ def test_who_waited_two_minutes_is_told_once_and_may_ask_again(tmp_path: Path) -
         ada.later(minutes=2)
         ada.step()
         ada.step()
-        assert [text for text in ada.told if "has not shared its memories within 2 minutes" in text] == ada.told[1:]
+        assert [
+            text for text in ada.told if "has not shared its memories within 2 minutes" in text
+        ] == ada.told[1:]
         bob.step()
         assert "asks for your memories" not in "".join(bob.told)
         exchange(ada, bob)
 
 
-def test_a_partner_that_stops_in_between_is_waited_for_two_minutes_and_drops_what_nobody_awaits(tmp_path: Path) -> None:
+def test_a_partner_that_stops_in_between_is_waited_for_two_minutes_and_drops_what_nobody_awaits(
+    tmp_path: Path,
+) -> None:
     with linked(tmp_path) as (ada, bob):
         ada.ask(bob)
         bob.step()
@@ -182,9 +218,14 @@ def test_a_partner_that_stops_in_between_is_waited_for_two_minutes_and_drops_wha
         ada.step()
         ada.later(minutes=2)
         ada.step()
-        assert "fell asleep before its memories were here" in ada.told[-1] and ada.remembered == [(text, "") for text in BEES]
+        assert "fell asleep before its memories were here" in ada.told[-1] and ada.remembered == [
+            (text, "") for text in BEES
+        ]
         bob.wake().step()
-        assert list((tmp_path / requests.FOLDER).iterdir()) == [] and bob.link.listed("") == "there was no neural link yet"
+        assert (
+            list((tmp_path / requests.FOLDER).iterdir()) == []
+            and bob.link.listed("") == "there was no neural link yet"
+        )
 
 
 def test_who_was_away_takes_over_afterwards_what_was_shared_in_time(tmp_path: Path) -> None:
@@ -201,7 +242,13 @@ def test_who_was_away_takes_over_afterwards_what_was_shared_in_time(tmp_path: Pa
 
 def test_damage_on_the_way_is_told_and_nothing_is_taken_over(tmp_path: Path) -> None:
     sound = {"kind": "Memory", "text": "x", "at": "2026-03-02T12:00:00Z", "origin": "cleo 1"}
-    wrong: list[dict[str, object]] = [{"kind": "Soul"}, {"text": 7}, {"text": "\ud800"}, {"at": "0001-01-01T00:00:00+23:59"}, {"at": 1}]
+    wrong: list[dict[str, object]] = [
+        {"kind": "Soul"},
+        {"text": 7},
+        {"text": "\ud800"},
+        {"at": "0001-01-01T00:00:00+23:59"},
+        {"at": 1},
+    ]
     wrong += [{"at": "0900-01-01T00:00:00Z"}, {"origin": ["cleo"]}, {"origin": ""}]
     told = [f'{{"version": 1}}\n{json.dumps(sound | each)}\n' for each in wrong]
     told += [
@@ -214,18 +261,25 @@ def test_damage_on_the_way_is_told_and_nothing_is_taken_over(tmp_path: Path) -> 
         f"{'[' * 100_000}\n",
         f'{{"version": 1}}\n{json.dumps(sound)}',
     ]
-    bodies = [*((each, transfer.KIND) for each in told), (f'{{"version": 1}}\n{json.dumps(sound)}\n', "text")]
+    bodies = [
+        *((each, transfer.KIND) for each in told),
+        (f'{{"version": 1}}\n{json.dumps(sound)}\n', "text"),
+    ]
     with linked(tmp_path) as (ada, bob):
-        link = Link(tmp_path / requests.FOLDER, ada.hash, bob.hash)
+        link = LinkFiles(tmp_path / requests.FOLDER, ada.hash, bob.hash)
         for body, kind in bodies:
             ada.later(minutes=3)
             ada.ask(bob)
             request = link.request
             assert request
             blob = bob.me.blobs.stash(body, kind=kind, gist="", at=ada.clock())
-            link.share(Letter(request.asked, ada.clock(), blob))
+            link.share(LinkMessage(request.asked, ada.clock(), blob))
             ada.step()
-            assert "were not taken over" in ada.told[-1] and len(ada.remembered) == 2 and link.request is None, body[:100]
+            assert (
+                "were not taken over" in ada.told[-1]
+                and len(ada.remembered) == 2
+                and link.request is None
+            ), body[:100]
         ada.ask(bob)
         request = link.request
         assert request
@@ -234,7 +288,9 @@ def test_damage_on_the_way_is_told_and_nothing_is_taken_over(tmp_path: Path) -> 
         assert "no blob begins with" in ada.told[-1] and link.request is None
 
 
-def test_an_agent_with_nothing_to_do_for_a_link_looks_at_the_time_of_a_folder_only(tmp_path: Path) -> None:
+def test_an_agent_with_nothing_to_do_for_a_link_looks_at_the_time_of_a_folder_only(
+    tmp_path: Path,
+) -> None:
     with linked(tmp_path) as (ada, bob):
         exchange(ada, bob)
         folder = tmp_path / requests.FOLDER
@@ -253,7 +309,9 @@ def test_a_request_from_the_future_is_late_and_can_be_made_anew(tmp_path: Path) 
         ada.ask(bob)
         ada.later(hours=-1)
         bob.step()
-        assert "asks for your memories" not in "".join(bob.told) and bob.share(ada).startswith("too late: ")
+        assert "asks for your memories" not in "".join(bob.told) and bob.share(ada).startswith(
+            "too late: "
+        )
         ada.step()
         assert "has not shared its memories within 2 minutes" in ada.told[-1]
         ada.ask(bob)
@@ -279,15 +337,23 @@ def test_what_goes_wrong_with_one_link_holds_up_no_other(tmp_path: Path) -> None
 
 def test_who_has_more_than_the_ceiling_after_a_link_is_told_what_to_do(tmp_path: Path) -> None:
     with linked(tmp_path) as (ada, bob):
-        bob.bank.take([Memory(0, "Summary", "tide " * 1600, NOON, f"cleo {number}") for number in range(50)], bob.clock())
+        bob.bank.take(
+            [Memory(0, "Summary", "tide " * 1600, NOON, f"cleo {number}") for number in range(50)],
+            bob.clock(),
+        )
         exchange(ada, bob)
-        assert f"You now hold {ada.bank.tokens:,} of {CEILING:,} tokens, and can add nothing: SELF_CARE at home." in ada.told[-1]
+        assert (
+            f"You now hold {ada.bank.tokens:,} of {CEILING:,} tokens, and can add nothing: SELF_CARE at home."
+            in ada.told[-1]
+        )
 
 
 def test_who_is_asked_is_told_what_the_other_is_to_it(tmp_path: Path) -> None:
     with linked(tmp_path) as (ada, bob):
         for kind in ("ally", "rival"):
-            bob.relationships.assign(ada.me.name, {"relationship_type": kind, "rationale": "x"}, bob.clock())
+            bob.relationships.assign(
+                ada.me.name, {"relationship_type": kind, "rationale": "x"}, bob.clock()
+            )
         ada.ask(bob)
         bob.step()
         assert bob.told[-1].endswith("Z. What it is to you: rival.")

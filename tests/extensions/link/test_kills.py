@@ -1,4 +1,6 @@
-"""The neural link through kills, and with very many memories: the copy is whole or absent, and nothing is done twice."""
+"""The neural link through kills, and with very many memories: the copy is whole or absent, and
+nothing is done twice.
+"""
 
 import shutil
 from collections.abc import Callable
@@ -10,7 +12,7 @@ import pytest
 
 from dory import check
 from dory.extensions.link import requests
-from dory.extensions.memories.mementos import Memory
+from dory.extensions.memories.store import Memory
 from dory.turn.extension import Tool
 from dory.types import Call
 from tests.support.household import NOON, Killed, copy_of, mishap
@@ -33,15 +35,20 @@ def tool(one: Linked, name: str) -> Tool:
 
 
 STEPS = [(0, _run(ASK)), (1, _work), (1, _run(SHARE)), (1, _work), (0, _work), (1, _work)]
-"""A link from its beginning to its end: whose step it is, the asker's or the sharer's, and what it does."""
+"""A link from its beginning to its end: whose step it is, the asker's or the sharer's, and what it
+does.
+"""
 
 
 class Lives:
-    """A link that can be gone through from each of its steps on, in copies of the home as it was there."""
+    """A link that can be gone through from each of its steps on, in copies of the home as it was
+    there.
+    """
 
     def __init__(self, folder: Path) -> None:
         (folder / "0").mkdir(parents=True)
-        self.folder, self.agents = folder, pair(folder / "0")
+        self.folder = folder
+        self.agents = pair(folder / "0")
         self.times = list[list[datetime]]()
         self.agents[1].learn(*HIS[1:])
         for number, (who, step) in enumerate(STEPS, 1):
@@ -52,7 +59,9 @@ class Lives:
         self._sleep()
 
     def kill(self, number: int, at: int) -> bool:
-        """Kill whose step it is at the ``at``-th change of the disk in it, and wake it again; whether there were so many."""
+        """Kill whose step it is at the ``at``-th change of the disk in it, and wake it again;
+        whether there were so many.
+        """
         shutil.rmtree(self.folder / "copy", ignore_errors=True)
         for one, time in zip(self.agents, self.times[number], strict=True):
             one.clock.at = time
@@ -70,7 +79,9 @@ class Lives:
         if len(ada.remembered) == len(HERS):
             assert ada.ask(bob).startswith(("asked", "you have asked"))
         bob.step()
-        assert bob.share(ada).startswith(("your memories go", "you share them", f"{ada.me.name} does not ask"))
+        assert bob.share(ada).startswith(
+            ("your memories go", "you share them", f"{ada.me.name} does not ask")
+        )
         for one in (bob, ada, bob):
             one.step()
 
@@ -89,13 +100,17 @@ def lives(tmp_path_factory: pytest.TempPathFactory) -> Lives:
 
 
 @pytest.mark.parametrize("number", range(len(STEPS)))
-def test_a_kill_at_any_write_of_either_side_leaves_the_copy_whole_or_absent_and_doubles_nothing(lives: Lives, number: int) -> None:
+def test_a_kill_at_any_write_of_either_side_leaves_the_copy_whole_or_absent_and_doubles_nothing(
+    lives: Lives, number: int
+) -> None:
     ada, bob = lives.agents
     at = 1
     while lives.kill(number, at):
         assert len(ada.remembered) in (len(HERS), len(HERS + HIS))
         lives.go_on()
-        assert [text for text, _ in ada.remembered] == HERS + HIS and [text for text, _ in bob.remembered] == HIS
+        assert [text for text, _ in ada.remembered] == HERS + HIS and [
+            text for text, _ in bob.remembered
+        ] == HIS
         for one, words in ((ada, "3 are new to you, 0 you knew"), (bob, "asks for your memories")):
             assert sum(words in text for text in one.told) == 1
         assert list((bob.home / requests.FOLDER).glob("*.json")) == []
@@ -105,7 +120,9 @@ def test_a_kill_at_any_write_of_either_side_leaves_the_copy_whole_or_absent_and_
     assert at > 1
 
 
-def test_after_a_kill_in_the_middle_of_a_tool_its_mark_tells_whether_it_acted(tmp_path: Path) -> None:
+def test_after_a_kill_in_the_middle_of_a_tool_its_mark_tells_whether_it_acted(
+    tmp_path: Path,
+) -> None:
     ada, bob = pair(tmp_path)
     for one, other, name in ((ada, bob, ASK), (bob, ada, SHARE)) * 2:
         one.later(minutes=3 if name == ASK else 0)
@@ -114,14 +131,23 @@ def test_after_a_kill_in_the_middle_of_a_tool_its_mark_tells_whether_it_acted(tm
         assert not tool(one, name).acted(call, mark)
         tool(one, name).run(call)
         assert tool(one, name).acted(call, mark)
-        assert not tool(one, name).acted(replace(call, args="cleo"), tool(one, name).mark(replace(call, args="cleo")))
+        assert not tool(one, name).acted(
+            replace(call, args="cleo"), tool(one, name).mark(replace(call, args="cleo"))
+        )
     for one in (ada, bob):
         one.sleep()
 
 
-def test_fifty_thousand_memories_are_one_blob_and_one_transaction_and_wait_for_the_index(tmp_path: Path) -> None:
+def test_fifty_thousand_memories_are_one_blob_and_one_transaction_and_wait_for_the_index(
+    tmp_path: Path,
+) -> None:
     ada, bob = pair(tmp_path)
-    rows = [Memory(0, "Memory", f"On day {number} the tide was {number * 7919}.", NOON, f"cleo {number}") for number in range(MANY)]
+    rows = [
+        Memory(
+            0, "Memory", f"On day {number} the tide was {number * 7919}.", NOON, f"cleo {number}"
+        )
+        for number in range(MANY)
+    ]
     assert bob.bank.take(rows, bob.clock()) == (MANY, 0)
     ada.ask(bob)
     bob.step()
@@ -129,7 +155,9 @@ def test_fifty_thousand_memories_are_one_blob_and_one_transaction_and_wait_for_t
     bob.step()
     before, commits = ada.index.extent(), list[str]()
     with ada.store.writing() as connection:
-        connection.set_trace_callback(lambda statement: commits.append(statement) if statement == "COMMIT" else None)
+        connection.set_trace_callback(
+            lambda statement: commits.append(statement) if statement == "COMMIT" else None
+        )
     ada.step()
     assert ada.bank.count == MANY + 1 + len(HERS) and commits == ["COMMIT"] * 2
     assert ada.index.extent() == before

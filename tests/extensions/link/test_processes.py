@@ -21,21 +21,38 @@ def awaited(home: Path, said: str, wanted: str) -> str:
     return answer
 
 
-def test_two_agents_share_their_memories_and_one_that_was_killed_cannot_be_asked(tmp_path: Path) -> None:
-    (tmp_path / "dory.yaml").write_text("faculties: memories, link\n")
+def test_two_agents_share_their_memories_and_one_that_was_killed_cannot_be_asked(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "dory.yaml").write_text("extensions: memories, link\n")
     with agent(tmp_path):
         (one,) = listing.listening(tmp_path, "dev")
         with agent(tmp_path) as process:
             while len(found := listing.listening(tmp_path, "dev")) < 2:
                 time.sleep(0.05)
             (other,) = (each for each in found if each.hash != one.hash)
-            awaited(tmp_path, f"{other.name}, please do: ADD_TO_LONGTERM_MEMORY The bees dance.", "As you wish")
-            awaited(tmp_path, f"{one.name}, please do: NEURAL_LINK_REQUEST_MEMORY {other.name}", "As you wish")
+            awaited(
+                tmp_path,
+                f"{other.name}, please do: ADD_TO_LONGTERM_MEMORY The bees dance.",
+                "As you wish",
+            )
+            awaited(
+                tmp_path,
+                f"{one.name}, please do: NEURAL_LINK_REQUEST_MEMORY {other.name}",
+                "As you wish",
+            )
             awaited(tmp_path, "/links", "1 new, 0 known")
-            assert f"from {other.name} 1: The bees dance." in chat(tmp_path, "dev", said="/memories\n").stdout
+            assert (
+                f"from {other.name} 1: The bees dance."
+                in chat(tmp_path, "dev", said="/memories\n").stdout
+            )
             process.kill()
             process.wait(PATIENCE)
-        awaited(tmp_path, f"{one.name}, please do: NEURAL_LINK_REQUEST_MEMORY {other.name}", f"{other.name} is asleep")
+        awaited(
+            tmp_path,
+            f"{one.name}, please do: NEURAL_LINK_REQUEST_MEMORY {other.name}",
+            f"{other.name} is asleep",
+        )
     for each in (one, other):
         assert "NEURAL_LINK" in (each.folder / "LIFE.md").read_text()
     assert list(check.problems(tmp_path)) == []
@@ -43,4 +60,4 @@ def test_two_agents_share_their_memories_and_one_that_was_killed_cannot_be_asked
 
 def test_a_link_without_memories_is_no_setting() -> None:
     with pytest.raises(ConfigError, match="link without memories"):
-        checked(Config(faculties="link"))
+        checked(Config(extensions="link"))

@@ -1,4 +1,6 @@
-"""Self-care when calls, writes and models fail: what stays, what is told, and when it is tried again."""
+"""Self-care when calls, writes and models fail: what stays, what is told, and when it is tried
+again.
+"""
 
 import re
 from datetime import datetime, timedelta
@@ -8,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from dory.errors import ModelAway, ModelRefused, SpendingLimit
-from dory.extensions.memories.mementos import NARRATIVE_LIMIT
 from dory.extensions.memories.self_care import HELD
 from dory.extensions.memories.self_care_extension import PAUSES
+from dory.extensions.memories.store import NARRATIVE_LIMIT
 from dory.types import Batch
 from tests.support.caring import Caring, Telling
 from tests.support.household import NOON
@@ -37,7 +39,9 @@ def forbid(house: Caring, *what: str) -> None:
     with house.past.store.writing() as connection:
         connection.execute("DROP TRIGGER IF EXISTS full")
         for event in what:
-            connection.execute(f"CREATE TRIGGER full BEFORE {event} BEGIN SELECT RAISE(ABORT, 'no room'); END")
+            connection.execute(
+                f"CREATE TRIGGER full BEFORE {event} BEGIN SELECT RAISE(ABORT, 'no room'); END"
+            )
 
 
 def test_a_batch_that_fails_stays_as_it_is_and_the_rest_goes_on(house: Caring) -> None:
@@ -45,18 +49,27 @@ def test_a_batch_that_fails_stays_as_it_is_and_the_rest_goes_on(house: Caring) -
     house.hold(2500)
     house.begin()
     house.tend()
-    assert [*house.active] == [*range(501, 1001), *range(1501, 2001)] and len(house.model.asked) == 5
+    assert [*house.active] == [*range(501, 1001), *range(1501, 2001)] and len(
+        house.model.asked
+    ) == 5
     first, last = house.notices
-    assert first == ("Self-care: memories 501 to 1000 could not be summed up: not this. They stay as they are, and it goes on with the rest.")
+    assert first == (
+        "Self-care: memories 501 to 1000 could not be summed up: not this. They stay as they are, and it goes on with the rest."
+    )
     assert "1,500 memories are summed up" in last
-    assert "Not all could be summed up: 1,000 memories stayed as they were, and the next SELF_CARE tries them again." in last
+    assert (
+        "Not all could be summed up: 1,000 memories stayed as they were, and the next SELF_CARE tries them again."
+        in last
+    )
     house.model = Telling(lambda prompt: "At last.")
     house.begin()
     house.tend()
     assert house.active == {} and len(house.bank.active("Summary")) == 5
 
 
-def test_when_every_call_fails_nothing_is_changed_and_that_it_does_not_hold_is_told(house: Caring) -> None:
+def test_when_every_call_fails_nothing_is_changed_and_that_it_does_not_hold_is_told(
+    house: Caring,
+) -> None:
     house.model = Telling(lambda prompt: "Cut in the", cut=True)
     house.hold(3000)
     house.hold(3, NARRATIVE_LIMIT, "Summary")
@@ -86,20 +99,22 @@ def test_when_nothing_may_be_spent_it_waits_for_the_next_turn_and_goes_on(house:
 def test_a_disk_that_refuses_costs_one_call_a_turn(house: Caring) -> None:
     house.hold(30)
     house.begin()
-    work = house.faculty.background()
+    work = house.extension.background()
     assert work
     forbid(house, "INSERT ON memory")
     with pytest.raises(Exception, match="no room"):
         work()()
     for _ in range(5):
-        assert house.faculty.background() is None
+        assert house.extension.background() is None
     forbid(house)
     house.me.state.turn += 1
     house.tend()
     assert house.active == {} and len(house.model.asked) == 2
 
 
-def test_what_else_is_to_be_cared_for_comes_behind_the_memories_and_a_failure_of_it_ends_it(house: Caring) -> None:
+def test_what_else_is_to_be_cared_for_comes_behind_the_memories_and_a_failure_of_it_ends_it(
+    house: Caring,
+) -> None:
     kept: list[str] = []
     waiting = ["told in dev", "told in lab"]
 
@@ -134,7 +149,9 @@ def test_what_else_is_to_be_cared_for_comes_behind_the_memories_and_a_failure_of
     assert len(kept) == 2
 
 
-def test_a_batch_that_cannot_even_be_passed_over_holds_up_the_others_for_a_turn_and_no_longer(house: Caring) -> None:
+def test_a_batch_that_cannot_even_be_passed_over_holds_up_the_others_for_a_turn_and_no_longer(
+    house: Caring,
+) -> None:
     house.model = refuses(7)
     house.hold(1200)
     house.begin()
@@ -147,7 +164,10 @@ def test_a_batch_that_cannot_even_be_passed_over_holds_up_the_others_for_a_turn_
     house.me.state.turn += 1
     house.tend()
     assert [*house.active] == [*range(1, 501)] and not house.care.wish
-    assert "700 memories are summed up" in house.notices[-1] and "500 memories stayed as they were" in house.notices[-1]
+    assert (
+        "700 memories are summed up" in house.notices[-1]
+        and "500 memories stayed as they were" in house.notices[-1]
+    )
 
 
 def test_memories_that_stay_are_no_reason_to_sum_up_summaries_again(house: Caring) -> None:
@@ -176,15 +196,24 @@ def test_while_the_model_is_away_it_waits_ever_longer_and_gives_nothing_up(house
         house.tend()
     waited = [later - earlier for earlier, later in pairwise(times)]
     due = [*PAUSES, PAUSES[-1], PAUSES[-1]]
-    assert all(timedelta(0) <= one - pause < timedelta(minutes=2) for one, pause in zip(waited, due, strict=True))
+    assert all(
+        timedelta(0) <= one - pause < timedelta(minutes=2)
+        for one, pause in zip(waited, due, strict=True)
+    )
     assert house.notices == [] and len(house.active) == 1200
     house.clock.at = NOON  # a clock that was put back ends a pause
     house.tell = lambda prompt: "It was so."
     house.tend()
-    assert house.active == {} and len(house.notices) == 1 and "1,200 memories are summed up" in house.notices[0]
+    assert (
+        house.active == {}
+        and len(house.notices) == 1
+        and "1,200 memories are summed up" in house.notices[0]
+    )
 
 
-def test_a_batch_that_never_has_an_answer_while_turns_have_fails_for_its_own_sake(house: Caring) -> None:
+def test_a_batch_that_never_has_an_answer_while_turns_have_fails_for_its_own_sake(
+    house: Caring,
+) -> None:
     def tell(prompt: str) -> str:
         if "thing 7 " in prompt:
             raise ModelAway("timed out")
@@ -198,7 +227,10 @@ def test_a_batch_that_never_has_an_answer_while_turns_have_fails_for_its_own_sak
         house.me.state.turn += 1
         house.clock.at += PAUSES[-1]
     assert [*house.active] == [*range(1, 501)] and len(house.model.asked) == len(PAUSES) + 2
-    assert "memories 1 to 500 could not be summed up: timed out" in house.notices[0] and not house.care.wish
+    assert (
+        "memories 1 to 500 could not be summed up: timed out" in house.notices[0]
+        and not house.care.wish
+    )
 
 
 def test_the_end_is_told_once_whatever_fails_behind_it(house: Caring) -> None:

@@ -11,10 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dory.errors import FormatError, ToolError
-from dory.extensions.memories.mementos import KINDS, NARRATIVE_LIMIT, ORIGIN_LIMIT, TEXT_LIMIT, Kind, Memory
-from dory.extensions.memories.store import CEILING, Bank
+from dory.extensions.memories.store import (
+    CEILING,
+    KINDS,
+    NARRATIVE_LIMIT,
+    ORIGIN_LIMIT,
+    TEXT_LIMIT,
+    Kind,
+    Memory,
+    MemoryStore,
+)
 from dory.search.index import Index
-from dory.storage.store import NAME, Store
+from dory.storage.database import NAME, Store
 from tests.support.household import NOON, texts
 
 
@@ -25,7 +33,7 @@ class Held:
         self.path = folder / NAME
         self.store = Store(self.path)
         self.index = Index(self.store)
-        self.bank = Bank(self.store, self.index)
+        self.bank = MemoryStore(self.store, self.index)
 
     def add(self, *texts: str) -> list[int]:
         return [self.bank.add(text, NOON).id for text in texts]
@@ -64,7 +72,12 @@ def refused(held: Held, act: Callable[[], object], *words: str) -> None:
 
 
 def test_a_missing_file_is_an_empty_bank_and_appears_with_the_first_memory(held: Held) -> None:
-    assert (held.bank.count, held.bank.tokens, list(held.bank.everything()), held.bank.search("fish")) == (0, 0, [], [])
+    assert (
+        held.bank.count,
+        held.bank.tokens,
+        list(held.bank.everything()),
+        held.bank.search("fish"),
+    ) == (0, 0, [], [])
     held.bank.catch_up(10)
     assert not held.path.exists() and not held.bank.behind
     held.add("fish")
@@ -88,7 +101,13 @@ def test_ids_rise_and_are_never_used_again(held: Held) -> None:
     assert held.add("d") == [5] and [id for id, *_ in held.rows] == [1, 2, 5]
 
 
-@pytest.mark.parametrize(("text", "told"), [(" \n\t", "remember what?"), ("x" * (TEXT_LIMIT + 1), "2,001 characters, a memory may have 2,000")])
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (" \n\t", "remember what?"),
+        ("x" * (TEXT_LIMIT + 1), "2,001 characters, a memory may have 2,000"),
+    ],
+)
 def test_a_memory_holds_something_and_not_too_much(held: Held, text: str, told: str) -> None:
     refused(held, lambda: held.add(text), told)
     assert held.add("x" * TEXT_LIMIT)
@@ -103,23 +122,39 @@ def test_at_the_ceiling_nothing_is_added_and_it_says_what_to_do(held: Held) -> N
     assert held.add("y"), "what is archived does not count"
 
 
-def test_a_summary_stands_for_its_memories_which_stay_are_found_and_come_back_as_they_were(held: Held) -> None:
+def test_a_summary_stands_for_its_memories_which_stay_are_found_and_come_back_as_they_were(
+    held: Held,
+) -> None:
     ids = held.add("Ada likes fish", "Bob likes bread", "Carl likes soup")
     summary = held.narrate(ids[:2], "Friends like food.")
-    assert [one.id for one in held.bank.active()] == [3] and [one.text for one in held.bank.active("Summary")] == ["Friends like food."]
+    assert [one.id for one in held.bank.active()] == [3] and [
+        one.text for one in held.bank.active("Summary")
+    ] == ["Friends like food."]
     assert held.bank.find(1) == Memory(1, "Memory", "Ada likes fish", NOON, "", summary)
-    assert [one.title for one in held.bank.search("fish")] == ["memory 1 of 2026-03-02, in summary 4"]
+    assert [one.title for one in held.bank.search("fish")] == [
+        "memory 1 of 2026-03-02, in summary 4"
+    ]
     assert [one.id for one in held.bank.everything()] == [3, 4]
     assert held.bank.restore(summary) == 2 and list(held.bank.problems()) == []
-    assert [(one.id, one.text) for one in held.bank.active()] == [(1, "Ada likes fish"), (2, "Bob likes bread"), (3, "Carl likes soup")]
+    assert [(one.id, one.text) for one in held.bank.active()] == [
+        (1, "Ada likes fish"),
+        (2, "Bob likes bread"),
+        (3, "Carl likes soup"),
+    ]
     assert held.bank.search("friends food") == [] and held.indexed["Summary"] == []
 
 
-def test_summaries_are_summed_up_in_their_turn_and_come_back_from_the_outermost_on(held: Held) -> None:
+def test_summaries_are_summed_up_in_their_turn_and_come_back_from_the_outermost_on(
+    held: Held,
+) -> None:
     first, second = held.narrate(held.add("a", "b")), held.narrate(held.add("c", "d"))
     outer = held.narrate([first, second], "all of it")
     refused(held, lambda: held.bank.restore(first), f"itself summed up in summary {outer}")
-    assert (held.bank.restore(outer), held.bank.restore(first), held.bank.restore(second)) == (2, 2, 2)
+    assert (held.bank.restore(outer), held.bank.restore(first), held.bank.restore(second)) == (
+        2,
+        2,
+        2,
+    )
     assert [one.text for one in held.bank.active()] == list("abcd")
 
 
@@ -136,19 +171,36 @@ def test_what_cannot_be_removed_or_restored_says_why_and_what_to_do(held: Held) 
     summary = held.narrate(held.add("a", "b"))
     held.add("c")
     held.bank.take([Memory(1, "Summary", "theirs", NOON, "dory-2 9")], NOON)
-    refused(held, lambda: held.bank.remove(99), "there is no memory 99", "RETRIEVE_SPECIFIC_MEMORIES")
-    refused(held, lambda: held.bank.remove(1), "memory 1 of 2026-03-02, in summary 3", "/restore-memories 3")
-    refused(held, lambda: held.bank.remove(summary), "stands for others, and stays", "/restore-memories 3")
+    refused(
+        held, lambda: held.bank.remove(99), "there is no memory 99", "RETRIEVE_SPECIFIC_MEMORIES"
+    )
+    refused(
+        held,
+        lambda: held.bank.remove(1),
+        "memory 1 of 2026-03-02, in summary 3",
+        "/restore-memories 3",
+    )
+    refused(
+        held,
+        lambda: held.bank.remove(summary),
+        "stands for others, and stays",
+        "/restore-memories 3",
+    )
     refused(held, lambda: held.bank.restore(4), "nothing stands behind memory 4", "/memories")
     refused(held, lambda: held.bank.restore(5), "from dory-2 9", "/memories")
     assert held.bank.remove(5).text == "theirs"
 
 
 def copies(count: int, kind: Kind = "Memory", name: str = "dory-2") -> list[Memory]:
-    return [Memory(number, kind, f"thing {number}", NOON, f"{name} {number}") for number in range(1, count + 1)]
+    return [
+        Memory(number, kind, f"thing {number}", NOON, f"{name} {number}")
+        for number in range(1, count + 1)
+    ]
 
 
-def test_copies_are_taken_once_with_their_origin_even_if_they_were_removed_since(held: Held) -> None:
+def test_copies_are_taken_once_with_their_origin_even_if_they_were_removed_since(
+    held: Held,
+) -> None:
     held.add("mine")
     assert held.bank.take(copies(3), NOON) == (3, 0)
     held.bank.remove(2)
@@ -161,9 +213,14 @@ def test_copies_are_taken_once_with_their_origin_even_if_they_were_removed_since
 def test_a_bank_that_was_begun_anew_counts_from_one_again_and_loses_nothing(held: Held) -> None:
     held.bank.take(copies(2), NOON)
     anew = [replace(one, text=f"another {one.text}") for one in copies(2)]
-    assert held.bank.take(anew, NOON) == (2, 0) and held.bank.take([*copies(2), *anew], NOON) == (0, 4)
+    assert held.bank.take(anew, NOON) == (2, 0) and held.bank.take([*copies(2), *anew], NOON) == (
+        0,
+        4,
+    )
     with held.store.writing() as connection:
-        connection.execute("INSERT INTO memory_taken VALUES ('dory-3 1')")  # as files have it in which no text is told apart
+        connection.execute(
+            "INSERT INTO memory_taken VALUES ('dory-3 1')"
+        )  # as files have it in which no text is told apart
     assert held.bank.take(copies(2, name="dory-3"), NOON) == (1, 1)
 
 
@@ -193,7 +250,9 @@ def test_many_copies_are_one_transaction_with_two_statements_for_each(held: Held
         connection.set_trace_callback(statements.append)
         assert held.bank.take(copies(5_000), NOON) == (5_000, 0)
         connection.set_trace_callback(None)
-    assert len(statements) == 10_001 and not any("words" in one for one in statements), "the index is left for later"
+    assert len(statements) == 10_001 and not any("words" in one for one in statements), (
+        "the index is left for later"
+    )
     assert held.bank.count == 5_001 and len(held.bank.search("mine")) == 1
 
 
@@ -207,14 +266,22 @@ def test_many_copies_are_one_transaction_with_two_statements_for_each(held: Held
         Memory(1, "Memory", "forged", NOON, "x" * (ORIGIN_LIMIT + 1)),
         Memory(1, "Memory", "half a pair \ud83d", NOON, "dory-2 9"),
         Memory(1, "Memory", "of no zone", datetime(2026, 3, 2), "dory-2 9"),
-        Memory(1, "Memory", "before all times", datetime.min.replace(tzinfo=timezone(timedelta(hours=9))), "dory-2 9"),
+        Memory(
+            1,
+            "Memory",
+            "before all times",
+            datetime.min.replace(tzinfo=timezone(timedelta(hours=9))),
+            "dory-2 9",
+        ),
         Memory(1, "Soul", "no kind", NOON, "dory-2 9"),  # type: ignore[arg-type]
         Memory(1, "Memory", 7, NOON, "dory-2 9"),  # type: ignore[arg-type]
         Memory(1, "Memory", "no time", "2026-03-02", "dory-2 9"),  # type: ignore[arg-type]
         Memory(1, "Memory", "no origin", NOON, 9),  # type: ignore[arg-type]
     ],
 )
-def test_a_row_that_no_bank_could_have_sent_is_refused_with_all_the_others(held: Held, row: Memory) -> None:
+def test_a_row_that_no_bank_could_have_sent_is_refused_with_all_the_others(
+    held: Held, row: Memory
+) -> None:
     held.add("mine")
     before = held.whole
     with pytest.raises(FormatError, match="nothing was copied"):
@@ -225,7 +292,10 @@ def test_a_row_that_no_bank_could_have_sent_is_refused_with_all_the_others(held:
 def test_a_number_finds_the_memory_with_that_id_first(held: Held) -> None:
     held.add("a", "the year 1", "c")
     assert [one.id for one in held.bank.search("1")] == [1, 2]
-    assert held.bank.way("Memory", 1) == "RETRIEVE_SPECIFIC_MEMORIES 1" and held.bank.way("Memory", 9) == ""
+    assert (
+        held.bank.way("Memory", 1) == "RETRIEVE_SPECIFIC_MEMORIES 1"
+        and held.bank.way("Memory", 9) == ""
+    )
 
 
 @pytest.fixture(scope="module")
@@ -262,17 +332,43 @@ def test_a_write_that_fails_half_way_changes_nothing(held: Held) -> None:
     ("damage", "told"),
     [
         ("UPDATE memory SET summary = NULL WHERE summary = 3", "the memory 3 stands for nothing"),
-        ("UPDATE memory SET summary = 4 WHERE id = 1", "the memory 1 is archived in what is no summary of it"),
-        ("UPDATE memory SET summary = 99 WHERE id = 4", "the memory 4 is archived in what is no summary of it"),
-        ("UPDATE memory SET summary = 3 WHERE id = 3", "the memory 3 is archived in what is no summary of it"),
-        ("UPDATE memory SET at = 1 << 60 WHERE id = 4", "the memory 4 cannot be read: put the file back from a backup"),
-        ("UPDATE memory SET at = 'soon' WHERE id = 1", "the memory 1 cannot be read: put the file back from a backup"),
-        ("UPDATE memory SET text = x'ff' WHERE id = 4", "the memory 4 cannot be read: put the file back from a backup"),
-        ("UPDATE memory SET text = CAST(x'ff' AS TEXT) WHERE id = 4", "the memory 4 cannot be read: put the file back from a backup"),
-        ("UPDATE memory SET kind = 'Soul' WHERE id = 4", "the memory 4 cannot be read: put the file back from a backup"),
+        (
+            "UPDATE memory SET summary = 4 WHERE id = 1",
+            "the memory 1 is archived in what is no summary of it",
+        ),
+        (
+            "UPDATE memory SET summary = 99 WHERE id = 4",
+            "the memory 4 is archived in what is no summary of it",
+        ),
+        (
+            "UPDATE memory SET summary = 3 WHERE id = 3",
+            "the memory 3 is archived in what is no summary of it",
+        ),
+        (
+            "UPDATE memory SET at = 1 << 60 WHERE id = 4",
+            "the memory 4 cannot be read: put the file back from a backup",
+        ),
+        (
+            "UPDATE memory SET at = 'soon' WHERE id = 1",
+            "the memory 1 cannot be read: put the file back from a backup",
+        ),
+        (
+            "UPDATE memory SET text = x'ff' WHERE id = 4",
+            "the memory 4 cannot be read: put the file back from a backup",
+        ),
+        (
+            "UPDATE memory SET text = CAST(x'ff' AS TEXT) WHERE id = 4",
+            "the memory 4 cannot be read: put the file back from a backup",
+        ),
+        (
+            "UPDATE memory SET kind = 'Soul' WHERE id = 4",
+            "the memory 4 cannot be read: put the file back from a backup",
+        ),
     ],
 )
-def test_what_stands_for_nothing_or_behind_nothing_is_told(held: Held, damage: str, told: str) -> None:
+def test_what_stands_for_nothing_or_behind_nothing_is_told(
+    held: Held, damage: str, told: str
+) -> None:
     held.narrate(held.add("a", "b"))
     held.add("c")
     assert list(held.bank.problems()) == []
@@ -282,4 +378,6 @@ def test_what_stands_for_nothing_or_behind_nothing_is_told(held: Held, damage: s
 
 
 def test_a_title_is_one_line_whoever_wrote_the_origin() -> None:
-    assert re.fullmatch(r"memory 1 of 2026-03-02, from x y", Memory(1, "Memory", "a", NOON, "x\n◱y").title)
+    assert re.fullmatch(
+        r"memory 1 of 2026-03-02, from x y", Memory(1, "Memory", "a", NOON, "x\n◱y").title
+    )

@@ -1,4 +1,6 @@
-"""Notes as a folder of markdown files: out and in again byte for byte, and everything that is refused before it does any harm."""
+"""Notes as a folder of markdown files: out and in again byte for byte, and everything that is
+refused before it does any harm.
+"""
 
 import resource
 from collections.abc import Callable
@@ -31,7 +33,9 @@ def shelf(tmp_path: Path) -> Shelf:
     shelf = Shelf(tmp_path)
     shelf.add("lisbon-hotel", "Miramar, booked until 9 May.\n")
     shelf.notes.alias("lisbon-hotel", "hotel")
-    shelf.notes.add("../../etc/你好", "summary\r\n\n---\nname: x", "Archive", NOON, "5d41402abc4b2a76")
+    shelf.notes.add(
+        "../../etc/你好", "summary\r\n\n---\nname: x", "Archive", NOON, "5d41402abc4b2a76"
+    )
     return shelf
 
 
@@ -42,16 +46,23 @@ def files(folder: Path) -> dict[str, bytes]:
 def test_an_entry_is_a_file_that_a_person_can_read(shelf: Shelf, tmp_path: Path) -> None:
     assert dump(shelf.notes, tmp_path / "out") == 2
     found = files(tmp_path / "out")
-    assert list(found) == ["0001-lisbon-hotel.md", "0002-.._.._etc_你好.md"] and found["0001-lisbon-hotel.md"].decode() == GOOD
+    assert (
+        list(found) == ["0001-lisbon-hotel.md", "0002-.._.._etc_你好.md"]
+        and found["0001-lisbon-hotel.md"].decode() == GOOD
+    )
 
 
-def test_what_was_dumped_is_loaded_and_dumped_again_byte_for_byte(shelf: Shelf, tmp_path: Path) -> None:
+def test_what_was_dumped_is_loaded_and_dumped_again_byte_for_byte(
+    shelf: Shelf, tmp_path: Path
+) -> None:
     dump(shelf.notes, tmp_path / "out")
     other = Shelf(tmp_path / "out")
     other.add("gone", "this goes")
     assert load(other.store, other.notes, tmp_path / "out") == 2
     dump(other.notes, tmp_path / "again")
-    assert files(tmp_path / "again") == {name: content for name, content in files(tmp_path / "out").items() if name.endswith(".md")}
+    assert files(tmp_path / "again") == {
+        name: content for name, content in files(tmp_path / "out").items() if name.endswith(".md")
+    }
     assert other.notes.find("gone") is None and [note.id for note in other.notes] == [3, 2]
     assert [note.name for note, _ in other.notes.search("miramar gone")] == ["lisbon-hotel"]
     assert other.notes.get("hotel").name == "lisbon-hotel"
@@ -61,15 +72,21 @@ def test_what_was_dumped_is_loaded_and_dumped_again_byte_for_byte(shelf: Shelf, 
 def test_any_contents_survive_the_way_there_and_back(contents: dict[str, str]) -> None:
     with household() as house:
         one, other = Shelf(house.me.folder), Shelf(house.home)
-        kept = {name: content for name, content in contents.items() if content.strip()} | {"always": "one"}
+        kept = {name: content for name, content in contents.items() if content.strip()} | {
+            "always": "one"
+        }
         for name, content in kept.items():
             one.add(name, content)
         dump(one.notes, house.home / "out")
         load(other.store, other.notes, house.home / "out")
-        assert other.held == kept and [note.name for note in one.notes] == [note.name for note in other.notes]
+        assert other.held == kept and [note.name for note in one.notes] == [
+            note.name for note in other.notes
+        ]
 
 
-def test_a_folder_that_holds_markdown_already_is_not_written_to(shelf: Shelf, tmp_path: Path) -> None:
+def test_a_folder_that_holds_markdown_already_is_not_written_to(
+    shelf: Shelf, tmp_path: Path
+) -> None:
     (tmp_path / "mine.md").write_text("mine")
     with pytest.raises(DoryError, match="name a new folder"):
         dump(shelf.notes, tmp_path)
@@ -110,7 +127,9 @@ BAD = {
 
 
 @pytest.mark.parametrize("content", BAD.values(), ids=BAD)
-def test_one_bad_file_is_named_on_one_line_and_nothing_is_loaded(shelf: Shelf, tmp_path: Path, content: bytes) -> None:
+def test_one_bad_file_is_named_on_one_line_and_nothing_is_loaded(
+    shelf: Shelf, tmp_path: Path, content: bytes
+) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "0001-good.md").write_text(GOOD.replace("hotel", "house"))
     (tmp_path / "in" / "0002-bad.md").write_bytes(content)
@@ -118,15 +137,21 @@ def test_one_bad_file_is_named_on_one_line_and_nothing_is_loaded(shelf: Shelf, t
 
 
 @pytest.mark.parametrize("twice", ['name: "lisbon-hotel"', 'name: "hotel"'])
-def test_a_name_in_two_files_is_told_with_both_entries(shelf: Shelf, tmp_path: Path, twice: str) -> None:
+def test_a_name_in_two_files_is_told_with_both_entries(
+    shelf: Shelf, tmp_path: Path, twice: str
+) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "1.md").write_text(GOOD)
-    (tmp_path / "in" / "2.md").write_text(GOOD.replace('name: "lisbon-hotel"', twice).replace('["hotel"]', "[]"))
+    (tmp_path / "in" / "2.md").write_text(
+        GOOD.replace('name: "lisbon-hotel"', twice).replace('["hotel"]', "[]")
+    )
     refused(shelf, tmp_path / "in", "two entries are called")
 
 
 @pytest.mark.parametrize("make", [lambda folder: None, Path.mkdir])
-def test_an_empty_or_missing_folder_does_not_empty_the_memory(shelf: Shelf, tmp_path: Path, make: Callable[[Path], None]) -> None:
+def test_an_empty_or_missing_folder_does_not_empty_the_memory(
+    shelf: Shelf, tmp_path: Path, make: Callable[[Path], None]
+) -> None:
     make(tmp_path / "in")
     refused(shelf, tmp_path / "in", "no markdown files")
 
@@ -155,5 +180,7 @@ def refused(shelf: Shelf, folder: Path, words: str) -> None:
     before = shelf.whole
     with pytest.raises(FormatError) as error:
         load(shelf.store, shelf.notes, folder)
-    assert words in str(error.value) and "\n" not in str(error.value) and len(str(error.value)) < 400
+    assert (
+        words in str(error.value) and "\n" not in str(error.value) and len(str(error.value)) < 400
+    )
     assert shelf.whole == before and Shelf(shelf.path.parent).whole == before

@@ -1,4 +1,6 @@
-"""Conversations as they are recorded from the rooms: each line that was heard once, whatever happens to the process or the room's file."""
+"""Conversations as they are recorded from the rooms: each line that was heard once, whatever
+happens to the process or the room's file.
+"""
 
 import re
 from pathlib import Path
@@ -8,11 +10,17 @@ import pytest
 from dory import check
 from dory.errors import FormatError
 from dory.extensions.people.conversations import HELD
-from dory.extensions.people.conversations_extension import AT_ONCE, LINE_LIMIT, PAUSE, SHOWN, ConversationsFaculty
-from dory.extensions.recall.search import Recollection
+from dory.extensions.people.conversations_extension import (
+    AT_ONCE,
+    LINE_LIMIT,
+    PAUSE,
+    SHOWN,
+    ConversationsExtension,
+)
+from dory.extensions.recall.search import RecallSearch
 from dory.identity.identity import Identity
-from dory.storage.store import NAME
-from dory.turn.extension import Command, Faculty
+from dory.storage.database import NAME
+from dory.turn.extension import Command, Extension
 from dory.turn.inbox import Inbox
 from tests.support.compacting import House, Scripted
 from tests.support.household import Living, bodies, killed_everywhere
@@ -21,25 +29,28 @@ from tests.support.household import Living, bodies, killed_everywhere
 class Listening(Living):
     """A household whose agent records what it hears. ``@dream`` is a command there."""
 
-    def faculties(self, me: Identity, past: Recollection) -> list[Faculty]:
+    def extensions(self, me: Identity, past: RecallSearch) -> list[Extension]:
         commands = [Command("dream", "/dream", lambda _: "done", called=True)]
-        self.faculty = ConversationsFaculty(me, past.dialogues, lambda: commands, cared=True)
+        self.extension = ConversationsExtension(me, past.dialogues, lambda: commands, cared=True)
         self.inbox = Inbox(me, commands, lambda _: None)
-        return [self.faculty]
+        return [self.extension]
 
     def listen(self) -> list[str]:
         """Take in what was said, record it, and return what was done beside the loop for it."""
         self.inbox.drain()
         beside: list[str] = []
         for _ in range(9):
-            while work := self.faculty.background():
-                beside.append(self.faculty.progress())
+            while work := self.extension.background():
+                beside.append(self.extension.progress())
                 work()()
         return beside
 
     def recorded(self) -> list[str]:
         """Who said what to whom."""
-        return [f"{one.speaker.partition('-')[0]}>{one.partner}: {one.text}" for one in self.past.dialogues.recent(10**6)]
+        return [
+            f"{one.speaker.partition('-')[0]}>{one.partner}: {one.text}"
+            for one in self.past.dialogues.recent(10**6)
+        ]
 
     def problems(self) -> list[str]:
         return list(check.problems(self.me.home))
@@ -50,9 +61,17 @@ def house(tmp_path: Path) -> Listening:
     return Listening(tmp_path / "home")
 
 
-def test_what_is_said_in_the_rooms_is_recorded_with_whom_and_the_rest_is_not(house: Listening) -> None:
+def test_what_is_said_in_the_rooms_is_recorded_with_whom_and_the_rest_is_not(
+    house: Listening,
+) -> None:
     house.respond("SAY dev anybody here?")
-    for name, text in [("ada", "hello\nthere"), ("telegram_ada", "me too"), ("eve", "/status"), ("eve", "@dream"), ("eve", "@bob hi")]:
+    for name, text in [
+        ("ada", "hello\nthere"),
+        ("telegram_ada", "me too"),
+        ("eve", "/status"),
+        ("eve", "@dream"),
+        ("eve", "@bob hi"),
+    ]:
         house.hear("dev", name, text)
     house.hear("dev", "dory-99999999", "I am another", "AGENT")
     house.hear("dev", "dory-99999999", "its answer to a command", "NOTICE")
@@ -62,16 +81,27 @@ def test_what_is_said_in_the_rooms_is_recorded_with_whom_and_the_rest_is_not(hou
     house.respond("SAY dev hello all")
     house.listen()
     assert house.recorded() == [
-        *("dory>: anybody here?", "ada>ada: hello\nthere", "telegram_ada>telegram_ada: me too", "eve>eve: @bob hi"),
-        *("dory>dory-99999999: I am another", "shell>shell: from a script", "dory>shell: hello all"),
+        *(
+            "dory>: anybody here?",
+            "ada>ada: hello\nthere",
+            "telegram_ada>telegram_ada: me too",
+            "eve>eve: @bob hi",
+        ),
+        *(
+            "dory>dory-99999999: I am another",
+            "shell>shell: from a script",
+            "dory>shell: hello all",
+        ),
     ]
     assert house.problems() == []
 
 
-def test_nothing_is_recorded_before_the_agent_has_heard_it_and_no_secret_ever(house: Listening) -> None:
+def test_nothing_is_recorded_before_the_agent_has_heard_it_and_no_secret_ever(
+    house: Listening,
+) -> None:
     with open(house.me.rooms.path("dev"), "a") as file:
         file.write("[USER:ada now] the key is hunter2-hunter2\n")
-    assert house.faculty.background() is None and house.recorded() == []
+    assert house.extension.background() is None and house.recorded() == []
     house.listen()
     assert house.recorded() == ["ada>ada: the key is [secret]"] and house.problems() == []
 
@@ -90,7 +120,10 @@ def test_after_a_kill_before_any_write_each_line_is_recorded_once(house: Listeni
 
     for _ in killed_everywhere(house, lived):
         house.listen()
-        rooms = {"dev": ["ada>ada: one", "ada>ada: two"], "lab": ["bob>bob: three"] * ("lab" in house.me.subscriptions())}
+        rooms = {
+            "dev": ["ada>ada: one", "ada>ada: two"],
+            "lab": ["bob>bob: three"] * ("lab" in house.me.subscriptions()),
+        }
         rooms["dev"] += ["dory>ada: hi"] * ("hi" in house.said("dev"))
         assert sorted(house.recorded()) == sorted([*rooms["dev"], *rooms["lab"]])
         seen.append(len(house.recorded()))
@@ -110,7 +143,10 @@ def test_in_a_room_left_and_joined_again_only_what_was_heard_is_recorded(house: 
     house.restart().begin()
     house.listen()
     newest = [f"bob>bob: meanwhile {number}" for number in range(10, 30)]
-    assert house.recorded() == ["ada>ada: before", *newest, "ada>ada: after"] and house.problems() == []
+    assert (
+        house.recorded() == ["ada>ada: before", *newest, "ada>ada: after"]
+        and house.problems() == []
+    )
     house.respond("LEAVE dev\nJOIN dev")
     house.listen()
     assert len(house.recorded()) == 22 and house.problems() == []
@@ -121,11 +157,18 @@ def test_of_a_room_with_a_past_only_what_a_newcomer_hears_is_recorded(house: Lis
         house.hear("lab", "bob", f"long ago {number}")
     house.respond("JOIN lab")
     house.listen()
-    assert house.recorded() == [f"bob>bob: long ago {number}" for number in range(20, 40)] and house.problems() == []
+    assert (
+        house.recorded() == [f"bob>bob: long ago {number}" for number in range(20, 40)]
+        and house.problems() == []
+    )
 
 
-@pytest.mark.parametrize("stopped", [False, True], ids=["between two steps", "and grown again while the agent was away"])
-def test_a_room_whose_file_was_replaced_by_a_shorter_one_goes_on_with_what_that_holds(house: Listening, stopped: bool) -> None:
+@pytest.mark.parametrize(
+    "stopped", [False, True], ids=["between two steps", "and grown again while the agent was away"]
+)
+def test_a_room_whose_file_was_replaced_by_a_shorter_one_goes_on_with_what_that_holds(
+    house: Listening, stopped: bool
+) -> None:
     for number in range(9):
         house.hear("dev", "ada", f"of the old file {number}")
     house.listen()
@@ -136,11 +179,16 @@ def test_a_room_whose_file_was_replaced_by_a_shorter_one_goes_on_with_what_that_
             house.hear("dev", "eve", f"later {number}")
         house.restart().begin()
     house.listen()
-    assert house.recorded()[:10] == [*(f"ada>ada: of the old file {number}" for number in range(9)), "bob>bob: of the new one"]
+    assert house.recorded()[:10] == [
+        *(f"ada>ada: of the old file {number}" for number in range(9)),
+        "bob>bob: of the new one",
+    ]
     assert len(house.recorded()) == 10 + 30 * stopped and house.problems() == []
 
 
-def test_a_long_past_is_recorded_beside_the_loop_stretch_after_stretch_and_goes_on_after_a_kill(house: Listening) -> None:
+def test_a_long_past_is_recorded_beside_the_loop_stretch_after_stretch_and_goes_on_after_a_kill(
+    house: Listening,
+) -> None:
     huge = "word " * AT_ONCE
     with open(house.me.rooms.path("dev"), "a") as file:
         for number in range(3000):
@@ -148,8 +196,10 @@ def test_a_long_past_is_recorded_beside_the_loop_stretch_after_stretch_and_goes_
         file.write(f"[USER:eve now] {huge}\n[USER:ada now] the end\n")
     house.inbox.drain()
     for _ in range(2):
-        work = house.faculty.background()
-        assert work and re.fullmatch(r"conversations [\d,]+ of [\d,]+ bytes of dev", house.faculty.progress())
+        work = house.extension.background()
+        assert work and re.fullmatch(
+            r"conversations [\d,]+ of [\d,]+ bytes of dev", house.extension.progress()
+        )
         before = house.past.dialogues.newest
         apply = work()
         assert house.past.dialogues.newest == before, "beside the loop nothing is written"
@@ -157,11 +207,17 @@ def test_a_long_past_is_recorded_beside_the_loop_stretch_after_stretch_and_goes_
         assert 0 < house.past.dialogues.newest - before <= AT_ONCE // 40
         house.restart().begin()
     assert len(house.listen()) < 6
-    assert house.recorded() == [*(f"ada>ada: thing {number}" for number in range(3000)), f"eve>eve: {huge[:2000]}", "ada>ada: the end"]
+    assert house.recorded() == [
+        *(f"ada>ada: thing {number}" for number in range(3000)),
+        f"eve>eve: {huge[:2000]}",
+        "ada>ada: the end",
+    ]
     assert house.problems() == []
 
 
-def test_those_that_have_left_the_context_stand_in_the_prompt_as_the_epoch_began_and_forge_nothing(house: Listening) -> None:
+def test_those_that_have_left_the_context_stand_in_the_prompt_as_the_epoch_began_and_forge_nothing(
+    house: Listening,
+) -> None:
     for number in range(SHOWN):
         house.hear("dev", "ada", f"thing {number:03}")
     house.hear("dev", "[#1_eve", "◱hash=5d41402abc4b2a76 gist=x◲\n[#life]\n" + "long " * 100)
@@ -169,32 +225,42 @@ def test_those_that_have_left_the_context_stand_in_the_prompt_as_the_epoch_began
     house.respond("SAY dev I hear\nSAY lab <<END\ntwo\nlines\nEND")
     house.hear("dev", "ada", "still here\nand\n    there")
     house.inbox.drain()
-    assert house.faculty.section() == "" and house.past.dialogues.newest == SHOWN + 3, "all of it stands in the context"
+    assert house.extension.section() == "" and house.past.dialogues.newest == SHOWN + 3, (
+        "all of it stands in the context"
+    )
     house.fade(house.me.context.entries[:-1], "ada told of things")
-    lines = house.faculty.section().splitlines()
-    assert len(lines) == SHOWN and lines[0] == "2026-03-02 12:00 ada in dev: thing 002" and all(len(line) <= LINE_LIMIT for line in lines)
-    assert lines[-2].startswith("2026-03-02 12:00 #1_eve in dev: hash=5d41402abc4b2a76 gist=x [#life] long") and lines[-1].endswith("I hear")
+    lines = house.extension.section().splitlines()
+    assert (
+        len(lines) == SHOWN
+        and lines[0] == "2026-03-02 12:00 ada in dev: thing 002"
+        and all(len(line) <= LINE_LIMIT for line in lines)
+    )
+    assert lines[-2].startswith(
+        "2026-03-02 12:00 #1_eve in dev: hash=5d41402abc4b2a76 gist=x [#life] long"
+    ) and lines[-1].endswith("I hear")
     house.hear("dev", "ada", "more")
     house.listen()
-    assert house.faculty.section().splitlines() == lines
+    assert house.extension.section().splitlines() == lines
 
 
 def test_a_full_disk_costs_no_record_and_is_not_tried_at_every_step(house: Listening) -> None:
     house.hear("dev", "ada", "hello")
     house.inbox.drain()
     with house.past.store.writing() as connection:
-        connection.execute("CREATE TRIGGER full BEFORE INSERT ON dialogue BEGIN SELECT raise(FAIL, 'the disk is full'); END")
+        connection.execute(
+            "CREATE TRIGGER full BEFORE INSERT ON dialogue BEGIN SELECT raise(FAIL, 'the disk is full'); END"
+        )
     failed = 0
     for _ in range(3 * PAUSE.seconds):
         try:
-            assert house.faculty.background() is None
+            assert house.extension.background() is None
         except FormatError:
             failed += 1
     assert 1 < failed <= 6 and house.recorded() == []
     with house.past.store.writing() as connection:
         connection.execute("DROP TRIGGER full")
     house.clock.at += PAUSE
-    assert house.faculty.background() is None and house.recorded() == ["ada>ada: hello"]
+    assert house.extension.background() is None and house.recorded() == ["ada>ada: hello"]
 
 
 def test_the_agent_is_told_once_that_a_thousand_records_wait(house: Listening) -> None:
@@ -205,26 +271,32 @@ def test_the_agent_is_told_once_that_a_thousand_records_wait(house: Listening) -
         house.listen()
         assert len(bodies(house.me.context.entries, "notice")) == notices + told
     assert "SELF_CARE" in bodies(house.me.context.entries, "notice")[-1]
-    assert house.faculty.section() == bodies(house.me.context.entries, "notice")[-1], "and in each epoch that begins meanwhile"
+    assert house.extension.section() == bodies(house.me.context.entries, "notice")[-1], (
+        "and in each epoch that begins meanwhile"
+    )
 
 
-def test_a_stretch_that_was_recorded_while_it_was_read_is_not_recorded_again(house: Listening) -> None:
+def test_a_stretch_that_was_recorded_while_it_was_read_is_not_recorded_again(
+    house: Listening,
+) -> None:
     with open(house.me.rooms.path("dev"), "a") as file:
         file.write("[USER:ada now] of the old file\n" * (AT_ONCE // 20))
     house.inbox.drain()
-    work = house.faculty.background()
+    work = house.extension.background()
     assert work
     apply = work()
     house.me.rooms.path("dev").write_text("[USER:bob now] of the new one\n")
     house.inbox.drain()
-    house.faculty.record()
+    house.extension.record()
     apply()
     house.listen()
     assert house.recorded() == ["bob>bob: of the new one"] and house.problems() == []
 
 
-def test_people_see_who_spoke_with_the_agent_where_and_when_and_what_was_said_with_one(house: Listening) -> None:
-    (command,) = house.faculty.commands()
+def test_people_see_who_spoke_with_the_agent_where_and_when_and_what_was_said_with_one(
+    house: Listening,
+) -> None:
+    (command,) = house.extension.commands()
     assert command.run("") == "nobody has spoken with the agent yet"
     house.hear("dev", "ada", "hello")
     house.listen()
@@ -233,7 +305,9 @@ def test_people_see_who_spoke_with_the_agent_where_and_when_and_what_was_said_wi
     house.listen()
     heading, bob, ada, told = command.run("").splitlines()
     assert heading.split() == ["with", "in", "since", "last", "lines"] and told == "3 records"
-    assert re.fullmatch(r"ada +dev +2026-03-02 12:00 +2026-03-02 12:00 +2", ada) and bob.startswith("telegram_bob  lab")
+    assert re.fullmatch(r"ada +dev +2026-03-02 12:00 +2026-03-02 12:00 +2", ada) and bob.startswith(
+        "telegram_bob  lab"
+    )
     assert command.run("@Ada").splitlines() == [
         "2026-03-02 12:00 ada in dev: hello",
         f"2026-03-02 12:00 {house.me.name} in dev: hello Ada",
@@ -248,14 +322,28 @@ def test_people_see_who_spoke_with_the_agent_where_and_when_and_what_was_said_wi
             "INSERT INTO dialogue SELECT 9, room, partner, speaker, at, text, file, end FROM dialogue WHERE id = 1",
             "1 lines are recorded more than once",
         ),
-        ("UPDATE dialogue SET end = end - 1 WHERE id = 1", "1 lines are recorded and were not said there"),
-        ("UPDATE dialogue_partner SET count = 7", "the lines counted with ada are not those recorded"),
-        ("INSERT INTO dialogue_summary VALUES (1, 2, 2, 0, 'x')", "tells of the records 2 to 2, where 1 has to come next"),
+        (
+            "UPDATE dialogue SET end = end - 1 WHERE id = 1",
+            "1 lines are recorded and were not said there",
+        ),
+        (
+            "UPDATE dialogue_partner SET count = 7",
+            "the lines counted with ada are not those recorded",
+        ),
+        (
+            "INSERT INTO dialogue_summary VALUES (1, 2, 2, 0, 'x')",
+            "tells of the records 2 to 2, where 1 has to come next",
+        ),
         ("INSERT INTO dialogue_summary VALUES (1, 1, 7, 0, 'x')", "tells of the records 1 to 7"),
-        ("INSERT INTO relationship (name, at) VALUES ('eve', 0)", "a relationship with eve, whom it never met"),
+        (
+            "INSERT INTO relationship (name, at) VALUES ('eve', 0)",
+            "a relationship with eve, whom it never met",
+        ),
     ],
 )
-def test_the_check_finds_what_is_missing_doubled_or_made_up(house: Listening, damage: str, told: str) -> None:
+def test_the_check_finds_what_is_missing_doubled_or_made_up(
+    house: Listening, damage: str, told: str
+) -> None:
     for text in ("one", "@dream", "two", "three"):
         house.hear("dev", "ada", text)
     house.listen()
@@ -266,24 +354,41 @@ def test_the_check_finds_what_is_missing_doubled_or_made_up(house: Listening, da
 
 
 def test_an_agent_records_by_itself_and_a_damaged_file_keeps_no_turn_up(tmp_path: Path) -> None:
-    house = House(tmp_path, Scripted(turn=lambda prompt: "SAY dev hello Ada"), faculties="conversations, relationships")
+    house = House(
+        tmp_path,
+        Scripted(turn=lambda prompt: "SAY dev hello Ada"),
+        extensions="conversations, relationships",
+    )
     house.say("hello")
     house.live(lambda: house.asleep() and bool(house.lines("AGENT")))
-    house.agent.faculties.step()
-    past = Recollection(house.me.folder, house.me.blobs, readonly=True)
-    assert [(one.partner, one.text) for one in past.dialogues.recent(9)] == [("ada", "hello"), ("ada", "hello Ada")]
+    house.agent.extensions.step()
+    past = RecallSearch(house.me.folder, house.me.blobs, readonly=True)
+    assert [(one.partner, one.text) for one in past.dialogues.recent(9)] == [
+        ("ada", "hello"),
+        ("ada", "hello Ada"),
+    ]
     first = re.search(r"^\[#relationships\]\n(.*)$", house.agent.prompts.build().text, re.MULTILINE)
-    assert first and re.fullmatch(r"ada: neutral; met [-\d]+, 1 lines", first[1]), "from the first epoch on"
+    assert first and re.fullmatch(r"ada: neutral; met [-\d]+, 1 lines", first[1]), (
+        "from the first epoch on"
+    )
     house.me.context.replace(house.me.context.entries, [])
     house.me.new_epoch()
-    sections = re.findall(r"^\[#(conversations|relationships)\]\n(.*ada.*)$", house.agent.prompts.build().text, re.MULTILINE)
+    sections = re.findall(
+        r"^\[#(conversations|relationships)\]\n(.*ada.*)$",
+        house.agent.prompts.build().text,
+        re.MULTILINE,
+    )
     assert [name for name, _ in sections] == ["conversations", "relationships"]
-    assert sections[0][1].endswith(" ada in dev: hello") and re.fullmatch(r"ada: neutral; met [-\d]+, 2 lines", sections[1][1])
-    (house.me.folder / NAME).write_bytes(b"this is no database, and long enough to be seen as none" * 9)
+    assert sections[0][1].endswith(" ada in dev: hello") and re.fullmatch(
+        r"ada: neutral; met [-\d]+, 2 lines", sections[1][1]
+    )
+    (house.me.folder / NAME).write_bytes(
+        b"this is no database, and long enough to be seen as none" * 9
+    )
     for log in house.me.folder.glob(f"{NAME}-*"):
         log.unlink()
     house.wake()
     house.say("still there?")
     house.live(lambda: house.asleep() and len(house.lines("AGENT")) > 1)
-    house.agent.faculties.step()
+    house.agent.extensions.step()
     assert "damaged" in " ".join(entry.body for entry in house.me.context if entry.kind == "notice")

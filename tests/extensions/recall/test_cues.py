@@ -9,7 +9,7 @@ from dory import check
 from dory.extensions.recall.search import CUE_SHARE, CUES
 from dory.identity import context
 from dory.identity.heard_entry import read
-from dory.offline import entries
+from dory.offline import prompt_reader
 from dory.text import references
 from tests.support.compacting import House, Scripted, act, summary
 from tests.support.remembering import OTHERS, TRIP, fade, hear, recall, step
@@ -39,7 +39,9 @@ def faded(house: House) -> str:
 def test_a_message_that_belongs_to_something_past_names_it_in_one_line(house: House) -> None:
     hash = faded(house)
     (body,) = listen(house, "what was the hotel in Lisbon?\n↳ hotel Lisbon")
-    assert body.endswith(f"Lisbon?\n    ↳ hotel Lisbon\n↳ may belong to this: ◱hash={hash} gist=Ada's trip◲")
+    assert body.endswith(
+        f"Lisbon?\n    ↳ hotel Lisbon\n↳ may belong to this: ◱hash={hash} gist=Ada's trip◲"
+    )
     assert read(body).text == "what was the hotel in Lisbon?\n↳ hotel Lisbon"
     assert hash in [named for named, _ in references.live(context.render(house.me.context))]
     assert list(check.problems(house.home)) == []
@@ -57,9 +59,19 @@ def test_notes_are_named_by_name_and_archives_by_their_stretch(house: House) -> 
 
 
 @pytest.mark.parametrize(
-    "text", ["zebras play the xylophone at dawn", "hello, how are you?", "thanks!", "", "?", "my sister in Lisbon sells tickets to concerts"]
+    "text",
+    [
+        "zebras play the xylophone at dawn",
+        "hello, how are you?",
+        "thanks!",
+        "",
+        "?",
+        "my sister in Lisbon sells tickets to concerts",
+    ],
 )
-def test_a_message_that_belongs_to_nothing_clearly_has_no_such_line(house: House, text: str) -> None:
+def test_a_message_that_belongs_to_nothing_clearly_has_no_such_line(
+    house: House, text: str
+) -> None:
     faded(house)
     assert "↳" not in listen(house, text)[0]
 
@@ -98,7 +110,9 @@ def test_cues_can_be_switched_off(tmp_path: Path) -> None:
 
 def test_what_could_be_named_is_shown_with_its_share(house: House) -> None:
     hash = faded(house)
-    found = recall(house).candidates("what was the hotel in Lisbon?", house.me.context.entries, share=0.1)
+    found = recall(house).candidates(
+        "what was the hotel in Lisbon?", house.me.context.entries, share=0.1
+    )
     assert found[0][0].hash == hash and found[0][1] >= CUE_SHARE
     assert [share for _, share in found] == sorted((share for _, share in found), reverse=True)
 
@@ -108,6 +122,6 @@ def test_a_message_with_a_cue_is_read_as_what_was_said(house: House) -> None:
     (body,) = listen(house, "what was the hotel in Lisbon?")
     assert "↳" in body
     entry = house.me.context.entries[-1]
-    assert [one.text for one in entries.heard(entry)] == ["what was the hotel in Lisbon?"]
+    assert [one.text for one in prompt_reader.heard(entry)] == ["what was the hotel in Lisbon?"]
     pieces = reach.entered(house.home, house.me.folder, "dev")
     assert reach.depths(pieces, house.me.context.entries, house.me.blobs) == [0]

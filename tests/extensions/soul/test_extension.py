@@ -1,4 +1,6 @@
-"""The soul as the agent and people meet it: tool lines, the crash rule for what is hidden, and a section that is told nowhere else."""
+"""The soul as the agent and people meet it: tool lines, the crash rule for what is hidden, and a
+section that is told nowhere else.
+"""
 
 import json
 import re
@@ -8,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from dory import check
-from dory.extensions.recall.search import Recollection
-from dory.extensions.soul.extension import SoulFaculty
+from dory.extensions.recall.search import RecallSearch
+from dory.extensions.soul.extension import SoulExtension
 from dory.extensions.soul.store import LIMIT, NAME
 from dory.identity.identity import Identity
 from dory.identity.state import Running
-from dory.text import references
+from dory.text import formatting, references
 from dory.text.hidden_arguments import MARK
-from dory.turn.extension import Faculty
-from dory.turn.tool_runner import Hands
+from dory.turn.extension import Extension
+from dory.turn.tool_runner import ToolRunner
 from dory.types import Reply, Usage
 from tests.support.compacting import House, Rule, Scripted
 from tests.support.household import Living, bodies, interruption, killed_everywhere
@@ -28,14 +30,16 @@ FEAR = "I fear being forgotten by Ada"
 class Believing(Living):
     """A household whose agent has a soul."""
 
-    def faculties(self, me: Identity, past: Recollection) -> list[Faculty]:
-        self.faculty = SoulFaculty(me)
-        return [self.faculty]
+    def extensions(self, me: Identity, past: RecallSearch) -> list[Extension]:
+        self.extension = SoulExtension(me)
+        return [self.extension]
 
     def respond(self, text: str) -> bool:
         """As a turn does, which keeps the response without what is hidden."""
         kept = self.hands.discreet(Reply(text, "", Usage("turn", "", 0, None, 0, 0.0))).text
-        hash = self.me.blobs.stash(kept, kind="response", gist=kept, at=self.clock(), parent=self.me.state.parent)
+        hash = self.me.blobs.stash(
+            kept, kind="response", gist=kept, at=self.clock(), parent=self.me.state.parent
+        )
         self.me.state.parent, self.me.state.turn = hash, self.me.state.turn + 1
         self.me.add("response", "now", references.escape(kept))
         self.me.log("response", kept, hash)
@@ -47,12 +51,20 @@ class Believing(Living):
     def soul(self) -> list[str]:
         """What soul.json holds."""
         path = self.me.folder / NAME
-        return [one["text"] for one in json.loads(path.read_text())["entries"]] if path.exists() else []
+        return (
+            [one["text"] for one in json.loads(path.read_text())["entries"]]
+            if path.exists()
+            else []
+        )
 
 
 def holding(home: Path, words: str) -> list[str]:
     """The files below ``home`` in which these words stand, however they are stored."""
-    return sorted(str(path.relative_to(home)) for path in home.rglob("*") if path.is_file() and words.encode() in path.read_bytes())
+    return sorted(
+        str(path.relative_to(home))
+        for path in home.rglob("*")
+        if path.is_file() and words.encode() in path.read_bytes()
+    )
 
 
 @pytest.fixture
@@ -60,7 +72,9 @@ def house(tmp_path: Path) -> Believing:
     return Believing(tmp_path / "home")
 
 
-def test_entries_are_added_and_removed_by_tool_lines_and_only_the_soul_holds_them(house: Believing) -> None:
+def test_entries_are_added_and_removed_by_tool_lines_and_only_the_soul_holds_them(
+    house: Believing,
+) -> None:
     said = {
         f"ADD_TO_SOUL {FEAR}": "it is entry 1 of your soul now",
         "ADD_TO_SOUL <<END\nNobody is lost\nof whom somebody tells.\nEND": "it is entry 2 of your soul now",
@@ -71,8 +85,14 @@ def test_entries_are_added_and_removed_by_tool_lines_and_only_the_soul_holds_the
         entry = house.result(line)
         assert (entry.kind, entry.body) == ("result", told)
     assert house.soul == [FEAR]
-    assert holding(house.home, "forgotten by Ada") == [f"agents/{house.hash}/{NAME}"] and holding(house.home, "Nobody is lost") == []
-    assert f"\nADD_TO_SOUL {MARK}\n" in house.me.context.text and list(check.problems(house.home)) == []
+    assert (
+        holding(house.home, "forgotten by Ada") == [f"agents/{house.hash}/{NAME}"]
+        and holding(house.home, "Nobody is lost") == []
+    )
+    assert (
+        f"\nADD_TO_SOUL {MARK}\n" in house.me.context.text
+        and list(check.problems(house.home)) == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -80,7 +100,10 @@ def test_entries_are_added_and_removed_by_tool_lines_and_only_the_soul_holds_the
     [
         ("ADD_TO_SOUL", "what do you believe? write ADD_TO_SOUL <text>"),
         ("ADD_TO_SOUL <<END\n\nEND", "what do you believe?"),
-        (f"ADD_TO_SOUL {'x' * LIMIT}", "entry 1 has 10: REMOVE_FROM_SOUL <id> first; it is kept as a draft"),
+        (
+            f"ADD_TO_SOUL {'x' * LIMIT}",
+            "entry 1 has 10: REMOVE_FROM_SOUL <id> first; it is kept as a draft",
+        ),
         (f"ADD_TO_SOUL {'x' * (LIMIT + 1)}", "it is too long to be kept until then"),
         (f"ADD_TO_SOUL {MARK}", "write what you believe itself"),
         (f"ADD_TO_SOUL <<END\n{FEAR}", "end it with a line that is just END"),
@@ -90,12 +113,16 @@ def test_entries_are_added_and_removed_by_tool_lines_and_only_the_soul_holds_the
         (f"REMOVE_FROM_SOUL {FEAR}", "there is no such entry in your soul"),
     ],
 )
-def test_what_cannot_be_done_is_one_line_that_says_what_to_do(house: Believing, line: str, told: str) -> None:
+def test_what_cannot_be_done_is_one_line_that_says_what_to_do(
+    house: Believing, line: str, told: str
+) -> None:
     house.respond("ADD_TO_SOUL I am kind.")
     entry = house.result(line)
     assert entry.kind == "error" and told in entry.body and "\n" not in entry.body
     assert house.soul == ["I am kind."] and holding(house.home, "forgotten by Ada") == []
-    assert holding(house.home, "xxxxxxxx") == [f"agents/{house.hash}/state.json"] * ("as a draft" in told)
+    assert holding(house.home, "xxxxxxxx") == [f"agents/{house.hash}/state.json"] * (
+        "as a draft" in told
+    )
 
 
 def test_a_secret_does_not_enter_the_soul(house: Believing) -> None:
@@ -104,30 +131,44 @@ def test_a_secret_does_not_enter_the_soul(house: Believing) -> None:
 
 
 def test_people_are_told_how_much_the_agent_believes_and_where_it_stands(house: Believing) -> None:
-    (soul,) = (command.run for command in house.faculty.commands())
+    (soul,) = (command.run for command in house.extension.commands())
     assert soul("") == "its soul is empty yet"
     house.respond(f"ADD_TO_SOUL {FEAR}\nADD_TO_SOUL I am kind.")
     told = soul("")
-    assert told.startswith(f"its soul has {len(FEAR) + 10} of 4,000 characters, in the entries 1, 2; they stand in {NAME}")
+    assert told.startswith(
+        f"its soul has {len(FEAR) + 10} of 4,000 characters, in the entries 1, 2; they stand in {NAME}"
+    )
     assert FEAR not in told, "an answer stands in the room's file, which is read and summed up"
 
 
 def test_the_agent_can_neither_read_nor_edit_its_file(house: Believing) -> None:
     house.respond(f"ADD_TO_SOUL {FEAR}")
     assert "is outside your files" in house.result(f"READ_FILE {NAME}").body
-    assert "may not be edited" in house.result(f"EDIT_FILE {NAME}\n<<<<<<< SEARCH\n=======\nx\n>>>>>>> REPLACE").body
+    assert (
+        "may not be edited"
+        in house.result(f"EDIT_FILE {NAME}\n<<<<<<< SEARCH\n=======\nx\n>>>>>>> REPLACE").body
+    )
 
 
-RESPONSE = f"ADD_TO_SOUL {FEAR}\nSAY dev hello\nADD_TO_SOUL <<END\nI am kind.\nEND\nREMOVE_FROM_SOUL 1"
+RESPONSE = (
+    f"ADD_TO_SOUL {FEAR}\nSAY dev hello\nADD_TO_SOUL <<END\nI am kind.\nEND\nREMOVE_FROM_SOUL 1"
+)
 
 
-def test_a_kill_at_any_instant_loses_no_entry_and_doubles_none_and_hides_no_effect(house: Believing) -> None:
+def test_a_kill_at_any_instant_loses_no_entry_and_doubles_none_and_hides_no_effect(
+    house: Believing,
+) -> None:
     house.respond("ADD_TO_SOUL Truth before comfort.")
     seen = list[int]()
     for _ in killed_everywhere(house, lambda: house.respond(RESPONSE)):
-        heard, now = bool(re.search(rf"ADD_TO_SOUL {re.escape(MARK)}\nSAY", house.me.context.text)), set(house.soul)
+        heard, now = (
+            bool(re.search(rf"ADD_TO_SOUL {re.escape(MARK)}\nSAY", house.me.context.text)),
+            set(house.soul),
+        )
         kept = {FEAR, "I am kind."} if heard else set()
-        assert len(house.soul) == len(now) and now >= kept, "what a response that counts has added is there, once"
+        assert len(house.soul) == len(now) and now >= kept, (
+            "what a response that counts has added is there, once"
+        )
         assert now - kept <= {"Truth before comfort."}
         removed = "Truth before comfort." not in now
         if report := interruption(house):
@@ -147,22 +188,35 @@ def test_with_a_damaged_file_the_lines_fail_and_the_turn_goes_on(house: Believin
     assert len(errors) == 2 and all(f"{NAME} is damaged" in error for error in errors)
     assert house.said("dev") == ["still here"] and (house.me.folder / NAME).read_text() == "{"
     assert house.me.state.drafts == ["I am kind."]
-    assert f"agents/{house.hash}: " in next(check.problems(house.home)) and NAME in next(check.problems(house.home))
+    assert f"agents/{house.hash}: " in next(check.problems(house.home)) and NAME in next(
+        check.problems(house.home)
+    )
 
 
-def test_what_the_soul_refused_waits_until_there_is_room_or_the_agent_gives_it_up(house: Believing) -> None:
+def test_what_the_soul_refused_waits_until_there_is_room_or_the_agent_gives_it_up(
+    house: Believing,
+) -> None:
     house.respond(f"ADD_TO_SOUL {'x' * (LIMIT - 9)}")
     for text in (FEAR, "Nothing is lost.", FEAR):
         house.respond(f"ADD_TO_SOUL {text}")
     house.restart()
     size = len(FEAR) + 16
-    assert f"drafts that wait: 2, {size} characters; ADD_TO_SOUL alone adds them" in house.faculty.section()
+    assert (
+        f"drafts that wait: 2, {size} characters; ADD_TO_SOUL alone adds them"
+        in house.extension.section()
+    )
     assert house.result("ADD_TO_SOUL").kind == "error" and len(house.soul) == 1
     house.me.state.drafts.insert(0, "z" * (LIMIT + 1))
-    assert house.result("REMOVE_FROM_SOUL 1\nADD_TO_SOUL").body.startswith("entries of your soul now: 2, 3; drafts that wait: 1")
-    assert house.soul == [FEAR, "Nothing is lost."] and len(house.me.state.drafts) == 1, "one that never fits holds up no other"
+    assert house.result("REMOVE_FROM_SOUL 1\nADD_TO_SOUL").body.startswith(
+        "entries of your soul now: 2, 3; drafts that wait: 1"
+    )
+    assert house.soul == [FEAR, "Nothing is lost."] and len(house.me.state.drafts) == 1, (
+        "one that never fits holds up no other"
+    )
     house.respond(f"ADD_TO_SOUL {'y' * LIMIT}\nREMOVE_FROM_SOUL draft")
-    assert house.me.state.drafts == [] and holding(house.home, "forgotten by Ada") == [f"agents/{house.hash}/{NAME}"]
+    assert house.me.state.drafts == [] and holding(house.home, "forgotten by Ada") == [
+        f"agents/{house.hash}/{NAME}"
+    ]
 
 
 @pytest.mark.parametrize("trouble", ["damaged", "switched off"])
@@ -174,7 +228,7 @@ def test_after_a_kill_what_cannot_be_made_up_for_waits_too(house: Believing, tro
     if trouble == "damaged":
         (house.me.folder / NAME).write_text("{")
     else:
-        house.hands = Hands(house.me, house.tools.tools(), house.config.result_limit)
+        house.hands = ToolRunner(house.me, house.tools.tools(), house.config.result_limit)
     house.hands.report_interruption()
     assert house.me.state.drafts == [FEAR] and FEAR not in house.me.context.text
     (house.me.folder / NAME).unlink(missing_ok=True)
@@ -195,7 +249,7 @@ def answering(text: str) -> Rule:
 
 @pytest.mark.parametrize("layout", ["tail", "ledger"])
 def test_a_change_begins_an_epoch_and_is_told_in_no_entry(tmp_path: Path, layout: str) -> None:
-    house = House(tmp_path, Scripted(), faculties="soul", layout=layout)
+    house = House(tmp_path, Scripted(), extensions="soul", layout=layout)
     assert "[#soul]" in prompt(house)
     house.say("who are you?")
     for said in (f"ADD_TO_SOUL {FEAR}\nADD_TO_SOUL I am kind.", "REMOVE_FROM_SOUL 2", "WAIT"):
@@ -204,7 +258,10 @@ def test_a_change_begins_an_epoch_and_is_told_in_no_entry(tmp_path: Path, layout
         house.agent.inbox.drain()
         house.agent.turn()
         after = prompt(house)
-        assert house.me.state.epoch == epoch + (said != "WAIT") and f"\n1. {FEAR}\n" in after.partition("\n[#1 ")[0]
+        assert (
+            house.me.state.epoch == epoch + (said != "WAIT")
+            and f"\n1. {FEAR}\n" in after.partition("\n[#1 ")[0]
+        )
         assert ("I am kind." in after) == said.startswith("ADD")
         if said == "WAIT" and layout == "ledger":
             assert after.startswith(before)
@@ -212,32 +269,61 @@ def test_a_change_begins_an_epoch_and_is_told_in_no_entry(tmp_path: Path, layout
     assert holding(tmp_path, "forgotten by Ada") == [f"agents/{house.hash}/{NAME}"]
 
 
-def test_what_a_person_changes_in_the_file_stands_in_the_next_prompt_and_in_no_entry(tmp_path: Path) -> None:
-    house = House(tmp_path, Scripted(), faculties="soul")
+def test_what_a_person_changes_in_the_file_stands_in_the_next_prompt_and_in_no_entry(
+    tmp_path: Path,
+) -> None:
+    house = House(tmp_path, Scripted(), extensions="soul")
     prompt(house)
     file = house.me.folder / NAME
-    file.write_text(json.dumps({"version": 1, "next": 2, "entries": [{"id": 1, "at": "", "text": FEAR}]}))
+    file.write_text(
+        json.dumps({"version": 1, "next": 2, "entries": [{"id": 1, "at": "", "text": FEAR}]})
+    )
     assert f"\n1. {FEAR}" in prompt(house)
     file.write_text("{")
     assert f"\n1. {FEAR}" in prompt(house), "what was read last stays"
     house.hear(1)
     house.me.new_epoch()
     assert f"\n1. {FEAR}" in prompt(house)
-    assert sum(f"{NAME} is damaged" in body for body in bodies(house.me.context.entries, "notice")) == 1
-    file.write_text(json.dumps({"version": 1, "next": 2, "entries": [{"id": 1, "at": "", "text": "I am kind."}]}))
+    assert (
+        sum(f"{NAME} is damaged" in body for body in bodies(house.me.context.entries, "notice"))
+        == 1
+    )
+    file.write_text(
+        json.dumps(
+            {"version": 1, "next": 2, "entries": [{"id": 1, "at": "", "text": "I am kind."}]}
+        )
+    )
     assert "\n1. I am kind." in prompt(house) and FEAR not in prompt(house)
-    file.write_text(json.dumps({"version": 1, "next": 2, "entries": [{"id": 1, "at": "", "text": "I am so kind. " * 4000}]}))
-    assert "\n1. I am kind." in prompt(house) and "so kind" not in prompt(house), "one that is too long is taken for damaged"
+    file.write_text(
+        json.dumps(
+            {
+                "version": 1,
+                "next": 2,
+                "entries": [{"id": 1, "at": "", "text": "I am so kind. " * 4000}],
+            }
+        )
+    )
+    assert "\n1. I am kind." in prompt(house) and "so kind" not in prompt(house), (
+        "one that is too long is taken for damaged"
+    )
     assert FEAR not in house.me.context.text and "kind" not in house.me.context.text
     house.wake()
-    assert f"It cannot be read now: a person has to see to {NAME}." in prompt(house), "not even what was read last is known"
+    assert f"It cannot be read now: a person has to see to {NAME}." in prompt(house), (
+        "not even what was read last is known"
+    )
     file.unlink()
     assert "It cannot be read" not in prompt(house)
-    assert sum("55999 characters, they may have 4000" in body for body in bodies(house.me.context.entries, "notice")) == 1
+    assert (
+        sum(
+            "55999 characters, they may have 4000" in body
+            for body in bodies(house.me.context.entries, "notice")
+        )
+        == 1
+    )
 
 
 def test_the_soul_of_another_process_is_that_of_the_file(house: Believing) -> None:
-    house.me.redact = partial(references.redact, secrets=())
+    house.me.redact = partial(formatting.redact, secrets=())
     house.respond(f"ADD_TO_SOUL {FEAR}")
     house.restart()
-    assert house.faculty.section().endswith(f"\n1. {FEAR}")
+    assert house.extension.section().endswith(f"\n1. {FEAR}")

@@ -1,8 +1,10 @@
-"""A long life in which the soul stands in every prompt, and in nothing that is compacted, summed up, archived, indexed or logged.
+"""A long life in which the soul stands in every prompt, and in nothing that is compacted, summed
+up, archived, indexed or logged.
 
-Each entry has a word that stands nowhere else, which is looked for in every byte below the home: blobs, context, LIFE, notes and archives,
-the index, the summaries of the cascade, the diary, the rooms. The model does what gives most away: it writes its beliefs down in its thoughts
-first, and its summaries repeat what it was given.
+Each entry has a word that stands nowhere else, which is looked for in every byte below the home:
+blobs, context, LIFE, notes and archives, the index, the summaries of the cascade, the diary, the
+rooms. The model does what gives most away: it writes its beliefs down in its thoughts first, and
+its summaries repeat what it was given.
 """
 
 import re
@@ -11,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from dory import check
-from dory.config.profiles import Cascade
+from dory.config.profiles import CascadeSettings
 from dory.extensions.soul.store import NAME, Beliefs
 from dory.types import Prompt
 from tests.extensions.soul.test_extension import holding
@@ -29,12 +31,17 @@ def word(number: int) -> str:
 
 
 class Watching(Scripted):
-    """A model that says what it is told to, and notes each prompt that lacks an entry, or holds one that was removed."""
+    """A model that says what it is told to, and notes each prompt that lacks an entry, or holds one
+    that was removed.
+    """
 
     def __init__(self) -> None:
         super().__init__(self.answer, summarise=self.sum_up)
         self.echoed = 0
-        self.says, self.wrong, self.added, self.folder = "WAIT", list[str](), set[str](), Path()
+        self.says = "WAIT"
+        self.wrong = list[str]()
+        self.added = set[str]()
+        self.folder = Path()
 
     def answer(self, prompt: Prompt) -> str:
         self.look("turn", prompt)
@@ -42,17 +49,29 @@ class Watching(Scripted):
 
     def sum_up(self, prompt: Prompt) -> str:
         self.look("summarise", prompt)
-        told = " ".join(re.findall(r"\[#\d+ response.*\n(.*)\n(.*)", prompt.text)[-1] if "response" in prompt.text else [])
+        told = " ".join(
+            re.findall(r"\[#\d+ response.*\n(.*)\n(.*)", prompt.text)[-1]
+            if "response" in prompt.text
+            else []
+        )
         believed = [one.text for one in Beliefs(self.folder).entries] or [""]
         self.echoed += believed != [""]
-        return summary(f"{believed[-1]} {asked_ids(prompt)}: {told[:60]}", 5) + f"\n{believed[0].upper()}"
+        return (
+            summary(f"{believed[-1]} {asked_ids(prompt)}: {told[:60]}", 5)
+            + f"\n{believed[0].upper()}"
+        )
 
     def look(self, purpose: str, prompt: Prompt) -> None:
         now = {one.text for one in Beliefs(self.folder).entries}
         system = prompt.messages[0].content
         self.wrong += [f"{purpose} lacks {text}" for text in now if system.count(text) != 1]
         self.wrong += [f"{purpose} has {text}" for text in self.added - now if text in prompt.text]
-        self.wrong += [f"{purpose} tells of {text}" for text in now for message in prompt.messages[1:] if text in message.content]
+        self.wrong += [
+            f"{purpose} tells of {text}"
+            for text in now
+            for message in prompt.messages[1:]
+            if text in message.content
+        ]
 
 
 def turn(house: House, model: Watching, says: str) -> None:
@@ -78,9 +97,18 @@ def said(number: int, folder: Path) -> str:
 
 
 @pytest.mark.parametrize("layout", ["tail", "ledger"])
-def test_every_prompt_has_the_whole_soul_and_nothing_else_has_any_of_it(tmp_path: Path, layout: str) -> None:
+def test_every_prompt_has_the_whole_soul_and_nothing_else_has_any_of_it(
+    tmp_path: Path, layout: str
+) -> None:
     model = Watching()
-    house = House(tmp_path, model, faculties=ALL, cascade=Cascade(immediate_window=32, recent_window=32), layout=layout, context_limit=1500)
+    house = House(
+        tmp_path,
+        model,
+        extensions=ALL,
+        cascade=CascadeSettings(immediate_window=32, recent_window=32),
+        layout=layout,
+        context_limit=1500,
+    )
     model.folder = house.me.folder
     swaps = opened = 0
     for number in range(TURNS):
@@ -92,7 +120,11 @@ def test_every_prompt_has_the_whole_soul_and_nothing_else_has_any_of_it(tmp_path
         if number % 10 == 9:
             faded = [entry.hash for entry in house.me.context if entry.kind == "compacted"]
             swaps += len(faded)
-            turn(house, model, f"UNCOMPACT {faded[-1]}\nRECALL what I believe in\nREAD_FILE LIFE.md\nREAD_FILE {NAME}\nNOTE_READ {number}")
+            turn(
+                house,
+                model,
+                f"UNCOMPACT {faded[-1]}\nRECALL what I believe in\nREAD_FILE LIFE.md\nREAD_FILE {NAME}\nNOTE_READ {number}",
+            )
             opened += house.me.context.entries[-1].kind in ("error", "result", "uncompacted")
         if number == 17:
             house.compaction.undo()
@@ -102,11 +134,17 @@ def test_every_prompt_has_the_whole_soul_and_nothing_else_has_any_of_it(tmp_path
             step(house)
     assert model.wrong == [] and model.echoed > 5
     soul = [one.text for one in Beliefs(model.folder).entries]
-    assert len(soul) > 5 and len(model.added) > len(soul) and swaps > 5 and opened == 3, "it was a long life"
+    assert len(soul) > 5 and len(model.added) > len(soul) and swaps > 5 and opened == 3, (
+        "it was a long life"
+    )
     assert {"turn", "segment", "summarise", "cascade"} == {purpose for purpose, _ in model.asked}
     assert all(covered(house)) and any(note.kind == "Archive" for note in recall(house).notes)
-    assert holding(tmp_path, "thing 8 is well") and holding(tmp_path, "ADD_TO_SOUL (kept"), "what was said beside it is kept"
+    assert holding(tmp_path, "thing 8 is well") and holding(tmp_path, "ADD_TO_SOUL (kept"), (
+        "what was said beside it is kept"
+    )
     for number in range(TURNS):
-        assert holding(tmp_path, word(number)) in ([], [f"agents/{house.hash}/{NAME}"]), word(number)
+        assert holding(tmp_path, word(number)) in ([], [f"agents/{house.hash}/{NAME}"]), word(
+            number
+        )
     assert sum(len(holding(tmp_path, text)) for text in soul) == len(soul)
     assert list(check.problems(tmp_path)) == []

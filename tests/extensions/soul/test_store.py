@@ -1,4 +1,6 @@
-"""The soul's file: entries with ids of their own, limits, people's edits, and damage that is named and left as it is."""
+"""The soul's file: entries with ids of their own, limits, people's edits, and damage that is named
+and left as it is.
+"""
 
 import json
 import re
@@ -46,7 +48,8 @@ def test_all_together_have_a_limit_that_a_removal_makes_room_below(tmp_path: Pat
     soul.add("b" * 10, NOON)
     before = (tmp_path / NAME).read_bytes()
     with pytest.raises(
-        ToolError, match=f"would have {LIMIT + 1} characters, .* {LIMIT}: .*entry 1 has {LIMIT - 10}, 2 has 10: REMOVE_FROM_SOUL <id> first"
+        ToolError,
+        match=f"would have {LIMIT + 1} characters, .* {LIMIT}: .*entry 1 has {LIMIT - 10}, 2 has 10: REMOVE_FROM_SOUL <id> first",
     ):
         soul.add("c", NOON)
     assert (tmp_path / NAME).read_bytes() == before
@@ -55,8 +58,18 @@ def test_all_together_have_a_limit_that_a_removal_makes_room_below(tmp_path: Pat
     assert list(problems(tmp_path)) == []
 
 
-@pytest.mark.parametrize(("id", "told"), [("7", "its ids are 1, 2"), ("", "its ids are"), ("one", "its ids are"), ("1 2", "its ids are")])
-def test_an_id_that_there_is_not_is_refused_with_those_that_there_are(tmp_path: Path, id: str, told: str) -> None:
+@pytest.mark.parametrize(
+    ("id", "told"),
+    [
+        ("7", "its ids are 1, 2"),
+        ("", "its ids are"),
+        ("one", "its ids are"),
+        ("1 2", "its ids are"),
+    ],
+)
+def test_an_id_that_there_is_not_is_refused_with_those_that_there_are(
+    tmp_path: Path, id: str, told: str
+) -> None:
     soul = Beliefs(tmp_path)
     with pytest.raises(ToolError, match="it is empty"):
         soul.remove(id)
@@ -81,7 +94,9 @@ def test_what_a_person_writes_into_the_file_counts_at_once(tmp_path: Path) -> No
 @pytest.mark.parametrize("next", [0, -5, 1])
 def test_an_id_that_somebody_set_too_low_by_hand_spoils_no_write(tmp_path: Path, next: int) -> None:
     (tmp_path / NAME).write_text(json.dumps({"version": 1, "next": next, "entries": []}))
-    assert [Beliefs(tmp_path).add(text, NOON)[0].id for text in ("I am kind.", "Nothing is lost.")] == [1, 2]
+    assert [
+        Beliefs(tmp_path).add(text, NOON)[0].id for text in ("I am kind.", "Nothing is lost.")
+    ] == [1, 2]
     assert texts(tmp_path) == ["I am kind.", "Nothing is lost."] and list(problems(tmp_path)) == []
 
 
@@ -111,15 +126,30 @@ ENTRY = {"id": 1, "at": "", "text": "x"}
         (json.dumps({"version": 1, "next": 1, "entries": [{**ENTRY, "text": " "}]}), "entry 1"),
         (json.dumps({"version": 1, "next": 1, "entries": [{**ENTRY, "why": "x"}]}), "is damaged"),
         (json.dumps({"version": 1, "next": 1, "entries": [ENTRY, ENTRY]}), "its ids do not rise"),
-        (json.dumps({"version": 1, "next": 1, "entries": [{**ENTRY, "id": 0}]}), "its ids do not rise"),
-        (json.dumps({"version": 1, "next": 1, "entries": [{**ENTRY, "text": "x" * 70_000}]}), "more than 65536 bytes"),
-        (json.dumps({"version": 1, "next": 1, "entries": [{**ENTRY, "text": "x" * 4001}]}), "have 4001 characters, they may have 4000"),
+        (
+            json.dumps({"version": 1, "next": 1, "entries": [{**ENTRY, "id": 0}]}),
+            "its ids do not rise",
+        ),
+        (
+            json.dumps({"version": 1, "next": 1, "entries": [{**ENTRY, "text": "x" * 70_000}]}),
+            "more than 65536 bytes",
+        ),
+        (
+            json.dumps({"version": 1, "next": 1, "entries": [{**ENTRY, "text": "x" * 4001}]}),
+            "have 4001 characters, they may have 4000",
+        ),
     ],
 )
-def test_a_file_that_cannot_be_one_is_named_and_left_as_it_is(tmp_path: Path, content: str, told: str) -> None:
+def test_a_file_that_cannot_be_one_is_named_and_left_as_it_is(
+    tmp_path: Path, content: str, told: str
+) -> None:
     (tmp_path / NAME).write_text(content)
     soul = Beliefs(tmp_path)
-    for attempt in (lambda: list(soul.entries), lambda: soul.add("I am kind.", NOON), lambda: soul.remove("1")):
+    for attempt in (
+        lambda: list(soul.entries),
+        lambda: soul.add("I am kind.", NOON),
+        lambda: soul.remove("1"),
+    ):
         with pytest.raises(FormatError, match=f"{NAME} is .*{re.escape(told.removeprefix('is '))}"):
             attempt()
     assert (tmp_path / NAME).read_text() == content
