@@ -37,6 +37,17 @@ class FormatError(DoryError):
     """A file does not have the form or the version that its room reads."""
 
 
+class UnknownVersion(FormatError):
+    """A file has a version that this Dory does not know."""
+
+    def __init__(
+        self, name: object, found: object, known: object, remedy: str = "update Dory"
+    ) -> None:
+        """``name`` is the file as the message calls it, ``found`` its version, ``known`` ours."""
+        shown = str(found)[:60]
+        super().__init__(f"{name} is of version {shown!r}, this Dory reads {known!r}: {remedy}")
+
+
 class BlobError(DoryError):
     """A blob is missing, ambiguous, or does not match its name."""
 

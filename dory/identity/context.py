@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from dory.constants import ABOUT_LIMIT
-from dory.errors import FormatError
+from dory.errors import FormatError, UnknownVersion
 from dory.text import formatting, references
 from dory.types import Call
 
@@ -128,9 +128,8 @@ def read_epoch(content: bytes) -> tuple[int, str]:
         raise FormatError(f"context.md is damaged: {error}") from error
     found = _HEADING.match(text)
     if not found or int(found[1]) != VERSION:
-        raise FormatError(
-            f"context.md begins with {text[:40]!r}, this Dory reads version {VERSION}"
-        )
+        first_line = text.partition("\n")[0]
+        raise UnknownVersion("context.md", first_line, VERSION, "put the right file back")
     return int(found[2]), text[found.end() :]
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from dory import clock
 from dory.constants import LIFE_SHOWN
-from dory.errors import FormatError
+from dory.errors import FormatError, UnknownVersion
 from dory.storage import files
 from dory.text import formatting
 from dory.text import references as text_references
@@ -68,9 +68,7 @@ class Life:
         with open(path, "rb") as file:
             heading = file.readline(200).decode("utf-8", "replace")
         if heading != HEADING:
-            raise FormatError(
-                f"{path} begins with {heading.strip()[:60]!r}, this Dory reads {HEADING.strip()!r}: put the right file back"
-            )
+            raise UnknownVersion(path, heading.strip(), HEADING.strip(), "put the right file back")
         self._newest = self._read(keep)
         self._checked = keep
         self.shown = LIFE_SHOWN

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from dory.errors import FormatError
+from dory.errors import FormatError, UnknownVersion
 from dory.storage import files
 
 VERSION = 1
@@ -181,9 +181,7 @@ def load(path: Path) -> State:
     except (ValueError, AttributeError, KeyError, TypeError, RecursionError) as error:
         raise FormatError(f"{path} is damaged ({error}): put it back from a backup") from error
     if version != VERSION:
-        raise FormatError(
-            f"{path} is of version {version!r}, this Dory reads {VERSION}: update Dory"
-        )
+        raise UnknownVersion(path, version, VERSION)
     if not sound:
         raise FormatError(
             f"{path} is damaged (its content does not match its checksum): put it back from a backup"

@@ -29,15 +29,14 @@ from datetime import datetime
 from pathlib import Path
 
 from dory import clock
-from dory.errors import BlobError, FormatError
+from dory.errors import BlobError, FormatError, UnknownVersion
 from dory.storage import files
-from dory.text import formatting
+from dory.text import formatting, front_matter
 from dory.types import Blob
 
 KINDS = ("soul", "text", "response", "result", "context", "dream", "bank")
 _HEX = re.compile(r"[0-9a-f]{6,64}")
-_VERSION = "dory: blob 1"
-_FRONT = re.compile(rb"---\n(.*?\n)---\n", re.DOTALL)
+_VERSION = "blob 1"
 
 
 class Blobs:
@@ -61,11 +60,16 @@ class Blobs:
         again is the same blob. Raises ``BlobError`` when another content has its hash at every
         length.
         """
-        body, gist = formatting.redact(body, self._secrets), formatting.redact(gist, self._secrets)
-        fields = f"{_VERSION}\nkind: {kind}\nat: {clock.exact(at)}\ngist: {json.dumps(formatting.one_line(gist), ensure_ascii=False)}\n"
-        content = f"---\n{fields}parent: {json.dumps(parent)}\n---\n{body}".encode(
-            "utf-8", "replace"
-        )
+        gist = formatting.one_line(formatting.redact(gist, self._secrets))
+        fields = {
+            "dory": _VERSION,
+            "kind": kind,
+            "at": clock.exact(at),
+            "gist": json.dumps(gist, ensure_ascii=False),
+            "parent": json.dumps(parent),
+        }
+        text = front_matter.join(fields, formatting.redact(body, self._secrets))
+        content = text.encode("utf-8", "replace")
         digest = hashlib.sha256(content).hexdigest()
         for length in range(16, 65, 4):
             path = self.path(digest[:length])
@@ -130,18 +134,13 @@ class Blobs:
 
 
 def _read(hash: str, content: bytes) -> Blob:
-    front = _FRONT.match(content)
-    if not front:
-        raise FormatError(f"blob {hash} has no front matter")
-    head = front[1].decode("utf-8", "replace")
-    fields = dict(line.partition(": ")[::2] for line in head.splitlines())
-    if not head.startswith(f"{_VERSION}\n"):
-        raise FormatError(
-            f"blob {hash} is of version {fields.get('dory', 'unknown')!r}, this Dory reads {_VERSION!r}: update Dory"
-        )
     try:
-        body = content[front.end() :].decode("utf-8")
-        gist, parent = json.loads(fields["gist"]), json.loads(fields["parent"])
+        fields, body = front_matter.split(content.decode("utf-8"))
+        version = fields.get("dory", "unknown")
+        if version != _VERSION:
+            raise UnknownVersion(f"blob {hash}", version, _VERSION)
+        gist = json.loads(fields["gist"])
+        parent = json.loads(fields["parent"])
         if not isinstance(gist, str) or not isinstance(parent, str | None):
             raise ValueError("gist and parent must be text")
         return Blob(hash, fields["kind"], fields["at"], gist, parent, body)

@@ -33,7 +33,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from dory.errors import Busy, DoryError, FormatError
+from dory.errors import Busy, DoryError, FormatError, UnknownVersion
 from dory.storage import files
 
 APPLICATION = int.from_bytes(b"Dory")
@@ -165,9 +165,7 @@ class Database:
                 f"{self.path} is a database of another program: move it away, and it is begun anew"
             )
         elif version != VERSION:
-            raise FormatError(
-                f"{self.path} is of version {version}, this Dory reads {VERSION}: update Dory"
-            )
+            raise UnknownVersion(self.path, version, VERSION)
 
     def _create(self, connection: sqlite3.Connection) -> None:
         for statement in self.schema:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dory.errors import FormatError
+from dory.errors import FormatError, UnknownVersion
 from dory.storage.files import open_regular
 from dory.text import formatting
 
@@ -40,10 +40,9 @@ def read(
         if limit is not None and len(content) > limit:
             raise ValueError(f"it has more than {limit} bytes")
         record = json.loads(content)
-        if type(found := record["version"]) is not int or found != version:
-            raise FormatError(
-                f"{name} is of version {str(found)[:20]!r}, this Dory reads {version}: update Dory"
-            )
+        found = record["version"]
+        if type(found) is not int or found != version:
+            raise UnknownVersion(name, found, version)
         return made(record)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise FormatError(

@@ -22,7 +22,7 @@ from datetime import datetime
 from pathlib import Path
 
 from dory import clock
-from dory.errors import FormatError, ToolError
+from dory.errors import ToolError, UnknownVersion
 from dory.storage import files
 from dory.text import formatting
 from dory.types import Line
@@ -196,9 +196,8 @@ def _parse(room: str, content: bytes, offset: int) -> list[Line]:
             texts.append([tag[4]])
         elif text.startswith("[dory-room ") and end == len(raw):
             if text != HEADING:
-                raise FormatError(
-                    f"chats/{room}.md is of version {text!r}, this Dory reads {HEADING!r}: update Dory, or move the file away"
-                )
+                remedy = "update Dory, or move the file away"
+                raise UnknownVersion(f"chats/{room}.md", text, HEADING, remedy)
         elif lines and (text.startswith(_INDENT) or not text.strip()):
             lines[-1] = replace(lines[-1], end=end)
             texts[-1].append(text.removeprefix(_INDENT))

@@ -7,20 +7,54 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from dory.errors import VersionError
 from dory.storage import files
 from dory.storage.files import open_regular
 from dory.text.prompt_files import DURABLE
 
-_SETTLED = 2.0
-"""Seconds after which a file that was changed again would show another time of change, on any file
-system.
-"""
+_SETTLED = 2 * 10**9
+"""Nanoseconds after which another change shows another time of change, on any file system."""
 
 Contents = dict[str, bytes | None]
 """What files hold, by name; None for one that is not there."""
-_Sign = tuple[int, int, int] | None
+
+
+class FileStamp(NamedTuple):
+    """What changes when a file or folder is edited or replaced, known without reading it."""
+
+    device: int
+    inode: int
+    size: int
+    modified: int
+    """Nanoseconds since 1970."""
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> "FileStamp":
+        """The stamp in the answer of ``stat``."""
+        return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+
+    @classmethod
+    def at(cls, path: Path, follow_symlinks: bool = True) -> "FileStamp | None":
+        """The stamp of what is at ``path`` now; None if there is nothing."""
+        try:
+            return cls.of(os.stat(path, follow_symlinks=follow_symlinks))
+        except FileNotFoundError:
+            return None
+
+    @property
+    def file(self) -> tuple[int, int]:
+        """Which file it is, whatever its content."""
+        return self.device, self.inode
+
+    @property
+    def settled(self) -> bool:
+        """Whether a change from now on is sure to change the stamp.
+
+        A file system counts time in steps, so two changes within one step have the same time.
+        """
+        return abs(time.time_ns() - self.modified) > _SETTLED
 
 
 class Worktree:
@@ -30,10 +64,9 @@ class Worktree:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._compared, self._same = (
-            "",
-            dict[str, _Sign](),
-        )  # the files that are as this version has them, and by what a change would show
+        self._version = ""
+        self._unchanged = dict[str, FileStamp | None]()
+        """The files that are as ``_version`` has them, each with its stamp."""
 
     def contents(self) -> Contents:
         """All of them."""
@@ -43,22 +76,23 @@ class Worktree:
         """Those that are not what is ``known`` as of a version; that is asked for when one was
         touched or the version is another.
         """
-        if version != self._compared:
-            self._compared, self._same = version, {}
-        signs = {
-            name: self._sign(name) for name in DURABLE
-        }  # before the content: what is written after it shows next time
-        suspects = [
-            name for name in DURABLE if name not in self._same or self._same[name] != signs[name]
-        ]
-        held = known() if suspects else {}
-        found = {name: self._content(name) for name in suspects}
-        differing = {name: content for name, content in found.items() if content != held.get(name)}
-        self._same |= {
-            name: signs[name]
-            for name in suspects
-            if name not in differing and _settled(signs[name])
-        }
+        if version != self._version:
+            self._version = version
+            self._unchanged = {}
+        suspects: dict[str, FileStamp | None] = {}
+        for name in DURABLE:
+            # before the content is read, so that a write in between shows next time
+            stamp = FileStamp.at(self._folder / name, follow_symlinks=False)
+            if name not in self._unchanged or self._unchanged[name] != stamp:
+                suspects[name] = stamp
+        versioned = known() if suspects else {}
+        differing: Contents = {}
+        for name, stamp in suspects.items():
+            content = self._content(name)
+            if content != versioned.get(name):
+                differing[name] = content
+            elif stamp is None or stamp.settled:
+                self._unchanged[name] = stamp
         return differing
 
     def write(self, name: str, before: bytes, after: bytes) -> None:
@@ -96,17 +130,3 @@ class Worktree:
                     f"{name} is no regular file: put a text file in its place"
                 ) from error
             raise
-
-    def _sign(self, name: str) -> _Sign:
-        """By what one sees, without reading it, that a file has been touched; None when there is
-        none.
-        """
-        try:
-            found = os.stat(self._folder / name, follow_symlinks=False)
-        except FileNotFoundError:
-            return None
-        return found.st_ino, found.st_size, found.st_mtime_ns
-
-
-def _settled(sign: _Sign) -> bool:
-    return sign is None or abs(time.time() - sign[2] / 1e9) > _SETTLED

@@ -185,17 +185,17 @@ def spoil_memory(house: Household) -> str:
 
 def foreign_state(house: Household) -> str:
     replaced(house.me.folder / "state.json", b'"version": 1', b'"version": 2')
-    return "state.json is of version 2, this Dory reads 1"
+    return "state.json is of version '2', this Dory reads 1"
 
 
 def foreign_life(house: Household) -> str:
     replaced(house.me.folder / "LIFE.md", b"[dory-life 1]", b"[dory-life 2]")
-    return "LIFE.md begins with '[dory-life 2]"
+    return "LIFE.md is of version '[dory-life 2]"
 
 
 def foreign_context(house: Household) -> str:
     replaced(house.me.folder / "context.md", b"[dory-context 1 ", b"[dory-context 2 ")
-    return "context.md begins with '[dory-context 2 "
+    return "context.md is of version '[dory-context 2 "
 
 
 def foreign_room(house: Household) -> str:

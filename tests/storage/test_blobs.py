@@ -130,7 +130,7 @@ def test_a_flipped_bit_is_told(tmp_path: Path) -> None:
         (b"no front matter", "no front matter"),
         (
             b"---\ndory: blob 2\nkind: text\n---\nbody",
-            "of version 'blob 2', this Dory reads 'dory: blob 1': update Dory",
+            "of version 'blob 2', this Dory reads 'blob 1': update Dory",
         ),
         (b"---\ndory: blob 1\nkind: text\n---\nbody", "damaged front matter"),
         (

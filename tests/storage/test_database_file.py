@@ -62,7 +62,7 @@ def test_another_version_is_refused(tmp_path: Path) -> None:
     other = sqlite3.connect(tmp_path / "memory.sqlite")
     other.execute(f"PRAGMA user_version={VERSION + 1}")
     other.close()
-    with pytest.raises(FormatError, match=f"version {VERSION + 1}.*update Dory"):
+    with pytest.raises(FormatError, match=f"version '{VERSION + 1}'.*update Dory"):
         numbers(opened(tmp_path / "memory.sqlite"))
 
 

@@ -35,19 +35,18 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from dory import clock
-from dory.errors import FormatError
+from dory.errors import FormatError, UnknownVersion
 from dory.extensions.cascade.life_reader import BEGINNING, LifePosition
 from dory.storage import files
+from dory.text import front_matter
 
 FOLDER = "summaries"
 LONGTERM, RECENT, DRAFT, _COPY = "longterm.md", "recent.md", "draft.md", "recent-%Y%m%d-%H%M%S.md"
 _OF_ONE = "put it back from a backup, or remove this one file: what it held is made anew, or stands in another"
 _OF_ALL = "put it back from a backup; without one, remove the folder, and the whole life is summed up anew"
 _VERSION = "dory: summary 1"
-_FORM = re.compile(
-    r"---\ndory: summary 1\nmemories: (\d+)-(\d+)\nat: (\S+)\nmodel: (\".*\")\nbytes: (\d+)\ncheck: (\d+)\n---\n(.*)\n",
-    re.ASCII,
-)
+_FIELDS = ("dory", "memories", "at", "model", "bytes", "check")
+_RANGE = re.compile(r"(\d+)-(\d+)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +68,14 @@ class Summary:
     def content(self) -> bytes:
         """The file."""
         fields = {
+            "dory": _VERSION.removeprefix("dory: "),
             "memories": f"{self.first}-{self.last}",
             "at": clock.second(self.at),
             "model": json.dumps(self.model, ensure_ascii=False),
             "bytes": self.place.end,
             "check": self.place.check,
         }
-        lines = "".join(f"{name}: {value}\n" for name, value in fields.items())
-        return f"---\n{_VERSION}\n{lines}---\n{self.text}\n".encode("utf-8", "replace")
+        return front_matter.join(fields, f"{self.text}\n").encode("utf-8", "replace")
 
 
 class Summaries:
@@ -180,18 +179,20 @@ def read(path: Path) -> Summary | None:
         return None
     version = content.removeprefix("---\n").partition("\n")[0]
     if version != _VERSION and version.startswith("dory: summary "):
-        raise FormatError(
-            f"{path} is of version {version!r}, this Dory reads {_VERSION!r}: update Dory"
-        )
-    found = _FORM.fullmatch(content)
+        raise UnknownVersion(path, version, _VERSION)
     try:
-        if not found or int(found[1]) > int(found[2]):
+        fields, body = front_matter.split(content, _FIELDS)
+        covered = _RANGE.fullmatch(fields["memories"])
+        if not covered or int(covered[1]) > int(covered[2]):
             raise ValueError("its form is another")
-        place = LifePosition(int(found[2]), int(found[5]), int(found[6]))
-        return Summary(
-            int(found[1]), place, clock.of_second(found[3]), json.loads(found[4]), found[7]
-        )
-    except ValueError as error:
+        place = LifePosition(int(covered[2]), int(fields["bytes"]), int(fields["check"]))
+        at = clock.of_second(fields["at"])
+        model, text = json.loads(fields["model"]), body.removesuffix("\n")
+        summary = Summary(int(covered[1]), place, at, model, text)
+        if not isinstance(model, str) or "\n" in text or summary.content.decode() != content:
+            raise ValueError("its form is another")
+        return summary
+    except (ValueError, RecursionError) as error:
         raise FormatError(
             f"{path} is damaged ({error}): {_OF_ALL if path.name == LONGTERM else _OF_ONE}"
         ) from error

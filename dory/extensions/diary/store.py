@@ -38,6 +38,7 @@ from dory.search.index import Hit, Index
 from dory.search.passages import Document
 from dory.storage import files, json_file
 from dory.storage.database import Store
+from dory.storage.watched_files import FileStamp
 from dory.text import formatting
 
 FOLDER, VERSION = "diary", 1
@@ -299,4 +300,5 @@ class Diary:
 
 
 def _look(found: os.stat_result) -> str:
-    return f"{found.st_mtime_ns} {found.st_size}"
+    stamp = FileStamp.of(found)
+    return f"{stamp.modified} {stamp.size}"

@@ -12,7 +12,6 @@ answer. So a kill at any instant leaves files that tell how to go on.
 
 import json
 import re
-import time
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -22,12 +21,12 @@ from typing import Any
 from dory import clock
 from dory.errors import FormatError
 from dory.storage import files, json_file
+from dory.storage.watched_files import FileStamp
 from dory.text import formatting
 
 FOLDER = "links"
 PATIENCE = timedelta(minutes=2)
 """For which a request may be answered."""
-_MOMENT = 10**9  # nanoseconds, more than any clock of files is coarse by
 _VERSION = 1
 _NAME = re.compile(r"([0-9a-f]{16,64})-([0-9a-f]{16,64})\.(request|answer)\.json")
 
@@ -114,11 +113,10 @@ def changed(folder: Path) -> int | None:
     """When something was last put into ``folder`` or taken out, in nanoseconds since 1970; 0 when
     there is none, None when that was a moment ago, as another change may have the same time.
     """
-    try:
-        at = folder.stat().st_mtime_ns
-    except FileNotFoundError:
+    stamp = FileStamp.at(folder)
+    if stamp is None:
         return 0
-    return at if time.time_ns() - at > _MOMENT else None
+    return stamp.modified if stamp.settled else None
 
 
 def problems(folder: Path, known: Collection[str]) -> Iterator[str]:

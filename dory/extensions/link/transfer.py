@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from dory import clock
-from dory.errors import FormatError, ToolError
+from dory.errors import FormatError, ToolError, UnknownVersion
 from dory.extensions.memories.store import Memory, MemoryStore
 from dory.identity import listing, state
 from dory.identity.listing import AgentInfo
@@ -158,9 +158,7 @@ def unpacked(blob: Blob, own: str, redact: Callable[[str], str]) -> tuple[list[M
     try:
         heading, *lines, end = blob.body.split("\n")
         if (version := json.loads(heading)["version"]) != _VERSION:
-            raise FormatError(
-                f"the memories are of version {formatting.one_line(repr(version), 70)}, this Dory reads {_VERSION}: update Dory"
-            )
+            raise UnknownVersion(f"blob {blob.hash}", formatting.one_line(str(version)), _VERSION)
         if end:
             raise ValueError("the last line is cut off")
         found = [_memory(json.loads(line), redact) for line in lines]

@@ -22,20 +22,20 @@ is not loaded.
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from dory import clock
-from dory.errors import DoryError, FormatError, ToolError
+from dory.errors import DoryError, FormatError, ToolError, UnknownVersion
 from dory.extensions.notes.store import KINDS, Note, Notes, check, check_name
 from dory.storage import files
 from dory.storage.database import Store
+from dory.text import front_matter
 
 UNFINISHED = "UNFINISHED"
 _VERSION = "note 1"
-_FRONT = re.compile(r"---\n((?:.*\n)*?)---\n", re.ASCII)
 _FIELDS = ("dory", "name", "aliases", "kind", "at", "hash")
 _HASH = re.compile(r"[0-9a-f]{16,64}")
 _STRANGE = re.compile(r"[^\w.-]+")
@@ -95,8 +95,7 @@ def _written(note: Note) -> str:
         clock.second(note.at),
         _json(note.hash),
     )
-    front = "".join(f"{name}: {value}\n" for name, value in zip(_FIELDS, values, strict=True))
-    return f"---\n{front}---\n{note.content}"
+    return front_matter.join(dict(zip(_FIELDS, values, strict=True)), note.content)
 
 
 def _json(value: object) -> str:
@@ -106,34 +105,19 @@ def _json(value: object) -> str:
 def _read(path: Path) -> Note:
     try:
         text = path.read_bytes().decode("utf-8")
-        front = _FRONT.match(text)
-        if not front:
-            raise ValueError("no front matter: it begins and ends with a line ---")
-        return _note(dict(_fields(front[1])), text[front.end() :])
-    except (ValueError, RecursionError, ToolError) as error:
+        return _note(*front_matter.split(text, _FIELDS))
+    except (ValueError, RecursionError, ToolError, UnknownVersion) as error:
         raise FormatError(
             f"{path.name}: {' '.join(str(error).split())}; nothing was loaded"
         ) from error
 
 
-def _fields(front: str) -> Iterator[tuple[str, str]]:
-    seen: set[str] = set()
-    for line in front.split("\n")[:-1]:
-        name, colon, value = line.partition(": ")
-        if not colon or name not in _FIELDS or name in seen:
-            raise ValueError(
-                f"the line {line[:60]!r} is none of {', '.join(_FIELDS)}, each once, with a colon and a space"
-            )
-        seen.add(name)
-        yield name, value
-    if missing := [name for name in _FIELDS if name not in seen]:
-        raise ValueError(f"{', '.join(missing)} is missing")
-
-
 def _note(fields: dict[str, str], content: str) -> Note:
-    """The entry that these fields describe. Raises ``ValueError`` or ``ToolError``."""
+    """The entry that these fields describe. Raises ``ValueError``, ``ToolError`` or
+    ``UnknownVersion``.
+    """
     if fields["dory"] != _VERSION:
-        raise ValueError(f"it is of version {fields['dory']!r}, this Dory reads {_VERSION!r}")
+        raise UnknownVersion("it", fields["dory"], _VERSION)
     name, aliases, hash = (json.loads(fields[field]) for field in ("name", "aliases", "hash"))
     kind = next((kind for kind in KINDS if kind == fields["kind"]), None)
     if kind is None:

@@ -25,6 +25,7 @@ from typing import Any
 from dory import clock
 from dory.errors import FormatError, ToolError
 from dory.storage import files, json_file
+from dory.storage.watched_files import FileStamp
 from dory.text import formatting
 
 NAME, VERSION = "soul.json", 1
@@ -50,7 +51,7 @@ class Beliefs:
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / NAME
-        self._sign: tuple[int, int, int] | None = None
+        self._stamp: FileStamp | None = None
         self._next = 1
         self._entries = tuple[Belief, ...]()
 
@@ -59,10 +60,10 @@ class Beliefs:
         """All of them, the oldest first. When the file is as it was, this takes one call of
         ``stat``.
         """
-        sign = _sign(self._path)
-        if sign != self._sign:
+        stamp = FileStamp.at(self._path)
+        if stamp != self._stamp:
             self._next, self._entries = _read(self._path)
-            self._sign = sign
+            self._stamp = stamp
         return self._entries
 
     def add(self, text: str, at: datetime) -> tuple[Belief, bool]:
@@ -103,7 +104,7 @@ class Beliefs:
         files.replace(
             self._path, (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode()
         )
-        self._sign = None  # no file has that, so it is read again
+        self._stamp = None  # no file has that, so it is read again
 
 
 def problems(folder: Path) -> Iterator[str]:
@@ -112,15 +113,6 @@ def problems(folder: Path) -> Iterator[str]:
         _read(folder / NAME)
     except (FormatError, OSError) as error:
         yield str(error)
-
-
-def _sign(path: Path) -> tuple[int, int, int] | None:
-    """What is another after every edit."""
-    try:
-        found = path.stat()
-        return found.st_mtime_ns, found.st_size, found.st_ino
-    except FileNotFoundError:
-        return None
 
 
 def _read(path: Path) -> tuple[int, tuple[Belief, ...]]:
