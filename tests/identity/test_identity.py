@@ -255,6 +255,30 @@ def test_a_room_that_is_none_boots_nothing(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
+def test_a_kill_while_a_room_is_joined_again_leaves_no_old_command_to_be_run(
+    tmp_path: Path,
+) -> None:
+    house = Household(tmp_path / "home")
+    house.me.join("lab")
+    house.me.leave("lab")
+    for text in ("anybody here?", "/compact"):
+        house.me.rooms.say("lab", "USER", "ada", text, house.clock())
+    end = house.me.rooms.end("lab")
+    subscribed = []
+    for number in range(1, 100):
+        me = house.restart(copy_of(tmp_path / "home", tmp_path / str(number)))
+        with mishap(number, Killed()) as killed:
+            me.join("lab")
+        again = house.restart(tmp_path / str(number))
+        subscribed.append("lab" in again.subscriptions())
+        if subscribed[-1]:
+            assert again.state.rooms["lab"].commands == end
+        assert list(check.problems(again.home)) == []
+        if not killed.struck:
+            break
+    assert set(subscribed) == {False, True} and subscribed == sorted(subscribed)
+
+
 def test_a_home_can_be_moved(tmp_path: Path) -> None:
     house = Household(tmp_path / "here")
     (tmp_path / "here").rename(tmp_path / "there")
