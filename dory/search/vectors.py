@@ -1,185 +1,143 @@
-"""Vectors by id, and the nearest of them: the table ``vector`` of the agent's one SQLite file.
-Derived: deleting it loses nothing.
+"""Vectors by id, and the nearest of them: the table ``vector`` of the agent's SQLite file. Derived:
+deleting it loses nothing.
 
-All are of one model and one dimension. They are stored with length 1, as numbers of 16 bits, which
-changes a cosine by less than 0.0001.
+All vectors are of one model and one dimension. They are stored with length 1, as numbers of 16
+bits, which changes a cosine by less than 0.0001.
 
-A look-up has two steps. A *signature* says in one bit for each of ``DIRECTIONS`` fixed random
-directions on which side of it a vector lies; two vectors differ in as many of the bits as their
-angle is of half a turn (Charikar 2002), whatever the model and its dimension. Signatures are 128
-bytes each and kept in memory from the first look-up on; numpy counts the bits in which they differ.
-The ``CANDIDATES`` that differ least are then read from the file and compared number by number.
-docs/RELATED.md says what this costs and what it misses.
+From the first look-up on, all of them are kept in memory as one matrix of 32-bit floats, a row for
+each vector. A look-up multiplies the whole matrix with the vector that it is given, so its result
+is exact. docs/RELATED.md says what this costs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from dory.storage.database import Store, damaged, marks
+from dory.storage.database import Store, damaged
 
 if TYPE_CHECKING:
-    from numpy import float32, int64, uint64
+    from numpy import float32, int64
     from numpy.typing import NDArray
 
+    Ids = NDArray[int64]
     Matrix = NDArray[float32]
 
-DIRECTIONS = 1024
-"""Bits of a signature."""
-CANDIDATES = 512
-"""Vectors that are compared exactly."""
 _SCHEMA = (
-    "CREATE TABLE IF NOT EXISTS vector (id INTEGER PRIMARY KEY, model TEXT NOT NULL, dimension INTEGER NOT NULL,"
-    " signature BLOB NOT NULL, numbers BLOB NOT NULL)"
+    "CREATE TABLE IF NOT EXISTS vector (id INTEGER PRIMARY KEY, model TEXT NOT NULL,"
+    " dimension INTEGER NOT NULL, numbers BLOB NOT NULL)"
 )
 
 
 class Vectors:
-    """The vectors of one store. Raises what the store raises, and a ``FormatError`` for a vector
-    that is damaged.
+    """The vectors of one store. Raises what the store raises, and a ``FormatError`` for a damaged
+    vector.
     """
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._known: tuple[NDArray[int64], NDArray[uint64]] | None = None
+        self._loaded: tuple[Ids, Matrix] | None = None
         store.tables(_SCHEMA)
 
     @property
     def newest(self) -> int:
-        """The highest id that has a vector; 0 when there is none."""
+        """The highest id that has a vector; 0 if there is none."""
         return self._store.number("SELECT max(id) FROM vector")
 
     @property
     def model(self) -> tuple[str, int]:
-        """Whose they are, and their dimension; ``("", 0)`` when there is none."""
+        """The model that made the vectors, and their dimension; ``("", 0)`` if there are none."""
         rows = self._store.rows("SELECT model, dimension FROM vector ORDER BY id DESC LIMIT 1")
         return rows[0] if rows else ("", 0)
 
     def add(self, model: str, vectors: Mapping[int, Sequence[float]]) -> None:
-        """Keep these, by ids of 1 and more. Raises ``ValueError`` when they are not like those that
-        are there: ``clear`` first.
+        """Store vectors by their ids, which are 1 or more.
+
+        Raises ``ValueError`` if those that are there are of another model or dimension: ``clear``
+        first.
         """
-        numbers = _unit(list(vectors.values()))
-        if self.model not in (("", 0), (model, numbers.shape[1])):
+        matrix = _unit(list(vectors.values()))
+        dimension = matrix.shape[1]
+        if self.model not in (("", 0), (model, dimension)):
             raise ValueError(
-                f"vectors of {model} with {numbers.shape[1]} numbers do not go with those of {self.model}"
+                f"vectors of {model} with {dimension} numbers do not go with those of {self.model}"
             )
-        rows = zip(vectors, _signatures(numbers), numbers.astype("<f2"), strict=True)
-        values = [
-            (id, model, len(own), signature.tobytes(), own.tobytes()) for id, signature, own in rows
-        ]
+        numbers = [row.tobytes() for row in matrix.astype("<f2")]
+        values = [(id, model, dimension, row) for id, row in zip(vectors, numbers, strict=True)]
         with self._store.writing() as connection:
-            connection.executemany("INSERT INTO vector VALUES (?, ?, ?, ?, ?)", values)
+            connection.executemany(
+                "INSERT INTO vector (id, model, dimension, numbers) VALUES (?, ?, ?, ?)", values
+            )
 
     def remove(self, ids: Collection[int]) -> None:
-        """Take the vectors out that these have."""
-        self._known = None
+        """Remove the vectors with these ids."""
+        self._loaded = None
         with self._store.writing() as connection:
             connection.executemany("DELETE FROM vector WHERE id = ?", [(id,) for id in ids])
 
     def clear(self) -> None:
-        """Take all out."""
-        self._known = None
+        """Remove all vectors."""
+        self._loaded = None
         with self._store.writing() as connection:
             connection.execute("DELETE FROM vector")
 
     def empty(self) -> list[int]:
-        """The ids of those that are nothing but zeros, as stands for a text that has no vector."""
-        ids, known = self._loaded()
-        return [int(id) for id in ids[~known.any(axis=0)]]
+        """The ids of the vectors of zeros only. They stand for texts that have no vector."""
+        ids, matrix = self._load()
+        return [int(id) for id in ids[~matrix.any(axis=1)]]
 
     def nearest(self, vector: Sequence[float], count: int) -> list[tuple[int, float]]:
-        """Id and cosine of the ``count`` nearest to one of their dimension, best first; only such
-        as point its way at all: above 0.
+        """Return id and cosine of the ``count`` nearest vectors, best first, of equals the older.
+
+        ``vector`` has their dimension. Only cosines above 0 are returned.
         """
         import numpy
 
-        wanted = _unit([vector])
-        near = self._near(_signatures(wanted)[0])
-        rows = self._store.rows(
-            f"SELECT id, numbers FROM vector WHERE id IN ({marks(near)}) ORDER BY id", near
-        )
-        cosines = numpy.vecdot(
-            self._matrix([numbers for _, numbers in rows], "<f2", wanted.shape[1]).astype(
-                numpy.float32
-            ),
-            wanted[0],
-        )
-        best = numpy.argsort(-cosines, kind="stable")[:count].tolist()
-        return [(rows[at][0], float(cosines[at])) for at in best if cosines[at] > 0]
+        ids, matrix = self._load()
+        if not len(ids):
+            return []
+        # not ``matrix @ vector``: that keeps all processors busy for longer than it takes
+        cosines = numpy.vecdot(matrix, _unit([vector])[0])
+        least = numpy.partition(cosines, -count)[-count] if count < len(ids) else -1.0
+        rows = numpy.flatnonzero(cosines >= least)
+        best = rows[numpy.argsort(-cosines[rows], kind="stable")][:count]
+        return [(int(ids[row]), float(cosines[row])) for row in best if cosines[row] > 0]
 
-    def _near(self, signature: NDArray[uint64]) -> list[int]:
-        """The ids of the candidates."""
+    def _load(self) -> tuple[Ids, Matrix]:
+        """All ids, rising, and their matrix. Only what is new since the last call is read."""
         import numpy
 
-        ids, known = self._loaded()
-        differing = numpy.zeros(len(ids), numpy.uint16)
-        for bits, own in zip(known, signature, strict=True):
-            differing += numpy.bitwise_count(bits ^ own)
-        if len(ids) > CANDIDATES:
-            ids = ids[numpy.argpartition(differing, CANDIDATES)[:CANDIDATES]]
-        return [int(id) for id in ids]
-
-    def _loaded(self) -> tuple[NDArray[int64], NDArray[uint64]]:
-        """All ids, rising, and their signatures, a column for each: the first 64 bits of all lie
-        side by side. What is new is appended.
-        """
-        import numpy
-
-        none = numpy.empty(0, numpy.int64), numpy.empty((DIRECTIONS // 64, 0), numpy.uint64)
-        ids, known = self._known or none
-        if (
-            len(ids) and ids[-1] > self.newest
-        ):  # the file was exchanged, or what was written taken back
-            ids, known = none
+        _, dimension = self.model
+        if self._loaded:
+            ids, matrix = self._loaded
+            # otherwise the file was replaced, or what was written was rolled back
+            current = len(ids) and ids[-1] <= self.newest and matrix.shape[1] == dimension
+        if not self._loaded or not current:
+            ids = numpy.empty(0, numpy.int64)
+            matrix = numpy.empty((0, dimension), numpy.float32)
         last = int(ids[-1]) if len(ids) else 0
-        if rows := self._store.rows(
-            "SELECT id, signature FROM vector WHERE id > ? ORDER BY id", (last,)
-        ):
-            more = self._matrix([signature for _, signature in rows], "=u8", DIRECTIONS // 64)
+        rows = self._store.rows("SELECT id, numbers FROM vector WHERE id > ? ORDER BY id", (last,))
+        if rows:
             ids = numpy.append(ids, [id for id, _ in rows])
-            known = numpy.concatenate([known, more.T], axis=1)
-        self._known = ids, known
-        return self._known
+            added = self._matrix([numbers for _, numbers in rows], dimension)
+            matrix = numpy.concatenate([matrix, added])
+        self._loaded = ids, matrix
+        return self._loaded
 
-    def _matrix(self, blobs: Sequence[bytes], kind: str, width: int) -> NDArray[Any]:
-        """A row for each blob."""
+    def _matrix(self, blobs: Sequence[bytes], dimension: int) -> Matrix:
         import numpy
 
         try:
-            return numpy.frombuffer(b"".join(blobs), kind).reshape(len(blobs), width)
+            numbers = numpy.frombuffer(b"".join(blobs), "<f2").reshape(len(blobs), dimension)
         except (TypeError, ValueError) as error:
             raise damaged(self._store.path, error) from error
+        return numbers.astype(numpy.float32)
 
 
 def _unit(vectors: Sequence[Sequence[float]]) -> Matrix:
-    """With length 1; zeros stay zeros."""
+    """The vectors with length 1, a row for each. Zeros stay zeros."""
     import numpy
 
     matrix = numpy.array(vectors, numpy.float64)
     lengths = numpy.linalg.norm(matrix, axis=1, keepdims=True)
     return (matrix / numpy.where(lengths > 0, lengths, 1)).astype(numpy.float32)
-
-
-def _signatures(vectors: Matrix) -> NDArray[uint64]:
-    """A row for each. ``vecdot``, because a product of matrices keeps all processors busy for
-    longer than it takes.
-    """
-    import numpy
-
-    sides = numpy.vecdot(vectors[:, None], _directions(vectors.shape[1])) > 0
-    return numpy.packbits(sides, axis=1).view(numpy.uint64)
-
-
-@cache
-def _directions(dimension: int) -> Matrix:
-    """The same for ever, as signatures are stored: numpy promises it of ``RandomState`` and of
-    nothing newer.
-    """
-    import numpy
-
-    return (
-        numpy.random.RandomState(0).standard_normal((DIRECTIONS, dimension)).astype(numpy.float32)
-    )

@@ -1,28 +1,30 @@
-"""SQLite: connections to a file that is ours, or a refusal; and its exceptions as those of this
-house. Nowhere else is it known what they mean.
+"""The one SQLite file of an agent, ``agents/<self>/memory.sqlite``.
 
-Whose a file is stands in its ``application_id``, its version in ``user_version``; a foreign one is
-refused with a ``FormatError``.
+Other modules keep their tables in it. This one opens the file, commits, and maps the exceptions of
+SQLite, whose meaning is known nowhere else.
 
-Damage becomes a ``FormatError``, a lock that is not given up ``Busy``, a full or failing disk an
-``OSError``. What has no code of its own, such as a text that cannot be decoded, comes of damage as
-well. A ``ProgrammingError`` is a mistake of the caller's, and stays what it is.
+**Whose file it is.** ``application_id`` says that the file is Dory's, ``user_version`` its version.
+A foreign file and an unknown version are refused with a ``FormatError``. A known older version is
+migrated when it is first opened for writing:
 
-The agent's one SQLite file, ``agents/<self>/memory.sqlite``. Rooms keep tables of their own in it;
-this one opens it and commits.
+    1    the table ``vector`` had a column of signatures, which were derived from the numbers
 
-A missing file reads as an empty one, and it appears with the first write. ``writing`` is all or
-nothing and durable when it returns: WAL with ``synchronous=FULL``, one fsync for a commit. Copying
-the log back into the file is left to ``tidy``, which runs beside the loop; should nobody call it,
-the write that finds 64 MiB of log does it.
+**Missing and replaced files.** A missing file reads as an empty one. It is created by the first
+write. A file that was deleted, moved away or replaced is closed before the next use, a damaged one
+at once.
 
-``storage/database.py`` opens it, or refuses with a ``FormatError`` what is none of ours, and maps
-what SQLite raises. A file that was deleted, moved away or exchanged is let go of before the next
-use, a damaged one at once.
+**Durability.** ``writing`` is all or nothing, and durable when it returns: WAL with
+``synchronous=FULL``, one fsync for a commit. ``tidy`` copies the log back into the file and runs in
+a thread of its own. If nobody calls it, the write that finds 64 MiB of log does it.
 
-A ``Store`` belongs to the thread that made it. Other threads and processes open one of their own,
-at any time, with ``readonly=True``: they see whole commits and hold nobody up, and leave no log
-behind where there was none. They read where nothing can be written, too.
+**Threads and processes.** A ``Store`` belongs to the thread that made it. Other threads and
+processes open their own with ``readonly=True``, at any time. They see whole commits, block nobody,
+and leave no log behind where there was none. They also work where nothing can be written.
+
+**Errors.** Damage becomes a ``FormatError``, a lock that is not released becomes ``Busy``, a full
+or failing disk becomes an ``OSError``. Errors without a code of their own, such as text that cannot
+be decoded, come from damage as well. A ``ProgrammingError`` is a mistake in the calling code and
+passes through.
 """
 
 import errno
@@ -35,23 +37,29 @@ from typing import Any
 
 from dory.errors import Busy, DoryError, FormatError, UnknownVersion
 from dory.storage import files
+from dory.storage.watched_files import FileStamp
 
+NAME = "memory.sqlite"
 APPLICATION = int.from_bytes(b"Dory")
-VERSION = 1
+VERSION = 2
 LOG_PAGES = 16384
 """Pages of log, 4 KiB each, after which a write copies them back itself."""
-PATIENCE = 10.0
+LOCK_TIMEOUT = 10.0
 """Seconds to wait for another process's lock."""
-_SMALLEST = 512  # bytes in a database that has anything in it
-_CACHE = 8 * 1024  # KiB of pages in memory: what a search needs does not grow with the file
+_OLDER = (1,)
+"""Versions that are migrated by a writer. A reader reads them as they are."""
+_SMALLEST = 512
+"""Bytes in a database that has anything in it."""
+_CACHE = 8 * 1024
+"""KiB of pages in memory. What a search needs does not grow with the file."""
 _PRAGMAS = (
     "synchronous=FULL",
     f"wal_autocheckpoint={LOG_PAGES}",
     f"cache_size=-{_CACHE}",
     "temp_store=MEMORY",
 )
-_HELD = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
-_FAILURES = {
+_LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
+_DISK_ERRORS = {
     sqlite3.SQLITE_FULL: (errno.ENOSPC, "there is no room left on the disk: free some"),
     sqlite3.SQLITE_IOERR: (errno.EIO, "the disk failed"),
     sqlite3.SQLITE_CANTOPEN: (errno.EACCES, "it cannot be opened: check the folder and its rights"),
@@ -60,186 +68,41 @@ _FAILURES = {
 }
 
 
-class Database:
-    """The file at ``path``, in which there are the tables of the ``schema``. Raises what SQLite
-    does, and for a file that is none of Dory's, or not of this version, a ``FormatError``.
-    """
-
-    def __init__(self, path: Path, readonly: bool) -> None:
-        self.path = path
-        self._readonly = readonly
-        self.schema: list[str] = []
-        self.opened: tuple[int, int] | None = None
-        """Which file it was that was opened last."""
-
-    @property
-    def standing(self) -> tuple[int, int] | None:
-        """Which file stands at the path now; None for none."""
-        try:
-            found = self.path.stat()
-            return found.st_dev, found.st_ino
-        except FileNotFoundError:
-            return None
-
-    def empty(self) -> sqlite3.Connection:
-        """One that has the tables and nothing in them, in memory."""
-        connection = sqlite3.connect(":memory:", isolation_level=None)
-        self._create(connection)
-        return connection
-
-    def writable(self, fresh: bool) -> sqlite3.Connection:
-        """For a store that writes. A ``fresh`` file begins to be, and is nobody's until it is
-        stamped.
-        """
-        return self._opened("rwc" if fresh else "rw")
-
-    def stamp(self, connection: sqlite3.Connection) -> None:
-        """Make a file Dory's. What is there already is not written again."""
-        if connection.execute("PRAGMA user_version").fetchone() != (VERSION,):
-            connection.execute(f"PRAGMA application_id={APPLICATION}")
-            connection.execute(f"PRAGMA user_version={VERSION}")
-        self._create(connection)
-
-    def readable(self) -> sqlite3.Connection | None:
-        """For one that only reads; None for a file whose first write did not come to its end."""
-        log = self.path.with_name(f"{self.path.name}-wal")
-        try:
-            connection = self._opened(
-                "ro" if log.exists() else "rw"
-            )  # the latter takes a log away that it brought
-        except sqlite3.OperationalError as error:
-            if code(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) or _size(log):
-                raise
-            connection = self._opened(
-                "ro&immutable=1"
-            )  # no log can be made there, and none has to be read
-        if not connection.execute("PRAGMA user_version").fetchone()[0]:
-            connection.close()
-            return None
-        try:
-            self._create(connection)  # makes nothing, and fails if there is something to make
-        except sqlite3.OperationalError as error:
-            connection.close()
-            raise FormatError(
-                f"{self.path} was last written by an older Dory: wake its agent once, and it is brought up to date"
-            ) from error
-        return connection
-
-    def _opened(self, mode: str) -> sqlite3.Connection:
-        uri = f"{self.path.absolute().as_uri()}?mode={mode}"
-        connection = sqlite3.connect(uri, uri=True, timeout=PATIENCE, isolation_level=None)
-        try:
-            self.opened = self.standing
-            self._check(connection)
-            for pragma in (f"query_only={self._readonly}", *_PRAGMAS):
-                connection.execute(f"PRAGMA {pragma}")
-            if not self._readonly:
-                connection.execute("PRAGMA journal_mode=WAL")
-                if mode == "rw":
-                    connection.execute("BEGIN IMMEDIATE")
-                    self.stamp(connection)
-                    connection.execute("COMMIT")
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    def _check(self, connection: sqlite3.Connection) -> None:
-        """Raise unless the file is one of Dory's, or nothing was ever written to it."""
-        if not connection.execute(
-            "SELECT 1 FROM pragma_module_list WHERE name = 'fts5'"
-        ).fetchone():
-            raise DoryError(
-                "this Python's SQLite has no FTS5, which search needs: take a Python whose sqlite3 was built with it"
-            )
-        ((owner,), (version,)) = (
-            connection.execute(f"PRAGMA {name}").fetchone()
-            for name in ("application_id", "user_version")
-        )
-        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if (owner, version, tables) == (0, 0, 0):
-            if 0 < _size(self.path) < _SMALLEST:
-                raise damaged(self.path, "cut short")
-        elif owner != APPLICATION:
-            raise FormatError(
-                f"{self.path} is a database of another program: move it away, and it is begun anew"
-            )
-        elif version != VERSION:
-            raise UnknownVersion(self.path, version, VERSION)
-
-    def _create(self, connection: sqlite3.Connection) -> None:
-        for statement in self.schema:
-            connection.execute(statement)
-
-
-@contextmanager
-def mapped(path: Path) -> Iterator[None]:
-    """Within this block SQLite works on the file at ``path``."""
-    try:
-        yield
-    except sqlite3.ProgrammingError:
-        raise
-    except sqlite3.DatabaseError as error:
-        if code(error) in _HELD:
-            raise Busy(f"{path} is held by another process: try again, or stop that one") from error
-        if code(error) in _FAILURES:
-            number, told = _FAILURES[code(error)]
-            raise OSError(number, f"{told} ({error})", str(path)) from error
-        raise damaged(path, error) from error
-
-
-def code(error: sqlite3.DatabaseError) -> int:
-    """Its primary result code. Those that Python itself raises have none, which is the general one."""
-    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-
-
-def damaged(path: Path, how: object) -> FormatError:
-    """The error that a damaged file is told with."""
-    return FormatError(
-        f"{path} is damaged ({how}): put it and its -wal back from a backup, or move it away, and it is begun anew"
-    )
-
-
-def _size(path: Path) -> int:
-    """Bytes in a file; 0 when it is gone."""
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0
-
-
-NAME = "memory.sqlite"
-
-
 class Store:
-    """The file at ``path``. Every method raises as the module says."""
+    """The file at ``path``. Every method raises what the module says."""
 
     def __init__(self, path: Path, readonly: bool = False) -> None:
         self.path = path
         self._readonly = readonly
-        self._database = Database(path, readonly)
+        self._schema: list[str] = []
         self._connection: sqlite3.Connection | None = None
+        self._opened_file: tuple[int, int] | None = None
+        """Which file ``_connection`` was opened on."""
         self._empty: sqlite3.Connection | None = None
+        """The tables without content, in memory, in place of a missing file."""
 
     def tables(self, *statements: str) -> None:
-        """Have these there whenever the store is used, so it is called before that: ``CREATE … IF
-        NOT EXISTS``, several with ``;`` between.
+        """Add tables to the schema, before the store is first used.
+
+        Each statement is ``CREATE … IF NOT EXISTS``, or several with ``;`` between.
         """
-        self._database.schema += [one for each in statements for one in each.split(";")]
+        for statement in statements:
+            self._schema += statement.split(";")
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
-        """What a query finds, as tuples; nothing in a file that is not there."""
-        with self._mapped():
+        """Return the rows of a query as tuples; none if the file is missing."""
+        with self._guarded():
             return self._reading().execute(sql, values).fetchall()
 
     def number(self, sql: str, *values: Any) -> int:
-        """The only value that a query gives, a number; 0 for none."""
+        """Return the only value of a query, a number; 0 for NULL."""
         ((number,),) = self.rows(sql, values)
         return int(number or 0)
 
     def moment(self, seconds: int) -> datetime:
-        """The time that stands in the file as so many ``seconds`` since 1970. Raises a
-        ``FormatError`` for one that there is not.
+        """Return the time that the file holds as ``seconds`` since 1970.
+
+        Raises ``FormatError`` if there is no such time.
         """
         try:
             return datetime.fromtimestamp(seconds, UTC)
@@ -248,25 +111,28 @@ class Store:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction: committed at the end of the block, or nothing of it happened. Inside
-        another one it is part of that.
+        """Run a transaction: committed at the end of the block, or not at all.
+
+        Inside another transaction it is a part of that one.
         """
         if self._readonly:
             raise PermissionError(errno.EACCES, "it was opened for reading only", str(self.path))
-        with self._mapped():
-            if self._connection and self._within:
+        with self._guarded():
+            if self._connection and self._in_transaction:
                 yield self._connection
                 return
-            fresh = not self._there()
-            connection = self._connection = self._connection or self._database.writable(fresh)
+            fresh = not self._file_exists()
+            if not self._connection:
+                self._connection = self._open("rwc" if fresh else "rw")
+            connection = self._connection
             connection.execute("BEGIN IMMEDIATE")
             try:
                 if fresh:
-                    self._database.stamp(connection)
+                    self._bring_up_to_date(connection)
                 yield connection
                 connection.execute("COMMIT")
             except BaseException:
-                if self._within:  # SQLite ends it by itself when the disk is full
+                if self._in_transaction:  # SQLite ends it by itself when the disk is full
                     connection.execute("ROLLBACK")
                 if fresh:
                     self.close()
@@ -275,63 +141,187 @@ class Store:
                 files.sync_folder(self.path.parent)
 
     def tidy(self) -> None:
-        """Copy the log back into the file. Slow; to be called beside the loop, by a store of that
-        thread's own.
-        """
+        """Copy the log back into the file. Slow: call it from another thread, on its own store."""
         if self.path.exists():
             self.rows("PRAGMA wal_checkpoint(PASSIVE)")
 
     def problems(self) -> list[str]:
-        """What SQLite finds wrong with its file, one line each; reads all of it."""
+        """Return what SQLite finds wrong with the file, one line each. Reads the whole file."""
         try:
-            return [
-                f"{self.path.name}: {found}"
-                for (found,) in self.rows("PRAGMA integrity_check(5)")
-                if found != "ok"
-            ]
+            results = [result for (result,) in self.rows("PRAGMA integrity_check(5)")]
         except FormatError as error:
             return [str(error)]
+        return [f"{self.path.name}: {result}" for result in results if result != "ok"]
 
     def close(self) -> None:
-        """Let go of the file; the next use opens it again."""
-        for connection in filter(None, (self._connection, self._empty)):
-            connection.close()
-        self._connection = self._empty = self._database.opened = None
+        """Close the file. The next use opens it again."""
+        for connection in (self._connection, self._empty):
+            if connection:
+                connection.close()
+        self._connection = None
+        self._empty = None
+        self._opened_file = None
 
     @property
-    def _within(self) -> bool:
+    def _in_transaction(self) -> bool:
         return bool(self._connection and self._connection.in_transaction)
 
-    def _there(self) -> bool:
-        """Whether the file is; what is written to one that was there before would be lost."""
-        file = self._database.standing
-        if file != self._database.opened and not self._within:
+    def _file_exists(self) -> bool:
+        """Whether there is a file now. Closes one that was deleted or replaced: what would be
+        written to it would be lost.
+        """
+        file = self._file()
+        if file != self._opened_file and not self._in_transaction:
             self.close()
         return file is not None
 
+    def _file(self) -> tuple[int, int] | None:
+        stamp = FileStamp.at(self.path)
+        return stamp.file if stamp else None
+
     def _reading(self) -> sqlite3.Connection:
-        if self._there() and not self._connection:
-            self._connection = (
-                self._database.readable()
-                if self._readonly
-                else self._database.writable(fresh=False)
-            )
+        """A connection to read with; to empty tables in memory if there is no file."""
+        if self._file_exists() and not self._connection:
+            self._connection = self._open_readonly() if self._readonly else self._open("rw")
         if self._connection:
             return self._connection
-        self._empty = self._empty or self._database.empty()
+        if not self._empty:
+            self._empty = sqlite3.connect(":memory:", isolation_level=None)
+            self._create_tables(self._empty)
         return self._empty
 
+    def _open_readonly(self) -> sqlite3.Connection | None:
+        """A connection for reading; None if the first write of the file was never finished."""
+        log = self.path.with_name(f"{self.path.name}-wal")
+        try:
+            # A connection of mode "rw" removes the log that it has to make.
+            connection = self._open("ro" if log.exists() else "rw")
+        except sqlite3.OperationalError as error:
+            unwritable = code(error) in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+            if not unwritable or files.size(log):
+                raise
+            # No log can be made there, and there is none to be read.
+            connection = self._open("ro&immutable=1")
+        if not connection.execute("PRAGMA user_version").fetchone()[0]:
+            connection.close()
+            return None
+        try:
+            self._create_tables(connection)  # creates nothing, and fails if a table is missing
+        except sqlite3.OperationalError as error:
+            connection.close()
+            raise FormatError(
+                f"{self.path} was last written by an older Dory: wake its agent once, and it is"
+                " brought up to date"
+            ) from error
+        return connection
+
+    def _open(self, mode: str) -> sqlite3.Connection:
+        """Open the file in a ``mode`` of SQLite's URIs. With "rwc" it is Dory's only once
+        ``_bring_up_to_date`` was committed.
+        """
+        uri = f"{self.path.absolute().as_uri()}?mode={mode}"
+        connection = sqlite3.connect(uri, uri=True, timeout=LOCK_TIMEOUT, isolation_level=None)
+        try:
+            self._opened_file = self._file()
+            _check(connection, self.path)
+            for pragma in (f"query_only={self._readonly}", *_PRAGMAS):
+                connection.execute(f"PRAGMA {pragma}")
+            if not self._readonly:
+                connection.execute("PRAGMA journal_mode=WAL")
+                if mode == "rw":
+                    connection.execute("BEGIN IMMEDIATE")
+                    self._bring_up_to_date(connection)
+                    connection.execute("COMMIT")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _bring_up_to_date(self, connection: sqlite3.Connection) -> None:
+        """Mark a new file as Dory's, migrate an older one, create missing tables. If nothing is
+        missing, nothing is written.
+        """
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version != VERSION:
+            _drop_signatures(connection)
+            connection.execute(f"PRAGMA application_id={APPLICATION}")
+            connection.execute(f"PRAGMA user_version={VERSION}")
+        self._create_tables(connection)
+
+    def _create_tables(self, connection: sqlite3.Connection) -> None:
+        for statement in self._schema:
+            connection.execute(statement)
+
     @contextmanager
-    def _mapped(self) -> Iterator[None]:
+    def _guarded(self) -> Iterator[None]:
+        """Map SQLite's exceptions, and close a damaged file."""
         try:
             with mapped(self.path):
                 yield
         except FormatError:
-            if not self._within:
+            if not self._in_transaction:
                 self.close()
             raise
 
 
+@contextmanager
+def mapped(path: Path) -> Iterator[None]:
+    """Map what SQLite raises in this block, while it works on the file at ``path``."""
+    try:
+        yield
+    except sqlite3.ProgrammingError:
+        raise
+    except sqlite3.DatabaseError as error:
+        if code(error) in _LOCKED:
+            raise Busy(f"{path} is held by another process: try again, or stop that one") from error
+        if code(error) in _DISK_ERRORS:
+            number, explanation = _DISK_ERRORS[code(error)]
+            raise OSError(number, f"{explanation} ({error})", str(path)) from error
+        raise damaged(path, error) from error
+
+
+def code(error: sqlite3.DatabaseError) -> int:
+    """The primary result code of an error. Errors that Python itself raises have the general one."""
+    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+
+
+def damaged(path: Path, how: object) -> FormatError:
+    """The error for a damaged file."""
+    return FormatError(
+        f"{path} is damaged ({how}): put it and its -wal back from a backup, or move it away, and"
+        " it is begun anew"
+    )
+
+
 def marks(values: Sized) -> str:
-    """A mark for each of these, as a query has them between the brackets of ``IN``."""
+    """One ``?`` for each value, as they stand between the brackets of ``IN``."""
     return ", ".join("?" * len(values))
+
+
+def _check(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise unless the file is Dory's and of a known version, or nothing was ever written to it."""
+    fts5 = "SELECT 1 FROM pragma_module_list WHERE name = 'fts5'"
+    if not connection.execute(fts5).fetchone():
+        raise DoryError(
+            "this Python's SQLite has no FTS5, which search needs: take a Python whose sqlite3 was"
+            " built with it"
+        )
+    (owner,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if (owner, version, tables) == (0, 0, 0):
+        if 0 < files.size(path) < _SMALLEST:
+            raise damaged(path, "cut short")
+    elif owner != APPLICATION:
+        raise FormatError(
+            f"{path} is a database of another program: move it away, and it is begun anew"
+        )
+    elif version != VERSION and version not in _OLDER:
+        raise UnknownVersion(path, version, VERSION)
+
+
+def _drop_signatures(connection: sqlite3.Connection) -> None:
+    """Migrate from version 1."""
+    columns = connection.execute("SELECT name FROM pragma_table_info('vector')").fetchall()
+    if ("signature",) in columns:
+        connection.execute("ALTER TABLE vector DROP COLUMN signature")

@@ -66,6 +66,21 @@ def test_another_version_is_refused(tmp_path: Path) -> None:
         numbers(opened(tmp_path / "memory.sqlite"))
 
 
+def test_a_file_of_version_1_is_read_as_it_is_and_brought_up_to_date_by_its_writer(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "memory.sqlite"
+    written(path, 3).close()
+    other = sqlite3.connect(path)
+    other.execute("PRAGMA user_version=1")
+    other.close()
+    for readonly, version in ((True, 1), (False, VERSION), (True, VERSION)):
+        store = opened(path, readonly)
+        assert numbers(store) == [0, 1, 2]
+        assert store.number("PRAGMA user_version") == version
+        store.close()
+
+
 def test_a_file_cut_short_anywhere_is_told_or_read(tmp_path: Path) -> None:
     path = tmp_path / "memory.sqlite"
     written(path, 400).close()

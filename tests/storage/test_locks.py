@@ -67,7 +67,7 @@ def test_looking_at_a_free_lock_does_not_make_it_seem_taken(tmp_path: Path) -> N
 def test_a_lock_is_free_when_its_holder_was_killed(tmp_path: Path) -> None:
     lock = tmp_path
     code = (
-        "import sys, time; from pathlib import Path; from dory import locks\n"
+        "import sys, time; from pathlib import Path; from dory.storage import locks\n"
         "with locks.held(Path(sys.argv[1])):\n  print(flush=True); time.sleep(60)"
     )
     with subprocess.Popen(
