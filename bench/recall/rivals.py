@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Callable, Sequence
 
 from dory.search.passages import Document
-from dory.text.tokenizer import Stemmer, asked, folded
+from dory.text.tokenizer import Stemmer, folded, query_words
 
 Engine = Callable[[str], list[int]]
 _MOST = 20
@@ -113,4 +113,6 @@ def _terms(document: Document, stemmer: Stemmer) -> list[str]:
 
 
 def _asked(query: str, stemmer: Stemmer) -> list[str]:
-    return list(dict.fromkeys(stemmer.stems([word.folded for word in asked(query, len(query))])))
+    return list(
+        dict.fromkeys(stemmer.stems([word.folded for word in query_words(query, len(query))]))
+    )

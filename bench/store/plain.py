@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dory.search.passages import Document
-from dory.text.tokenizer import asked
+from dory.text.tokenizer import query_words
 
 NAME = "plain.sqlite"
 _FOUND = 10
@@ -53,4 +53,4 @@ class Plain:
 
 
 def _match(query: str) -> str:
-    return " OR ".join(f'"{word.folded}"' for word in asked(query, _WORDS))
+    return " OR ".join(f'"{word.folded}"' for word in query_words(query, _WORDS))

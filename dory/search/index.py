@@ -1,15 +1,15 @@
-"""The search over everything that ever was: ``Index.search``. ``search/passages.py`` says what it
-is over, ``search/ranking.py`` what is a good hit.
+"""The search index of one agent: what is searched (``search/passages.py``), and how.
 
-Where each term of a query stands is read whole (``search/postings.py``), and all that may be among
-the best is scored entry by entry: one way for a thousand entries and for a million. Only terms that
-are too common for the budget are looked up later, where the others put the best pieces. Nothing is
-left out for want of relevance: whoever searches chooses what is good enough.
+A search reads for each term of the query the list of all passages that have it
+(``search/postings.py``), and scores whatever may be among the best (``search/ranking.py``). This
+takes the same path for a thousand passages and for a million. Only terms that are too common for
+the budget are looked up later, where the other terms found the best passages. No hit is left out
+for being too weak: the caller decides what is good enough.
 """
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,15 +18,19 @@ from dory.search.postings import Estimates, Postings, SearchBudget, Term
 from dory.search.ranking import PLACES, Formula, Ranking, weight
 from dory.search.snippets import snippet
 from dory.storage.database import Store
-from dory.text.tokenizer import STOP, Stemmer, asked
+from dory.text.tokenizer import STOP, Stemmer, query_words
+
+_ROUNDING = 1 - 1e-9
+"""Keeps a passage whose score equals the least score but for rounding."""
 
 
 @dataclass(frozen=True)
 class Hit:
-    """A document that was found: its best piece. Scores compare only within one search.
+    """A document that was found, by its best passage. Scores compare only within one search.
 
-    ``share`` is the score as a share of what a piece would have in which every word of the query
-    stands, and one more that never was; 0 when the query tells nothing, being made of stop words.
+    ``share`` is the score divided by the best possible one for this query: that of a passage that
+    has every word of it, and one more that never occurred. It is 0 if the query has only stop
+    words.
     """
 
     document: Document
@@ -37,28 +41,45 @@ class Hit:
 
     @cached_property
     def snippet(self) -> str:
-        """The part of it that tells why; most of a search's time, so it is made only for what is
-        shown.
+        """The part of the text that shows why it was found. Making it takes most of a search's
+        time, so it is made only when it is shown.
         """
         return snippet(self.document.text, self._weights, self._stemmer)
 
 
-class Index(Passages):
-    """The pieces of one store, and the search over them. For one thread, as its store."""
+class Index:
+    """The passages of one store, and the search in them. Belongs to one thread, as its store."""
 
     def __init__(
         self, store: Store, formula: Formula | None = None, budget: SearchBudget | None = None
     ) -> None:
-        """``formula`` of the ranking; ``budget`` of each search."""
+        """``formula`` is that of the ranking, ``budget`` that of a search without its own."""
+        self._store = store
         self._formula = formula or Formula()
         self._budget = budget or SearchBudget()
-        super().__init__(store, self._formula)
+        self._passages = Passages(store, self._formula)
         self._stemmer = Stemmer() if self._formula.stems else None
         self._estimates: defaultdict[SearchBudget, Estimates] = defaultdict(Estimates)
 
-    @cached_property
-    def _ranking(self) -> Ranking:
-        return Ranking(self._formula)
+    def add(self, document: Document) -> None:
+        """Index a document. Several in one ``store.writing()`` cost one fsync."""
+        self._passages.add(document)
+
+    def remove(self, kind: str, origin: int) -> None:
+        """Remove a document, if it is there."""
+        self._passages.remove(kind, origin)
+
+    def clear(self) -> None:
+        """Remove all documents."""
+        self._passages.clear()
+
+    def walk(self, kind: str) -> Iterator[Document]:
+        """All documents of a kind, by origin, with their whole texts."""
+        return self._passages.walk(kind)
+
+    def extent(self) -> tuple[int, int]:
+        """How many passages there are, and the newest id; (0, -1) if there are none."""
+        return self._passages.extent()
 
     def search(
         self,
@@ -69,16 +90,16 @@ class Index(Passages):
         share: float = 0.0,
         without: Collection[str] = (),
     ) -> list[Hit]:
-        """The best ``limit`` documents, of these ``kinds`` or of all; best first, of equals the
-        newer one. Any text is a query.
+        """Return the best ``limit`` documents, best first, of equals the newer. Any text is a
+        query.
 
-        ``budget``: another one for this search; ``share``: hits with less need not be found, which
-        saves most of the work; ``without``: kinds that are not to be found, which costs less than
-        to name all others.
+        ``kinds``: search only these, or all if empty; ``without``: search none of these, which
+        costs less than naming all others; ``share``: hits with a smaller share need not be found,
+        which saves most of the work.
         """
         budget = budget or self._budget
-        total, last = self.extent()
-        words = asked(query, budget.words, self._formula.stop_words)
+        total, newest = self._passages.extent()
+        words = query_words(query, budget.words, self._formula.stop_words)
         if not total or not words:
             return []
         postings = Postings(
@@ -86,51 +107,60 @@ class Index(Passages):
             budget,
             self._estimates[budget],
             total,
-            last,
-            [*map(label, kinds)],
-            [*map(label, without)],
+            newest,
+            [label(kind) for kind in kinds],
+            [label(kind) for kind in without],
         )
         wanted = postings.terms(words, self._stemmer)
         terms = [term for term in wanted if term.documents]
         if not terms:
             return []
-        named = postings.term("", " OR ".join(f'"{by(word.folded)}"' for word in words))
+        speakers = " OR ".join(f'"{by(word.folded)}"' for word in words)
+        named = postings.term("", speakers)
         postings.read([*terms, named])
-        whole = sum(term.weight for term in wanted) + weight(0, total)
-        most = math.inf if all(word.folded in STOP for word in words) else whole
+        best_possible = math.inf
+        if any(word.folded not in STOP for word in words):
+            best_possible = sum(term.weight for term in wanted) + weight(0, total)
         count = max(limit, budget.candidates)
         if budget.looked_up and not all(term.places for term in (named, *terms)):
             near = self._best(terms, named, count)
-            postings.complete([named, *terms], list(dict.fromkeys(id // PLACES for _, id in near)))
-        return self._hits(
-            self._best(terms, named, count, share and share * most * (1 - 1e-9)), terms, limit, most
-        )
+            stretches = list(dict.fromkeys(id // PLACES for _, id in near))
+            postings.complete([named, *terms], stretches)
+        least = share * best_possible * _ROUNDING if share else 0.0
+        return self._hits(self._best(terms, named, count, least), terms, limit, best_possible)
+
+    @cached_property
+    def _ranking(self) -> Ranking:
+        return Ranking(self._formula)  # imports numpy, which an empty index never needs
 
     def _best(
         self, terms: Sequence[Term], named: Term, count: int, least: float = 0.0
     ) -> list[tuple[float, int]]:
-        """Score and id of the ``count`` best pieces that have at least ``least``, by what is known
-        of the terms so far.
+        """Score and id of the ``count`` best passages that score at least ``least``, by what is
+        known of the terms so far.
         """
         known = [(term.places, term.weight) for term in terms if term.places]
         return self._ranking.best(known, named.places, count, least) if known else []
 
     def _hits(
-        self, best: Sequence[tuple[float, int]], terms: Sequence[Term], limit: int, most: float
+        self,
+        best: Sequence[tuple[float, int]],
+        terms: Sequence[Term],
+        limit: int,
+        best_possible: float,
     ) -> list[Hit]:
-        """Each document once, by its best piece."""
-        read, weights, found = (
-            self.pieces([id for _, id in best]),
-            {term.key: term.weight for term in terms},
-            dict[tuple[str, int], Hit](),
-        )
-        rated = [
-            (self._ranking.adjusted(score, read[id][1]), id) for score, id in best if id in read
+        """Each document once, by its best passage."""
+        passages = self._passages.get([id for _, id in best])
+        weights = {term.key: term.weight for term in terms}
+        adjusted = [
+            (self._ranking.adjusted(score, asks=passages[id][1]), id)
+            for score, id in best
+            if id in passages
         ]
-        for score, id in sorted(rated, reverse=True):
-            piece, _ = read[id]
-            if len(found) < limit and (piece.kind, piece.origin) not in found:
-                found[piece.kind, piece.origin] = Hit(
-                    piece, score, score / most, weights, self._stemmer
-                )
-        return list(found.values())
+        hits: dict[tuple[str, int], Hit] = {}
+        for score, id in sorted(adjusted, reverse=True):
+            passage, _ = passages[id]
+            key = (passage.kind, passage.origin)
+            if len(hits) < limit and key not in hits:
+                hits[key] = Hit(passage, score, score / best_possible, weights, self._stemmer)
+        return list(hits.values())

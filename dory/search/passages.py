@@ -1,14 +1,16 @@
-"""What the search is over: everything that ever entered the context, notes, archives. Derived:
-deleting it loses nothing.
+"""What is searched: everything that ever entered the context, notes, archives. Derived: deleting it
+loses nothing.
 
-A document is cut into pieces of at most ``PIECE`` characters, and each has an id of its own,
-``stretch * PLACES + place``: pieces of one room stand in one stretch as long as no more than
-``PAUSE`` passes between two and there is a place left; what belongs to no room stands alone. So
-neighbours have neighbouring ids, and a stretch is a range of them. Ids are never used twice.
+A document is cut into passages of at most ``PASSAGE_LIMIT`` characters. Each passage has an id,
+``stretch * PLACES + place``. Passages of one room share a stretch as long as no more than ``PAUSE``
+passes between two of them and a place is left. A passage without a room has a stretch of its own.
+So neighbours have neighbouring ids, and a stretch is a range of ids. No id is ever used twice.
 
-    piece    a text, when, where and by whom it was said, and where it comes from: kind and origin, the blob
-    words    FTS5 without content of its own: which pieces have which term; kind, speaker, room and date are terms, too
-    stretch  where each room is, and how many pieces it has
+    piece    a passage: its text, when, where and by whom it was said, where it comes from (kind and
+             origin), and its blob
+    words    FTS5 without content of its own: which passages have which term; kind, speaker, room
+             and date are terms, too
+    stretch  the newest passage of each room, and how many it has
 """
 
 import sqlite3
@@ -23,27 +25,33 @@ from dory.search.ranking import PLACES, Formula, is_question
 from dory.storage.database import NAME, Store, marks
 from dory.text.tokenizer import folded
 
-PIECE = 1000
-"""Characters."""
+PASSAGE_LIMIT = 1000
+"""Characters of a passage."""
 PAUSE = 3600
-"""Seconds. Who comes back to a room after an hour mostly begins anew."""
-_LABEL = "\ue000"  # no letter, so no word of a text can be taken for such a term
+"""Seconds. After an hour, people mostly begin a new subject."""
+_LABEL = "\ue000"  # not a letter, so no word of a text can equal such a term
 _SCHEMA = (
-    "CREATE TABLE IF NOT EXISTS piece (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, origin INTEGER NOT NULL, room TEXT NOT NULL,"
-    " speaker TEXT NOT NULL, at INTEGER NOT NULL, asks INTEGER NOT NULL, hash TEXT, text TEXT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS piece (id INTEGER PRIMARY KEY, kind TEXT NOT NULL,"
+    " origin INTEGER NOT NULL, room TEXT NOT NULL, speaker TEXT NOT NULL, at INTEGER NOT NULL,"
+    " asks INTEGER NOT NULL, hash TEXT, text TEXT NOT NULL)",
     "CREATE INDEX IF NOT EXISTS piece_origin ON piece (kind, origin)",
-    "CREATE TABLE IF NOT EXISTS stretch"
-    " (room TEXT PRIMARY KEY, last INTEGER NOT NULL, at INTEGER NOT NULL, pieces INTEGER NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS stretch (room TEXT PRIMARY KEY, last INTEGER NOT NULL,"
+    " at INTEGER NOT NULL, pieces INTEGER NOT NULL) WITHOUT ROWID",
 )
-_WORDS = "CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(text, content='', detail=none, columnsize=0, tokenize='{}')"
+_WORDS = (
+    "CREATE VIRTUAL TABLE IF NOT EXISTS words"
+    " USING fts5(text, content='', detail=none, columnsize=0, tokenize='{}')"
+)
+_DOCUMENT = "id, kind, origin, room, speaker, at, hash, text"
+"""The columns that ``_document`` reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Something to be found. ``origin`` is its id where it comes from: the context entry, the note;
-    ``hash`` the blob that UNCOMPACT gets.
+    """Something that can be found.
 
-    Kinds are single words, told apart without regard to case.
+    ``origin`` is its id where it comes from: of the context entry, of the note. ``hash`` is the
+    blob that UNCOMPACT brings back. Kinds are single words whose case does not matter.
     """
 
     kind: str
@@ -56,59 +64,63 @@ class Document:
 
 
 class Passages:
-    """The tables of one store. Errors are the store's, and a ``FormatError`` for a piece that
-    cannot be one.
+    """The tables of one store. Raises what the store raises, and a ``FormatError`` for a damaged
+    passage.
     """
 
     def __init__(self, store: Store, formula: Formula) -> None:
-        """``formula`` says what is indexed, which must stay the same for a store."""
+        """``formula`` says what is indexed. It must stay the same for a store."""
         self._store = store
         self._about = formula.about
         store.tables(*_SCHEMA, _WORDS.format("porter ascii" if formula.stems else "ascii"))
 
     def add(self, document: Document) -> None:
-        """Index it. Several in one ``store.writing()`` cost one fsync."""
+        """Index a document. Several in one ``store.writing()`` cost one fsync."""
         at = int(document.at.timestamp())
         with self._store.writing() as connection:
             for number, text in enumerate(cut(document.text)):
                 id = _place(connection, document.room, at, joined=bool(document.room or number))
-                row = (
-                    id,
-                    document.kind,
-                    document.origin,
-                    document.room,
-                    document.speaker,
-                    at,
-                    is_question(text),
-                    document.hash,
-                    text,
-                )
-                connection.execute("INSERT INTO piece VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
                 connection.execute(
-                    "INSERT INTO words(rowid, text) VALUES (?, ?)",
+                    "INSERT INTO piece (id, kind, origin, room, speaker, at, asks, hash, text)"
+                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    (
+                        id,
+                        document.kind,
+                        document.origin,
+                        document.room,
+                        document.speaker,
+                        at,
+                        is_question(text),
+                        document.hash,
+                        text,
+                    ),
+                )
+                connection.execute(
+                    "INSERT INTO words (rowid, text) VALUES (?, ?)",
                     (id, self._terms(document, text)),
                 )
 
     def remove(self, kind: str, origin: int) -> None:
-        """Take a document out, if it is there."""
+        """Remove a document, if it is there."""
         with self._store.writing() as connection:
-            found = connection.execute(
-                "SELECT * FROM piece WHERE kind = ? AND origin = ?", (kind, origin)
+            rows = connection.execute(
+                f"SELECT {_DOCUMENT} FROM piece WHERE kind = ? AND origin = ?", (kind, origin)
             ).fetchall()
-            for row in found:
-                terms = self._terms(_document(row), row[-1])
+            for row in rows:
+                id, passage = row[0], _document(row)
                 connection.execute(
-                    "INSERT INTO words(words, rowid, text) VALUES ('delete', ?, ?)", (row[0], terms)
+                    "INSERT INTO words (words, rowid, text) VALUES ('delete', ?, ?)",
+                    (id, self._terms(passage, passage.text)),
                 )
-                connection.execute("DELETE FROM piece WHERE id = ?", row[:1])
+                connection.execute("DELETE FROM piece WHERE id = ?", (id,))
                 connection.execute(
-                    "UPDATE stretch SET pieces = pieces - 1 WHERE room = ?", (row[3],)
+                    "UPDATE stretch SET pieces = pieces - 1 WHERE room = ?", (passage.room,)
                 )
 
     def clear(self) -> None:
-        """Take all documents out."""
+        """Remove all documents."""
         with self._store.writing() as connection:
-            connection.execute("INSERT INTO words(words) VALUES ('delete-all')")
+            connection.execute("INSERT INTO words (words) VALUES ('delete-all')")
             connection.execute("DELETE FROM piece")
             connection.execute("DELETE FROM stretch")
 
@@ -119,51 +131,58 @@ class Passages:
         )
         for (origin,) in origins:
             rows = self._store.rows(
-                "SELECT * FROM piece WHERE kind = ? AND origin = ? ORDER BY id", (kind, origin)
+                f"SELECT {_DOCUMENT} FROM piece WHERE kind = ? AND origin = ? ORDER BY id",
+                (kind, origin),
             )
-            yield _document((*rows[0][:-1], "".join(_document(row).text for row in rows)))
+            text = "".join(_document(row).text for row in rows)
+            yield _document((*rows[0][:-1], text))
 
-    def pieces(self, ids: Sequence[int]) -> dict[int, tuple[Document, bool]]:
-        """Those that are there, each as a document of its own, and whether it is a question."""
-        rows = self._store.rows(f"SELECT * FROM piece WHERE id IN ({marks(ids)})", ids)
-        return {row[0]: (_document(row), bool(row[6])) for row in rows}
+    def get(self, ids: Sequence[int]) -> dict[int, tuple[Document, bool]]:
+        """The passages with these ids that are there, by id: each as a document of its own, and
+        whether it is a question.
+        """
+        rows = self._store.rows(
+            f"SELECT {_DOCUMENT}, asks FROM piece WHERE id IN ({marks(ids)})", ids
+        )
+        return {row[0]: (_document(row[:-1]), bool(row[-1])) for row in rows}
 
     def extent(self) -> tuple[int, int]:
-        """How many pieces there are, and the newest id; (0, -1) when there is none."""
-        ((total, last),) = self._store.rows(
+        """How many passages there are, and the newest id; (0, -1) if there are none."""
+        ((total, newest),) = self._store.rows(
             "SELECT total(pieces), ifnull(max(last), -1) FROM stretch"
         )
-        return int(total), last
+        return int(total), newest
 
     def _terms(self, document: Document, text: str) -> str:
-        about = (
-            f"{document.speaker} {document.room} {document.at:%A} {document.at.day} {document.at:%B %Y}"
-            if self._about
-            else ""
-        )
+        """What the full-text table is given for a passage."""
+        about = ""
+        if self._about:
+            date = f"{document.at:%A} {document.at.day} {document.at:%B %Y}"
+            about = f"{document.speaker} {document.room} {date}"
         speaker = " ".join(by(name) for name in folded(document.speaker).split())
         return f"{label(document.kind)} {speaker} {folded(about)} {folded(text)}"
 
 
 def label(kind: str) -> str:
-    """The term that every piece of a kind has."""
+    """The term that every passage of a kind has."""
     return f"{_LABEL}{kind}"
 
 
 def by(name: str) -> str:
-    """The term that every piece has by a speaker of that name."""
+    """The term that every passage by a speaker of that name has."""
     return f"{_LABEL}{_LABEL}{name}"
 
 
 def cut(text: str) -> Iterator[str]:
-    """``text`` in parts of at most ``PIECE`` characters, cut behind a paragraph, a line, a sentence
-    or a word if there is one.
+    """``text`` in parts of at most ``PASSAGE_LIMIT`` characters. A part ends behind a paragraph, a
+    line, a sentence or a word, if there is one in its second half.
     """
-    while len(text) > PIECE:
+    half = PASSAGE_LIMIT // 2
+    while len(text) > PASSAGE_LIMIT:
         ends = (
-            text.rfind(mark, PIECE // 2, PIECE) + len(mark) for mark in ("\n\n", "\n", ". ", " ")
+            text.rfind(mark, half, PASSAGE_LIMIT) + len(mark) for mark in ("\n\n", "\n", ". ", " ")
         )
-        end = next((end for end in ends if PIECE // 2 < end <= PIECE), PIECE)
+        end = next((end for end in ends if half < end <= PASSAGE_LIMIT), PASSAGE_LIMIT)
         yield text[:end]
         text = text[end:]
     if text.strip():
@@ -171,34 +190,32 @@ def cut(text: str) -> Iterator[str]:
 
 
 def _place(connection: sqlite3.Connection, room: str, at: int, joined: bool) -> int:
-    """The id for the next piece of a room: in its stretch, if the piece may be ``joined`` to it."""
-    here = connection.execute("SELECT last, at FROM stretch WHERE room = ?", (room,)).fetchone()
-    if joined and here and abs(at - here[1]) <= PAUSE and (here[0] + 1) % PLACES:
-        id: int = here[0] + 1
+    """The id for the next passage of a room. ``joined``: it may be in the room's last stretch."""
+    row = connection.execute("SELECT last, at FROM stretch WHERE room = ?", (room,)).fetchone()
+    if joined and row and abs(at - row[1]) <= PAUSE and (row[0] + 1) % PLACES:
+        id: int = row[0] + 1
     else:
         (newest,) = connection.execute("SELECT ifnull(max(last), -1) FROM stretch").fetchone()
         id = (newest // PLACES + 1) * PLACES
-    sql = "INSERT INTO stretch VALUES (?, ?, ?, 1) ON CONFLICT (room) DO UPDATE SET last = excluded.last, at = excluded.at, pieces = pieces + 1"
-    connection.execute(sql, (room, id, at))
+    connection.execute(
+        "INSERT INTO stretch (room, last, at, pieces) VALUES (?, ?, ?, 1) ON CONFLICT (room)"
+        " DO UPDATE SET last = excluded.last, at = excluded.at, pieces = pieces + 1",
+        (room, id, at),
+    )
     return id
 
 
 def _document(row: Sequence[Any]) -> Document:
-    """Raises ``FormatError`` for a row that nobody wrote so: a damaged file may hold anything."""
-    id, kind, origin, room, speaker, at, _, hash, text = row
-    if [type(value) for value in (kind, origin, room, speaker, at, hash or "", text)] == [
-        str,
-        int,
-        str,
-        str,
-        int,
-        str,
-        str,
-    ]:
-        with suppress(ValueError, OverflowError, OSError):  # a time that there is not
-            return Document(
-                kind, origin, datetime.fromtimestamp(at, UTC), text, speaker, room, hash
-            )
+    """The document in a row of ``_DOCUMENT``. Raises ``FormatError`` for values of other types: a
+    damaged file may hold anything.
+    """
+    id, kind, origin, room, speaker, at, hash, text = row
+    texts = (kind, room, speaker, hash or "", text)
+    if {type(value) for value in texts} == {str} and type(origin) is type(at) is int:
+        with suppress(ValueError, OverflowError, OSError):  # there is no such time
+            moment = datetime.fromtimestamp(at, UTC)
+            return Document(kind, origin, moment, text, speaker, room, hash)
     raise FormatError(
-        f"{NAME} is damaged (piece {id} of the index): 'python -m dory.recall HASH --rebuild' makes the index anew"
+        f"{NAME} is damaged (piece {id} of the index): 'python -m dory.recall HASH --rebuild' makes"
+        " the index anew"
     )

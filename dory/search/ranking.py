@@ -1,21 +1,24 @@
-"""How well an entry answers a query: BM25 over the entry and what stands around it. Pure.
+"""How well a passage answers a query: BM25 over the passage and what stands around it. Pure.
 
-Talk is cut into *stretches*: neighbouring entries of one room without a long pause. What a question
-is about is seldom said in one entry: the answer stands behind its question, the name of a thing in
-the sentence before. So the frequency of a term at an entry is counted over its surroundings, each
-entry discounted by its distance, the whole stretch counting a little (a positional language model,
-Lv and Zhai 2009, with BM25's saturation):
+Talk is cut into *stretches*: neighbouring passages of one room without a long pause. One passage
+seldom holds everything that a question is about: the answer follows its question, the name of a
+thing stands in the sentence before. So the frequency of a term at a passage is counted over its
+surroundings. Each neighbour is discounted by its distance, and the whole stretch counts a little (a
+positional language model, Lv and Zhai 2009, with BM25's saturation):
 
-    score(entry) = Σ over terms: idf(term) · saturated(own + Σ discount(distance) · neighbour + stretch · anywhere in the stretch)
+    score(passage) = Σ over terms: idf(term) · saturated(frequency)
+    frequency      = own + Σ discount(distance) · neighbour + stretch · anywhere in the stretch
 
-Then an entry by somebody whom the query names gains a little, and one that asks is worth less than
-one that tells. How often a term stands in one entry and how long that is are left out: entries are
-short, ``search/passages.py`` cuts long ones into pieces, and both cost recall.
+Then a passage gains a little if the query names its speaker, and loses a little if it only asks.
+How often a term occurs in one passage, and how long that is, do not count: passages are short,
+because ``search/passages.py`` cuts long texts, and both cost recall.
 
 The numbers rest on the first five conversations of LoCoMo (``python -m bench.recall --held-out``
-chooses them anew): they are round figures on a broad plateau. In one stretch a term is one integer
-whose bits are the entries that have it, so its part in a score is a look-up by the five bits around
-the entry. numpy does this for many stretches at once; it is imported with the first search.
+chooses them anew). They are round figures on a broad plateau.
+
+In one stretch a term is one integer whose bits are the passages that have it, so its part in a
+score is a look-up by the five bits around the passage. numpy does this for many stretches at once.
+It is imported with the first search.
 """
 
 from __future__ import annotations
@@ -33,36 +36,38 @@ if TYPE_CHECKING:
     Scores = NDArray[float64]
 
 PLACES = 60
-"""Entries in a stretch, at most. A mask of them, with two places more at an end, is an integer of
-64 bits with a sign.
+"""Passages in a stretch, at most. A mask of them, with two places more at one end, fits into a
+signed integer of 64 bits.
 """
 _BLOCK = 10
-"""Entries of which it is asked first whether any can be good enough."""
+"""Neighbouring passages that are first judged together: can any of them be good enough?"""
 _AT_ONCE = 512
-"""Stretches that are gone through together."""
+"""Stretches that are scored together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """The numbers of the ranking; 0 leaves its step out. The first two also decide what is indexed."""
+    """The numbers of the ranking. A step whose number is 0 is left out. The first two also decide
+    what is indexed.
+    """
 
     stems: bool = True
     about: bool = True
-    """Speaker, room and date are part of an entry's text."""
+    """Speaker, room and date are part of a passage's text."""
     stop_words: bool = True
     """They are dropped from the query."""
     before: tuple[float, float] = (0.5, 0.25)
-    """What a term counts that stands one or two entries before this one. More than behind it: an
-    answer comes after its question.
+    """What a term counts that occurs one or two passages before this one. It counts more than
+    behind it, because an answer comes after its question.
     """
     behind: tuple[float, float] = (0.25, 0.125)
     stretch: float = 0.05
     saturation: float = 0.5
     """BM25's k1."""
     speaker: float = 1.0
-    """What is added to an entry by somebody whom the query names."""
+    """What is added to a passage whose speaker the query names."""
     question: float = 0.2
-    """The share that an entry loses that only asks."""
+    """The share of its score that a passage loses if it only asks."""
 
 
 def weight(documents: float, total: int) -> float:
@@ -72,7 +77,7 @@ def weight(documents: float, total: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class PositionMasks:
-    """Where something stands: the numbers of the stretches, rising, and for each its places there
+    """Where a term occurs: the numbers of the stretches, rising, and for each one its places there
     as bits.
     """
 
@@ -81,7 +86,7 @@ class PositionMasks:
 
     @classmethod
     def of(cls, ids: Numbers) -> PositionMasks:
-        """From the ids, rising, of the entries that have it."""
+        """The masks for the ids of the passages that have the term; the ids rise."""
         import numpy
 
         stretches = ids // PLACES
@@ -89,12 +94,12 @@ class PositionMasks:
         return cls(stretches[first], numpy.bitwise_or.reduceat(1 << ids % PLACES, first))
 
     def only(self, stretches: Numbers) -> PositionMasks:
-        """What of it stands in these stretches, which rise."""
+        """The part of it in these stretches, whose numbers rise."""
         masks = self.within(stretches)
         return PositionMasks(stretches[masks != 0], masks[masks != 0])
 
     def within(self, stretches: Numbers) -> Numbers:
-        """Its masks in these stretches, 0 where it does not stand."""
+        """Its masks in these stretches, 0 where it does not occur."""
         import numpy
 
         if not len(self.stretches):
@@ -104,7 +109,7 @@ class PositionMasks:
 
 
 class Ranking:
-    """One formula at work. Only entries count that a term stands in or near."""
+    """The scores by one formula. A passage counts only if a term occurs in it or next to it."""
 
     def __init__(self, formula: Formula) -> None:
         import numpy
@@ -125,69 +130,66 @@ class Ranking:
         count: int,
         least: float = 0.0,
     ) -> list[tuple[float, int]]:
-        """Score and id of the ``count`` best entries from ``least`` on, best first, of equals the
-        newer one; by the terms' places and weights.
+        """Return score and id of the ``count`` best passages with more than ``least``, best first,
+        of equals the newer. ``terms`` are places and weights.
 
-        ``named`` is where somebody speaks whom the query names. Stretches are gone through by the
-        most that an entry in them can have, as long as that is more than the last of the best has
-        so far; in each only blocks of places are looked into that can have more.
+        ``named`` is where somebody speaks whom the query names. Each stretch has an upper bound
+        for the scores in it. The stretches are scored in falling order of their bounds, until a
+        bound is not above the worst of the best so far; within a stretch, only those blocks whose
+        own bound is above it.
         """
         import numpy
 
         named = named or PositionMasks.of(numpy.empty(0, numpy.int64))
         bounds = self._bounds(terms, named)
-        there = numpy.flatnonzero(bounds > least)
-        order = there[numpy.argsort(bounds[there], kind="stable")[::-1]]
-        scores, ids = numpy.empty(0), numpy.empty(0, numpy.int64)
+        possible = numpy.flatnonzero(bounds > least)
+        order = possible[numpy.argsort(bounds[possible], kind="stable")[::-1]]
+        scores = numpy.empty(0)
+        ids = numpy.empty(0, numpy.int64)
         for start in range(0, len(order), _AT_ONCE):
             stretches = order[start : start + _AT_ONCE]
             if bounds[stretches[0]] <= least:
                 break
-            found = self.scores(
-                [(places.within(stretches), weight) for places, weight in terms],
-                named.within(stretches),
-                least,
-            )
-            scores, ids = (
-                numpy.append(scores, found[0]),
-                numpy.append(ids, stretches[found[1]] * PLACES + found[2]),
-            )
+            masks = [(places.within(stretches), weight) for places, weight in terms]
+            new, rows, places_in_row = self.scores(masks, named.within(stretches), least)
+            scores = numpy.append(scores, new)
+            ids = numpy.append(ids, stretches[rows] * PLACES + places_in_row)
             kept = numpy.lexsort((ids, scores))[::-1][:count]
-            scores, ids = scores[kept], ids[kept]
-            least = float(scores[-1]) if len(scores) == count else least
+            scores = scores[kept]
+            ids = ids[kept]
+            if len(scores) == count:
+                least = float(scores[-1])
         return list(zip(scores.tolist(), ids.tolist(), strict=True))
 
     def scores(
         self, terms: Sequence[tuple[Numbers, float]], named: Numbers, least: float = 0.0
     ) -> tuple[Scores, Numbers, Numbers]:
-        """Each score above ``least``, with row and place; from the terms' masks, one for each row,
-        and their weights.
+        """Return each score above ``least``, its row and its place. ``terms`` are masks, one for
+        each row, and weights.
         """
         import numpy
 
         starts = numpy.arange(0, PLACES, _BLOCK)
-        bounds = (
-            self._sum(self._most_in_block, terms, starts)
-            + self._formula.speaker * (named != 0)[:, None]
-        )
+        speaker = self._formula.speaker
+        bounds = self._sum(self._most_in_block, terms, starts) + speaker * (named != 0)[:, None]
         rows, blocks = numpy.nonzero(bounds > least)
         places = starts[blocks, None] + numpy.arange(_BLOCK)
-        terms, named = [(masks[rows], weight) for masks, weight in terms], named[rows, None]
+        terms = [(masks[rows], weight) for masks, weight in terms]
+        named = named[rows, None]
         near = numpy.bitwise_or.reduce([masks for masks, _ in terms])[:, None] << 2 >> places & 31
-        scores = (
-            self._sum(self._parts, terms, places) + self._formula.speaker * (named >> places & 1)
-        ) * (near > 0)
-        found = scores > least
-        return scores[found], rows[numpy.nonzero(found)[0]], places[found]
+        scores = self._sum(self._parts, terms, places) + speaker * (named >> places & 1)
+        scores *= near > 0
+        enough = scores > least
+        return scores[enough], rows[numpy.nonzero(enough)[0]], places[enough]
 
     def adjusted(self, score: float, asks: bool) -> float:
-        """The score of an entry that only ``asks``, or does not."""
-        return score * (1 - self._formula.question * asks)
+        """The score of a passage that only ``asks``, or does not."""
+        return score * (1 - self._formula.question) if asks else score
 
     @staticmethod
     def _sum(table: Scores, terms: Sequence[tuple[Numbers, float]], places: Numbers) -> Scores:
-        """The weights of the terms, each times what the ``table`` has for the bits of its mask from
-        two before a place on.
+        """The sum of the terms' weights, each times the value in ``table`` for the bits of the
+        term's mask, beginning two places before each of ``places``.
         """
         import numpy
 
@@ -198,7 +200,7 @@ class Ranking:
         return sum(parts, start=numpy.zeros(1))
 
     def _bounds(self, terms: Sequence[tuple[PositionMasks, float]], named: PositionMasks) -> Scores:
-        """By number of a stretch the most that an entry in it can have."""
+        """The upper bound of the scores in each stretch, by the number of the stretch."""
         import numpy
 
         parts = [
@@ -210,16 +212,18 @@ class Ranking:
         return numpy.bincount(numpy.concatenate(stretches), numpy.concatenate(parts)).astype(float)
 
     def _part(self, bits: int) -> float:
-        """A term's part, by where it stands: bit 2 is the entry itself, bits 1 and 0 those before
-        it, 3 and 4 those behind it.
+        """A term's part in a score, by where it occurs: bit 2 is the passage itself, bits 1 and 0
+        are those before it, bits 3 and 4 those behind it.
         """
-        (near, far), behind = self._formula.before, self._formula.behind
-        frequency = self._formula.stretch + sum(
-            count for at, count in enumerate((far, near, 1.0, *behind)) if bits >> at & 1
+        formula = self._formula
+        one_before, two_before = formula.before
+        counts = (two_before, one_before, 1.0, *formula.behind)
+        frequency = formula.stretch + sum(
+            count for at, count in enumerate(counts) if bits >> at & 1
         )
-        return frequency * (self._formula.saturation + 1) / (frequency + self._formula.saturation)
+        return frequency * (formula.saturation + 1) / (frequency + formula.saturation)
 
 
 def is_question(text: str) -> bool:
-    """Whether a text ends by asking."""
+    """Whether a text ends with a question mark, quotes and brackets aside."""
     return text.rstrip(" \t\r\n\"'”’»」)*_").endswith(("?", "？", "؟"))

@@ -11,14 +11,14 @@
     ---
     …
 
-``hash`` is the first 16 hex digits of the SHA-256 of the whole file, so ``sha256sum`` verifies a
-blob; should two contents ever share them, the newer gets a longer name, nothing is overwritten.
-``<xx>`` are its first two digits: a look-up by prefix lists one small folder.
+``<hash>`` is the first 16 hex digits of the SHA-256 of the whole file, so ``sha256sum`` verifies a
+blob. If two contents share these digits, the newer one gets a longer name, and nothing is
+overwritten. ``<xx>`` are the first two digits, so a look-up by prefix lists one small folder.
 
-Kinds say how the body is to be read: ``soul`` and ``text`` are files, ``response`` and ``result``
-what a model or a tool gave, ``dream`` is the record of a Dream, all raw; ``context`` is a stretch
-of context as it stood there, and only its references are live; ``bank`` are memories on their way
-to another agent.
+The kind says how to read the body. Raw text: ``soul`` and ``text`` are files, ``response`` and
+``result`` come from a model or a tool, ``dream`` is the record of a Dream. ``context`` is a stretch
+of context as it was there; only in this kind references are live. ``bank`` holds memories on their
+way to another agent.
 """
 
 import hashlib
@@ -43,22 +43,23 @@ class Blobs:
     """The blobs below one folder. Any number of processes may use the same folder."""
 
     def __init__(self, folder: Path, secrets: Sequence[str] = ()) -> None:
-        """No blob that is made here holds any of ``secrets``."""
+        """``secrets`` are redacted from every blob that is stored."""
         self.folder = folder
         self._secrets = secrets
 
     def open(self) -> None:
-        """Make the folder, for the first blob. Later one that is gone is an error, and not a reason
-        to begin an empty one.
+        """Create the folder, before the first blob. It is not created later: a missing folder is an
+        error then.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def stash(
         self, body: str, *, kind: str, gist: str, at: datetime, parent: str | None = None
     ) -> str:
-        """Store ``body`` and return its hash; durable when this returns. The same content stored
-        again is the same blob. Raises ``BlobError`` when another content has its hash at every
-        length.
+        """Store ``body`` and return its hash. The blob is durable when this returns.
+
+        The same content stored again is the same blob. Raises ``BlobError`` if another content has
+        the same hash at every length.
         """
         gist = formatting.one_line(formatting.redact(gist, self._secrets))
         fields = {
@@ -83,8 +84,9 @@ class Blobs:
         )
 
     def get(self, prefix: str) -> Blob:
-        """The blob that ``prefix`` (6 or more digits) names. Raises ``BlobError`` when it is
-        missing, ambiguous or damaged.
+        """Return the blob that ``prefix`` (6 or more digits) names.
+
+        Raises ``BlobError`` if it is missing, ambiguous or damaged.
         """
         hash = self.resolve(prefix)
         content = files.read_from(self.path(hash), 0)
@@ -95,8 +97,9 @@ class Blobs:
         return _read(hash, content)
 
     def resolve(self, prefix: str) -> str:
-        """The whole hash for a unique prefix of 6 or more digits. Raises ``BlobError`` when it is
-        none, or fits no blob, or several.
+        """Return the whole hash for a prefix of 6 or more digits.
+
+        Raises ``BlobError`` if it is not such a prefix, or fits no blob, or several.
         """
         if not _HEX.fullmatch(prefix):
             raise BlobError(
@@ -104,16 +107,16 @@ class Blobs:
             )
         if self.path(prefix).exists():
             return prefix
-        found = sorted(path.stem for path in self._folder(prefix).glob(f"{prefix}*.md"))
-        if not found:
+        hashes = sorted(path.stem for path in self._folder(prefix).glob(f"{prefix}*.md"))
+        if not hashes:
             raise BlobError(
                 f"no blob begins with {prefix}: take a hash from a reference or from LIFE.md"
             )
-        if len(found) > 1:
+        if len(hashes) > 1:
             raise BlobError(
-                f"{prefix} fits {len(found)} blobs: give more digits ({', '.join(found[:5])})"
+                f"{prefix} fits {len(hashes)} blobs: give more digits ({', '.join(hashes[:5])})"
             )
-        return found[0]
+        return hashes[0]
 
     def path(self, hash: str) -> Path:
         """Where the blob with this whole hash is stored."""

@@ -281,7 +281,7 @@ def mapped(path: Path) -> Iterator[None]:
 
 
 def code(error: sqlite3.DatabaseError) -> int:
-    """The primary result code of an error. Errors that Python itself raises have the general one."""
+    """The primary result code of an error. Errors that Python raises have the general one."""
     return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
 
 

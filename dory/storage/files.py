@@ -1,14 +1,14 @@
-"""THE way this house touches the disk: atomic replacement, locked appends, tails, torn ends.
+"""The only way to write files: atomic replacement, locked appends, tails, torn ends.
 
-Durability: when ``replace`` or ``append`` returns, the bytes have been handed to the disk with
-fsync, and so has the directory entry of a new file. A crash leaves the old content or the new,
-never a mixture; an append that was cut off is told from a whole one by its missing newline. POSIX
-only (``flock``); an ``OSError`` passes through unchanged, the loop maps it where it decides what to
-do.
+Durability: when ``replace`` or ``append`` returns, the bytes were written to the disk with fsync,
+and so was the directory entry of a new file. After a crash a file has the old content or the new
+one, never a mixture. An append that was cut off is recognised by its missing newline. POSIX only
+(``flock``). An ``OSError`` passes through unchanged; the loop decides what to do.
 
-Opening what others may have put something else in place of. Regular files only: a pipe would make
-the house wait, a device never come to its end, and a symlink lead to a file that is nobody's to
-read or write here. The kind is asked of the open file: nothing can be swapped.
+``open_regular`` is for paths at which others may have put something else. It opens regular files
+only: reading a pipe would block, a device may never end, and a symlink may lead to a file that must
+not be read or written here. The kind is checked on the open file, so it cannot be exchanged in
+between.
 """
 
 import errno
@@ -21,26 +21,26 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+_TAIL_BLOCK = 16384
+"""Bytes that ``tail`` reads at a time."""
+
 
 def open_regular(path: Path | str, flags: int = os.O_RDONLY, folder: int | None = None) -> int:
-    """A descriptor of the regular file ``path``, below the open directory ``folder`` if given; the
-    caller closes it. Else an ``OSError``.
+    """Open the regular file ``path``, below the open directory ``folder`` if given, and return its
+    descriptor. Raises ``OSError`` if it is no regular file.
     """
     fd = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY, 0o666, dir_fd=folder)
     kind = os.fstat(fd).st_mode
     if not stat.S_ISREG(kind):
         os.close(fd)
-        number, words = (
-            (errno.EISDIR, "Is a directory")
-            if stat.S_ISDIR(kind)
-            else (errno.EINVAL, "Not a regular file")
-        )
-        raise OSError(number, words, str(path))
+        if stat.S_ISDIR(kind):
+            raise OSError(errno.EISDIR, "Is a directory", str(path))
+        raise OSError(errno.EINVAL, "Not a regular file", str(path))
     return fd
 
 
 def sync_folder(folder: Path) -> None:
-    """Make created, renamed and removed names in ``folder`` durable."""
+    """Make the names that were created, renamed or removed in ``folder`` durable."""
     with _opened(folder) as fd:
         os.fsync(fd)
 
@@ -50,18 +50,18 @@ def replace(
 ) -> None:
     """Write ``content`` as the whole of ``path``, atomically and durably. The folder must exist.
 
-    The draft of it is made in the same folder, or in ``drafts`` on the same file system, where
-    ``sweep`` will find what a kill leaves. When it is on the disk, ``sure`` is called: if that
-    raises, nothing was written.
+    The content is first written to a draft, in the same folder or in ``drafts`` on the same file
+    system, where ``sweep`` finds what a kill leaves. Then ``sure`` is called: if it raises, the
+    file stays as it is.
     """
-    with _opened(path.parent) as folder, _opened(drafts or path.parent) as beside:
-        replace_in(folder, path.name, content, beside, sure)
+    with _opened(path.parent) as folder, _opened(drafts or path.parent) as drafts_folder:
+        replace_in(folder, path.name, content, drafts_folder, sure)
 
 
 def replace_in(
     folder: int, name: str, content: bytes, drafts: int, sure: Callable[[], None]
 ) -> None:
-    """``replace`` for a file of the open directory ``folder``: no path is walked, so no symlink can
+    """``replace`` for a file in the open directory ``folder``. No path is walked, so no symlink can
     lead elsewhere.
     """
     temporary = f".{secrets.token_hex(8)}.tmp"
@@ -81,31 +81,30 @@ def replace_in(
 
 
 def sweep(folder: Path, age: float = 0.0) -> None:
-    """Remove the drafts that killed writers left in ``folder``; those younger than ``age`` seconds
-    may belong to one that still lives.
+    """Remove the drafts that killed writers left in ``folder``. Drafts younger than ``age`` seconds
+    stay: their writers may be alive.
     """
     for draft in folder.glob(f".{'[0-9a-f]' * 16}.tmp"):
-        with suppress(
-            FileNotFoundError
-        ):  # its writer has just finished, or somebody else sweeps too
+        # its writer may have just finished, or another process may be sweeping
+        with suppress(FileNotFoundError):
             if time.time() - draft.lstat().st_mtime >= age:
                 draft.unlink()
 
 
 def write_at(path: Path, offset: int, content: bytes) -> bytes:
-    """Make ``path`` end with ``content`` at ``offset``; one writer only. What others wrote there is
-    moved to ``<name>.torn`` and returned.
+    """Make ``path`` end with ``content`` at byte ``offset``. For one writer only.
+
+    What others wrote there is moved to ``<name>.torn`` and returned.
     """
     fresh = not path.exists()
     fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
-        found = os.pread(fd, max(0, os.fstat(fd).st_size - offset), offset)
-        foreign = b"" if content.startswith(found) else found.removeprefix(content)
+        present = os.pread(fd, max(0, os.fstat(fd).st_size - offset), offset)
+        foreign = b"" if content.startswith(present) else present.removeprefix(content)
         if foreign:
             _set_aside(path, foreign)
-        if not found.startswith(
-            content
-        ):  # what a full disk could not take again is not given up first
+        # what is there already is not written again, as a full disk might not take it
+        if not present.startswith(content):
             _write_all(fd, content, offset)
         os.ftruncate(fd, offset + len(content))
         os.fsync(fd)
@@ -119,12 +118,12 @@ def write_at(path: Path, offset: int, content: bytes) -> bytes:
 def append(
     path: Path, content: bytes, heading: bytes = b"", goes_on: bytes = b"", on_torn: bytes = b""
 ) -> bytes:
-    """Append whole lines under the file's lock; any number of processes may do so. A new file gets
-    ``heading`` first.
+    """Append whole lines under the file's lock. Any number of processes may do so.
 
-    A torn end (see ``whole``), left by a writer that died, is moved to ``<name>.torn`` first and
-    returned; the lines ``on_torn`` then stand before ``content``. When the disk refuses, the file
-    is as it was. Writers that know of no lock may append whole lines, too.
+    A new file gets ``heading`` first. A torn end (see ``whole``), left by a writer that died, is
+    moved to ``<name>.torn`` and returned; the lines ``on_torn`` are then written before
+    ``content``. If the disk refuses, the file stays as it was. Programs that do not use the lock
+    may append whole lines, too.
     """
     fresh = not path.exists()
     fd = open_regular(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
@@ -149,8 +148,8 @@ def append(
 
 
 def read_from(path: Path, offset: int, limit: int = -1) -> bytes:
-    """The bytes of ``path`` from ``offset``, read under a shared lock so that no half-written
-    append is seen. Missing file: nothing.
+    """Return the bytes of ``path`` from ``offset``, at most ``limit``; none if it is missing. The
+    shared lock keeps a half-written append from being seen.
     """
     try:
         with open(open_regular(path), "rb") as file:
@@ -162,8 +161,8 @@ def read_from(path: Path, offset: int, limit: int = -1) -> bytes:
 
 
 def whole(content: bytes, goes_on: bytes = b"") -> int:
-    """How many bytes of ``content`` are whole: up to the last newline. Behind a line that ends with
-    ``goes_on`` another one has to follow.
+    """Return how many bytes of ``content`` are whole lines. A line that ends with ``goes_on`` is
+    whole only together with the next one.
     """
     end = content.rfind(b"\n") + 1
     while goes_on and content.endswith(goes_on + b"\n", 0, end):
@@ -172,8 +171,8 @@ def whole(content: bytes, goes_on: bytes = b"") -> int:
 
 
 def whole_end(path: Path, goes_on: bytes = b"") -> int:
-    """The size of ``path`` without a torn end: the next ``append`` will not cut what stands before.
-    Missing file: 0.
+    """Return the size of ``path`` without a torn end; 0 if it is missing. The next ``append`` keeps
+    everything up to there.
     """
     try:
         with open(open_regular(path), "rb") as file:
@@ -184,7 +183,7 @@ def whole_end(path: Path, goes_on: bytes = b"") -> int:
 
 
 def size(path: Path) -> int:
-    """Bytes in ``path``; 0 when it does not exist."""
+    """Return the bytes in ``path``; 0 if it is missing."""
     try:
         return path.stat().st_size
     except FileNotFoundError:
@@ -192,17 +191,20 @@ def size(path: Path) -> int:
 
 
 def tail(path: Path, lines: int) -> list[bytes]:
-    """The last ``lines`` whole lines without their newlines, read from the end: the cost does not
-    grow with the file.
+    """Return the last ``lines`` whole lines, without their newlines. They are read from the end, so
+    the cost does not grow with the file.
     """
-    remaining, block, found = size(path), 16384, b""
+    if not lines:
+        return []
+    start = size(path)
+    content = b""
     with open(path, "rb") as file:
-        while remaining and found.count(b"\n") <= lines:
-            step = min(block, remaining)
-            remaining -= step
-            file.seek(remaining)
-            found = file.read(step) + found
-    return found.split(b"\n")[:-1][-lines:] if lines else []
+        while start and content.count(b"\n") <= lines:
+            step = min(_TAIL_BLOCK, start)
+            start -= step
+            file.seek(start)
+            content = file.read(step) + content
+    return content.split(b"\n")[:-1][-lines:]
 
 
 @contextmanager
@@ -215,18 +217,16 @@ def _opened(folder: Path) -> Iterator[int]:
 
 
 def _write_all(fd: int, content: bytes, offset: int | None = None) -> None:
-    """A write may be short (a nearly full disk); go on until it is whole or the system says why
-    not.
-    """
-    view = memoryview(content)
+    """Write all of ``content``. One system call may write a part only, as on a nearly full disk."""
+    rest = memoryview(content)
     if offset is not None:
         os.lseek(fd, offset, os.SEEK_SET)
-    while view:
-        view = view[os.write(fd, view) :]
+    while rest:
+        rest = rest[os.write(fd, rest) :]
 
 
 def _resting_torn_end(fd: int, goes_on: bytes) -> bytes:
-    """The torn end of ``fd`` once it has not grown for a while: a writer that knows of no lock may
+    """The torn end of ``fd`` once it has stopped growing. A program that does not use the lock may
     be in the middle of its line.
     """
     size = -1
@@ -237,16 +237,17 @@ def _resting_torn_end(fd: int, goes_on: bytes) -> bytes:
 
 
 def _torn_end(fd: int, goes_on: bytes) -> bytes:
-    start, found = os.fstat(fd).st_size, b""
-    while start and not whole(found, goes_on):
+    start = os.fstat(fd).st_size
+    end = b""
+    while start and not whole(end, goes_on):
         step = min(4096, start)
         start -= step
-        found = os.pread(fd, step, start) + found
-    return found[whole(found, goes_on) :]
+        end = os.pread(fd, step, start) + end
+    return end[whole(end, goes_on) :]
 
 
 def _set_aside(path: Path, content: bytes) -> None:
-    """Nothing that somebody wrote is thrown away: it goes to the end of ``<name>.torn``."""
+    """Append ``content`` to ``<name>.torn``: nothing that somebody wrote is thrown away."""
     with open(path.with_name(f"{path.name}.torn"), "ab") as aside:
         aside.write(content.removesuffix(b"\n") + b"\n")
         aside.flush()

@@ -1,8 +1,8 @@
-"""A small JSON file with a version, ``{"version": 1, …}``: read whole and found to be sound, or
-refused by name.
+"""Reading small JSON files with a version, ``{"version": 1, …}``: read as a whole, or refused with
+an error that names the file.
 
-What the other fields mean the room knows whose file it is. Such files are replaced as a whole and
-never grow, so none is read under a lock.
+The module whose file it is knows what the other fields mean. Such files are replaced as a whole and
+do not grow, so they are read without a lock.
 """
 
 import json
@@ -21,14 +21,15 @@ def read(
     path: Path,
     version: int,
     made: Callable[[dict[str, Any]], Content],
-    mend: str,
+    remedy: str,
     name: str = "",
     limit: int | None = 2**20,
 ) -> Content | None:
-    """What ``made`` makes of the object in the file; None when there is no file. Raises
-    ``FormatError`` for another version, for more than ``limit`` bytes, and for what ``made`` raises
-    of an object that is another than it wants; that calls the file by its ``name``, else by its
-    path, and says how to ``mend`` it. An ``OSError`` passes through.
+    """Return what ``made`` makes of the object in the file; None if there is no file.
+
+    Raises ``FormatError`` if the version is another, if the file has more than ``limit`` bytes, or
+    if ``made`` raises because the object is not what it expects. The message calls the file by its
+    ``name``, or by its path, and ends with the ``remedy``. An ``OSError`` passes through.
     """
     name = name or str(path)
     try:
@@ -46,5 +47,5 @@ def read(
         return made(record)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise FormatError(
-            f"{name} is damaged ({formatting.one_line(str(error))}): {mend}"
+            f"{name} is damaged ({formatting.one_line(str(error))}): {remedy}"
         ) from error

@@ -1,8 +1,7 @@
-"""One process per identity: a lock on its folder, which the kernel frees however its holder dies,
-and beside it who holds it.
+"""One process per identity: a lock on its folder. The kernel releases it however its holder dies.
 
-What stands in the file ``lock`` is only told to people: a stale or foreign pid in it holds nothing,
-and removing it frees nothing.
+The file ``lock`` in the folder names the holder for people. A stale or foreign pid in it locks
+nothing, and removing the file releases nothing.
 """
 
 import fcntl
@@ -19,16 +18,16 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Hold ``folder`` for this process. Raises ``Busy`` with the pid of the other process that
-    holds it.
+    """Hold ``folder`` for this process. Raises ``Busy``, with the pid of the holder, if another
+    process holds it.
     """
     fd = os.open(folder, _FOLDER)
     try:
-        if not _taken(fd):
-            way = (
-                f"talk to it with chat.py, or stop it first, with agent.py --stop {folder.name[:8]}"
+        if not _locked(fd):
+            raise Busy(
+                f"{folder.name} runs already, as process {holder(folder)}: talk to it with chat.py,"
+                f" or stop it first, with agent.py --stop {folder.name[:8]}"
             )
-            raise Busy(f"{folder.name} runs already, as process {holder(folder)}: {way}")
         (folder / "lock").write_text(f"{os.getpid()}\n")
         yield
     finally:
@@ -36,7 +35,9 @@ def held(folder: Path) -> Iterator[None]:
 
 
 def holder(folder: Path) -> int | None:
-    """The pid of the process that holds ``folder``, 0 if it is not known; None when nobody does."""
+    """Return the pid of the process that holds ``folder``: 0 if it is not known, None if no process
+    does.
+    """
     try:
         fd = os.open(folder, _FOLDER)
     except FileNotFoundError:
@@ -44,13 +45,13 @@ def holder(folder: Path) -> int | None:
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        return _named(folder / "lock")
+        return _pid(folder / "lock")
     finally:
         os.close(fd)
     return None
 
 
-def _named(path: Path) -> int:
+def _pid(path: Path) -> int:
     try:
         pid = path.read_bytes()[:20].strip()
     except OSError:
@@ -58,8 +59,8 @@ def _named(path: Path) -> int:
     return int(pid) if pid.isdigit() else 0
 
 
-def _taken(fd: int) -> bool:
-    """Try for a fifth of a second: whoever asks for the ``holder`` has the lock for a moment, too."""
+def _locked(fd: int) -> bool:
+    """Try to lock for a fifth of a second. ``holder`` in another process also locks for a moment."""
     for _ in range(20):
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

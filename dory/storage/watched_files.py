@@ -1,5 +1,5 @@
-"""The files of which versions are kept, on the disk: their bytes, which were touched, how one is
-written that somebody may be editing.
+"""Files that other programs may edit: has one changed since it was last read (``FileStamp``), and
+reading and writing the durable texts while somebody may be editing them (``Worktree``).
 """
 
 import errno
@@ -18,7 +18,7 @@ _SETTLED = 2 * 10**9
 """Nanoseconds after which another change shows another time of change, on any file system."""
 
 Contents = dict[str, bytes | None]
-"""What files hold, by name; None for one that is not there."""
+"""The contents of files by name; None for a missing file."""
 
 
 class FileStamp(NamedTuple):
@@ -58,8 +58,8 @@ class FileStamp(NamedTuple):
 
 
 class Worktree:
-    """USER.md, MEMORY.md and VOICE.md in one folder. Raises ``VersionError`` for what is no regular
-    file.
+    """USER.md, MEMORY.md and VOICE.md in one folder. Raises ``VersionError`` if one of them is no
+    regular file.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -69,12 +69,13 @@ class Worktree:
         """The files that are as ``_version`` has them, each with its stamp."""
 
     def contents(self) -> Contents:
-        """All of them."""
+        """The contents of all of them."""
         return {name: self._content(name) for name in DURABLE}
 
     def differing(self, version: str, known: Callable[[], Mapping[str, bytes | None]]) -> Contents:
-        """Those that are not what is ``known`` as of a version; that is asked for when one was
-        touched or the version is another.
+        """Return the contents of the files that differ from what is ``known`` as of ``version``.
+
+        ``known`` is called only if a file has changed since the last call, or the version has.
         """
         if version != self._version:
             self._version = version
@@ -96,8 +97,8 @@ class Worktree:
         return differing
 
     def write(self, name: str, before: bytes, after: bytes) -> None:
-        """Write a file that holds ``before`` right now. Raises ``VersionError`` when it does not. A
-        missing one is empty.
+        """Write a file that holds ``before`` right now, and raise ``VersionError`` if it does not.
+        A missing file counts as an empty one.
         """
 
         def sure() -> None:
@@ -109,14 +110,14 @@ class Worktree:
         files.replace(self._folder / name, after, sure=sure)
 
     def go_over(self, before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[str]:
-        """Write those that are as ``before``, and leave alone those that somebody has saved
-        meanwhile; the names of those written.
+        """Write the files that still hold ``before``, leave alone those that somebody has saved
+        meanwhile, and return the names of those that were written.
         """
         now = self.contents()
-        found = [name for name in DURABLE if (now[name] or b"") == before[name] != after[name]]
-        for name in found:
+        names = [name for name in DURABLE if (now[name] or b"") == before[name] != after[name]]
+        for name in names:
             self.write(name, before[name], after[name])
-        return found
+        return names
 
     def _content(self, name: str) -> bytes | None:
         try:

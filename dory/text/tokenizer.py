@@ -1,11 +1,11 @@
-"""Text to terms: what a search compares, the same for what is stored and for what is asked.
+"""From text to terms, which a search compares. Texts and queries take the same way.
 
-A word is a run of letters and digits, folded: without case, accents and width. Scripts that put no
-spaces between words become overlapping pairs of characters, and the last character by itself: so
-every stretch of them is found, and a single character where a pair begins with it. FTS5's tokenizer
+A word is a run of letters and digits, folded: without case, accents and width. In scripts without
+spaces between words, a run becomes overlapping pairs of characters and its last character. So every
+part of it is found, and a single character is found where a pair begins with it. FTS5's tokenizer
 ``ascii`` takes each such word for exactly one token, whatever Unicode SQLite was built with.
 
-Stems are Porter's, as SQLite computes them, so that a query and the index cannot disagree.
+Stems are Porter's, computed by SQLite, so that a query and the index cannot disagree.
 """
 
 import re
@@ -24,27 +24,30 @@ _UNSPACED = (
 )
 _PAIRED = re.compile(f"[{_UNSPACED}]")
 _WORD = re.compile(rf"[{_UNSPACED}]+|(?:[^\W_{_UNSPACED}][\u0300-\u036f]*)+")
-_LONGEST = 64
-"""Characters of a word that count."""
-_QUERY = 10_000
-"""Characters of a query that count."""
+_WORD_LIMIT = 64
+"""Characters of a word; the rest of a longer one is dropped."""
+_QUERY_LIMIT = 10_000
+"""Characters of a query; the rest of a longer one is dropped."""
 
 _STOP_WORDS = """
-    a about all also am an and any are aren as at be because been before being but by can could couldn did didn do does doesn doing don
-    done down each else even ever few for from further get go going got had has hasn have haven he hello her here hers hey hi him his
-    how i if in into is isn it its itself just let ll lot many may me might mine more most much must my no nor not now of off oh ok okay
-    on once one only or other our ours out over own please re really s same shall she should shouldn so some such t than thank thanks
-    that the their theirs them then there these they thing this those through to too under until up upon us ve very was wasn we well
-    were weren what when where which while who whom whose why will with won would wouldn wow yeah yep yes yet you your yours
+    a about all also am an and any are aren as at be because been before being but by can could
+    couldn did didn do does doesn doing don done down each else even ever few for from further get
+    go going got had has hasn have haven he hello her here hers hey hi him his how i if in into is
+    isn it its itself just let ll lot many may me might mine more most much must my no nor not now
+    of off oh ok okay on once one only or other our ours out over own please re really s same
+    shall she should shouldn so some such t than thank thanks that the their theirs them then
+    there these they thing this those through to too under until up upon us ve very was wasn we
+    well were weren what when where which while who whom whose why will with won would wouldn wow
+    yeah yep yes yet you your yours
 """
 STOP = frozenset(_STOP_WORDS.split())
-"""English words that say nothing about what is asked for, small talk among them."""
+"""English words that say nothing about the subject of a query, small talk among them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A folded word and where it stands: ``text[start:end]``. ``open``: by itself it is only the
-    beginning of one.
+    """A folded word and where it stands: ``text[start:end]``. An ``open`` one is only the beginning
+    of a word.
     """
 
     folded: str
@@ -55,51 +58,50 @@ class Word:
 
 def words(text: str) -> Iterator[Word]:
     """The words of ``text`` in order."""
-    for found in _WORD.finditer(text):
-        yield from _of_run(found[0], found.start())
+    for run in _WORD.finditer(text):
+        yield from _of_run(run[0], run.start())
 
 
 def folded(text: str) -> str:
-    """The words of ``text`` with a space between any two: what the index is given."""
-    runs = _WORD.findall(text)
-    return " ".join(
-        found
-        for run in runs
-        for found in (
-            (run[:_LONGEST].lower(),)
-            if run.isascii()
-            else (word.folded for word in _of_run(run, 0))
-        )
-    )
+    """The folded words of ``text`` with a space between any two, as the index is given them."""
+    parts: list[str] = []
+    for run in _WORD.findall(text):
+        if run.isascii():  # the same as below, only faster
+            parts.append(run[:_WORD_LIMIT].lower())
+        else:
+            parts += [word.folded for word in _of_run(run, 0)]
+    return " ".join(parts)
 
 
-def asked(query: str, limit: int, stop_words: bool = True) -> list[Word]:
-    """The first ``limit`` different words of a query, without stop words if there are others, and
-    without halves of pairs.
+def query_words(query: str, limit: int, stop_words: bool = True) -> list[Word]:
+    """The first ``limit`` different words of a query, without halves of pairs.
+
+    With ``stop_words``, these are dropped if other words remain.
     """
-    found: dict[str, Word] = {}
-    behind = 0
-    for word in words(query[:_QUERY]):
-        if not (word.open and behind == word.end):
-            found.setdefault(word.folded, word)
-        behind = word.end
-    telling = [word for word in found.values() if word.folded not in STOP] if stop_words else []
-    return (telling or [*found.values()])[:limit]
+    different: dict[str, Word] = {}
+    end = 0
+    for word in words(query[:_QUERY_LIMIT]):
+        if not (word.open and word.end == end):
+            different.setdefault(word.folded, word)
+        end = word.end
+    telling: list[Word] = []
+    if stop_words:
+        telling = [word for word in different.values() if word.folded not in STOP]
+    return (telling or list(different.values()))[:limit]
 
 
 def _of_run(run: str, start: int) -> Iterator[Word]:
     if run.isascii():
-        yield Word(run[:_LONGEST].lower(), start, start + len(run))
+        yield Word(run[:_WORD_LIMIT].lower(), start, start + len(run))
         return
     if not _PAIRED.match(run):
         if word := _fold(run, "NFKD"):
-            yield Word(word[:_LONGEST], start, start + len(run))
+            yield Word(word[:_WORD_LIMIT], start, start + len(run))
         return
-    characters = [
-        (folded, start + place)
-        for place, character in enumerate(run)
-        if (folded := _fold(character, "NFKC"))
-    ]
+    characters: list[tuple[str, int]] = []
+    for place, character in enumerate(run, start):
+        if plain := _fold(character, "NFKC"):
+            characters.append((plain, place))
     for (first, at), (second, end) in pairwise(characters):
         yield Word(first + second, at, end + 1)
     for last, at in characters[-1:]:
@@ -115,7 +117,7 @@ def _fold(text: str, form: Literal["NFKC", "NFKD"]) -> str:
 
 
 class Stemmer:
-    """Porter's stems by a full-text table in memory. For the thread that made it."""
+    """Porter's stems by a full-text table in memory. Belongs to the thread that made it."""
 
     def __init__(self) -> None:
         self._memory = sqlite3.connect(":memory:", isolation_level=None)
@@ -125,7 +127,7 @@ class Stemmer:
         self._memory.execute("CREATE VIRTUAL TABLE stem USING fts5vocab(word, instance)")
 
     def stems(self, folded: Sequence[str]) -> list[str]:
-        """The stem of each folded word."""
+        """The stem of each folded word, in their order."""
         self._memory.execute("BEGIN")
         self._memory.execute("INSERT INTO word(rowid, text) VALUES (1, ?)", (" ".join(folded),))
         stems = [stem for (stem,) in self._memory.execute("SELECT term FROM stem ORDER BY offset")]

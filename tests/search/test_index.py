@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from dory.errors import FormatError
 from dory.search.index import Index
-from dory.search.passages import PAUSE, PIECE, Document, cut
+from dory.search.passages import PAUSE, PASSAGE_LIMIT, Document, cut
 from dory.storage.database import Store
 from dory.text.prompt_files import ROOT
 from tests.support.household import household, texts
@@ -142,7 +142,7 @@ def test_a_long_text_is_found_at_its_end_once_and_comes_back_whole(shelf: Shelf)
 )
 def test_nothing_is_lost_where_a_text_is_cut(text: str) -> None:
     parts = list(cut(text))
-    assert all(0 < len(part) <= PIECE for part in parts)
+    assert all(0 < len(part) <= PASSAGE_LIMIT for part in parts)
     assert text.startswith("".join(parts)) and not text[len("".join(parts)) :].strip()
 
 

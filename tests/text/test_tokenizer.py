@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dory.text.tokenizer import STOP, Stemmer, asked, folded, words
+from dory.text.tokenizer import STOP, Stemmer, folded, query_words, words
 from tests.support.household import texts
 
 
@@ -50,24 +50,32 @@ def test_the_index_needs_no_phrase_for_any_word(text: str) -> None:
 
 
 def test_a_query_loses_its_stop_words_unless_nothing_else_is_left() -> None:
-    assert [word.folded for word in asked("What did you say about the hotel?", 9)] == [
+    assert [word.folded for word in query_words("What did you say about the hotel?", 9)] == [
         "say",
         "hotel",
     ]
-    assert [word.folded for word in asked("To be or not to be", 9)] == ["to", "be", "or", "not"]
-    assert [word.folded for word in asked("the hotel", 9, stop_words=False)] == ["the", "hotel"]
+    assert [word.folded for word in query_words("To be or not to be", 9)] == [
+        "to",
+        "be",
+        "or",
+        "not",
+    ]
+    assert [word.folded for word in query_words("the hotel", 9, stop_words=False)] == [
+        "the",
+        "hotel",
+    ]
     assert all(folded(word) == word for word in STOP)
 
 
 def test_a_query_asks_for_each_word_once_and_for_no_half_of_a_pair_that_is_there() -> None:
-    assert [word.folded for word in asked("hotel Hotel hôtel", 9)] == ["hotel"]
-    assert [(word.folded, word.open) for word in asked("東京タ 猫", 9)] == [
+    assert [word.folded for word in query_words("hotel Hotel hôtel", 9)] == ["hotel"]
+    assert [(word.folded, word.open) for word in query_words("東京タ 猫", 9)] == [
         ("東京", False),
         ("京タ", False),
         ("猫", True),
     ]
-    assert len(asked(" ".join(f"w{number}" for number in range(200_000)), 48)) == 48
-    assert asked("", 9) == []
+    assert len(query_words(" ".join(f"w{number}" for number in range(200_000)), 48)) == 48
+    assert query_words("", 9) == []
 
 
 def test_stems_are_porters() -> None:

@@ -28,7 +28,7 @@ from dory.llm.embedder import Row, Situation, vectors
 from dory.search.vectors import Vectors
 from dory.storage.database import Store, marks
 from dory.text import formatting
-from dory.text.tokenizer import asked, folded
+from dory.text.tokenizer import folded, query_words
 from dory.turn.extension import Apply, Work
 from dory.types import Embedder
 
@@ -199,7 +199,7 @@ class Related:
 
     def _by_words(self, situation: str, count: int) -> list[int]:
         """The ids of the best by BM25, of equals the newer one first."""
-        words = asked(situation, SITUATION)[-WORDS:]
+        words = query_words(situation, SITUATION)[-WORDS:]
         match = " OR ".join(f'"{word.folded}"{" *" * word.open}' for word in words)
         sql = "SELECT rowid FROM summary_words WHERE summary_words MATCH ? ORDER BY rank, rowid DESC LIMIT ?"
         return [id for (id,) in self._store.rows(sql, (match, count))] if words else []
