@@ -24,7 +24,7 @@ from dory.extensions.dream.history import Item
 from dory.extensions.dream.versions import Versions
 from dory.identity.identity import Identity
 from dory.storage import files
-from dory.text import formatting, prompt_files, references
+from dory.text import formatting, packing, prompt_files, references
 from dory.text.prompt_files import DURABLE, heading
 
 FIRST_LIMIT = 300
@@ -41,10 +41,7 @@ def fitting(items: Sequence[Item], room: int) -> list[Item]:
     """The oldest that ``room`` characters of a prompt hold, at least one; one that alone is more
     than that is shortened.
     """
-    count = size = 0
-    while count < len(items) and (not count or size + len(items[count].content) <= room):
-        size += len(items[count].content)
-        count += 1
+    count = packing.fitting((len(item.content) for item in items), room)
     return [shortened(items[0], room)] if count == 1 else list(items[:count])
 
 

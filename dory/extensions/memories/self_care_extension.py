@@ -2,7 +2,7 @@
 narratives.
 
 It is a wish that stays until it is done (``extensions/memories/self_care.py``). Batch after batch
-is read by the model beside the loop (``extensions/cascade/rolling.py``) and put in its place
+is read by the model beside the loop (``extensions/memories/narrative.py``) and put in its place
 between two turns, in one transaction, so a kill loses what the model was just saying and nothing
 else. What else is to be cared for comes behind the memories: ``sources`` give the next batch of
 theirs. A batch that fails stays as it is; of the first the agent is told at once, of all when
@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 
 from dory import clock
 from dory.errors import ModelAway, ModelError, SpendingLimit, ToolError
-from dory.extensions.cascade import rolling
+from dory.extensions.memories.narrative import narrate
 from dory.extensions.memories.self_care import HELD, LEAST, SelfCare, SelfCareRun
 from dory.extensions.memories.store import MemoryStore
 from dory.identity.identity import Identity
@@ -129,8 +129,8 @@ class SelfCareExtension(Extension):
     def _narrated(self, batch: Batch) -> Apply:
         """Beside the loop."""
         try:
-            narrative = rolling.narrative(self._model, batch.lines, self._identity.redact)
-            return lambda: self._keep(batch, narrative)
+            text = narrate(self._model, batch.lines, self._identity.redact)
+            return lambda: self._keep(batch, text)
         except SpendingLimit:  # it goes on with a turn that may be paid
             return lambda: None
         except ModelAway as error:

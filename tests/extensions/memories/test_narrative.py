@@ -7,8 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from dory.errors import ModelAway, ModelError, WindowExceeded
-from dory.extensions.cascade import rolling
-from dory.extensions.cascade.rolling import LEAST, NARRATIVE_PIECE
+from dory.extensions.memories.narrative import LEAST, PIECE, narrate
 from dory.extensions.memories.store import NARRATIVE_LIMIT
 from dory.offline import OfflineModel
 from dory.offline.server.faults import purpose
@@ -20,7 +19,7 @@ LINES = [f"2026-03-{day:02}: on day {day} Ada swam {day} lengths" for day in ran
 
 
 def told(model: Telling, lines: list[str], *secrets: str) -> str:
-    return rolling.narrative(model, lines, lambda text: formatting.redact(text, secrets))
+    return narrate(model, lines, lambda text: formatting.redact(text, secrets))
 
 
 def test_a_batch_is_one_request_that_names_every_memory_and_how_long_the_narrative_may_be() -> None:
@@ -37,9 +36,9 @@ def test_a_long_batch_is_read_piece_by_piece_each_with_the_narrative_so_far() ->
     lines = [f"{number} {'x' * 1990}" for number in range(100)]
     model = Telling(lambda prompt: f"Up to {prompt.splitlines()[-3].split()[1]}.")
     assert told(model, lines) == "Up to 99."
-    assert len(model.asked) == -(-sum(map(len, lines)) // NARRATIVE_PIECE)
+    assert len(model.asked) == -(-sum(map(len, lines)) // PIECE)
     assert "- Up to 31.\n- 32 x" in model.asked[1]
-    assert max(map(len, model.asked)) < NARRATIVE_PIECE + NARRATIVE_LIMIT + 1000
+    assert max(map(len, model.asked)) < PIECE + NARRATIVE_LIMIT + 1000
 
 
 @pytest.mark.parametrize("window", [1500, 700, 500])
@@ -113,7 +112,7 @@ def test_the_stand_in_knows_such_a_request_and_tells_what_was_in_it() -> None:
             asked.append(prompt)
             return super().complete(prompt, purpose)
 
-    said = rolling.narrative(Asked(), LINES, str)
+    said = narrate(Asked(), LINES, str)
     assert purpose(asked[0]) == "care" and said.startswith(LINES[0])
 
 
