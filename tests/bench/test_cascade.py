@@ -99,7 +99,7 @@ def test_what_differs_is_missing_or_was_made_too_often_is_seen(tmp_path: Path) -
     ]
     (problem,) = checks.of_files(other)
     assert problem.startswith("other: ") and problem.endswith(
-        "the summaries cover memories up to 65, their copies up to 0"
+        "the summaries cover events up to 65, their copies up to 0"
     )
 
 

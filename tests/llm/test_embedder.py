@@ -107,7 +107,7 @@ def test_a_summary_that_the_model_does_not_take_holds_up_no_other_and_is_told(st
     embedder.odd = "Bert"
     related = filled(store, embedder)
     assert embed(related) == 2  # the refused one once more
-    told = "letters, 256 numbers, 2 of 3 summaries, none for memories 65 to 128"
+    told = "letters, 256 numbers, 2 of 3 summaries, none for events 65–128"
     assert related.status() == f"{told} (nothing with Bert)"
     assert texts(related.similar("breadflour overnightrest lisbontrip", 1)) == [TRIP]
     embedder.odd = ""

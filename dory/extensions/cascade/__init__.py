@@ -1,1 +1,1 @@
-"""Summaries of the whole life at three scales, and past experiences that are like the present."""
+"""Summaries of the whole life at three scales, and past experiences that resemble the present."""

@@ -30,7 +30,7 @@ from dory.text import prompt_files, references
 from dory.turn.extension import Apply, Command, Extension, Work
 from dory.types import Model
 
-_COUNTING = "the memories are being counted; ask again in a moment"
+_COUNTING = "the events are being counted; ask again in a moment"
 AT_ONCE = 1 << 20
 """Bytes of LIFE whose lines are counted in the loop's own thread, a millisecond's work."""
 
@@ -92,7 +92,7 @@ class CascadeExtension(Extension):
         kept = self._opened()
         scales = [("Older", kept.longterm), ("Recent past", kept.recent)]
         told = [
-            f"{scale}, memories {one.first} to {one.last} of your life: {references.escape(one.text)}"
+            f"{scale}, events {one.first}–{one.last} of your life: {references.escape(one.text)}"
             for scale, one in scales
             if one
         ]
@@ -118,7 +118,7 @@ class CascadeExtension(Extension):
         begun = kept.begun
         if begun is None:
             self._log(
-                f"{count} memories, {target - self._covered.number} to sum up, the newest {count - target} stay"
+                f"{count} events, {target - self._covered.number} to sum up, the newest {count - target} stay"
             )
         task = Task(
             kept.longterm, kept.recent, begun, self._covered, target, self._windows.recent + 1
@@ -143,14 +143,16 @@ class CascadeExtension(Extension):
         covered, count = self._opened().covered.number, self._count()
         if self._under_way:
             raise DoryError(
-                "the memories are being summed up already; /memory-status tells when it is done"
+                "the events are being summed up already; /memory-status tells when it is done"
             )
         if count is None:
             raise DoryError(_COUNTING)
         if self._windows.missing(covered, count):
             raise DoryError(too_few(self._windows, covered, count))
         self._wanted = count - self._windows.immediate
-        return f"summing up the memories {covered + 1} to {self._wanted}; /memory-status tells when it is done"
+        return (
+            f"summing up events {covered + 1}–{self._wanted}; /memory-status tells when it is done"
+        )
 
     def status(self, _: str) -> str:
         """Counts, windows, both summaries."""
@@ -160,7 +162,7 @@ class CascadeExtension(Extension):
         due = self._windows.next_run(kept.covered.number)
         while due <= self._tried:
             due += self._windows.recent
-        now = "the memories are being summed up now" if self._under_way else self._failure
+        now = "the events are being summed up now" if self._under_way else self._failure
         return "\n".join(
             filter(None, [status(self._windows, kept, count, due, self._related.status()), now])
         )
@@ -234,7 +236,7 @@ class CascadeExtension(Extension):
     def _failed(self, why: str) -> None:
         if not self._failure:
             self._identity.notice(
-                f"your memories could not be summed up: {why}. The summaries stay as they are, and it is tried again later."
+                f"the events of your life could not be summed up: {why}. The summaries stay as they are, and it is tried again later."
             )
         self._failure = f"the last run failed: {why}"
         self._log(f"failed: {why}; the summaries stay as they are")

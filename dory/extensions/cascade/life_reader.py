@@ -1,9 +1,11 @@
-"""The moments of a life, which its summaries are of and tell as memories: each line of LIFE below
-the heading is one, numbered from 1 on. Read only, and never more than what is asked for.
+"""The events of a life: each line of LIFE below the heading is one, numbered from 1.
 
-A ``Place`` is what is kept of a reading: the number of a moment, the byte behind its line, and a
-checksum of what stands before that byte. LIFE only grows, so a place holds for good, and one short
-look tells whether it does. Only for one that does not is LIFE read from its beginning.
+LIFE is only read here, and never more of it than is asked for.
+
+A ``LifePosition`` remembers how far a reading came: the number of an event, the byte behind its
+line, and a checksum of what stands before that byte. LIFE only grows, so a position holds for good,
+and one short read tells whether it does. LIFE is read from its beginning only if a position does
+not hold.
 """
 
 import zlib
@@ -15,14 +17,15 @@ from dory.errors import FormatError
 from dory.identity.life import HEADING
 
 _CHECKED = 1024
-"""Bytes before a place of which it has the checksum; more than a line has."""
+"""Bytes before a position that its checksum covers; more than one line has."""
 _BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class LifePosition:
-    """Behind the moment ``number``, at the byte ``end``; ``check`` is the CRC-32 of the KiB before
-    it.
+    """The position behind the event ``number``, at byte ``end`` of LIFE.
+
+    ``check`` is the CRC-32 of the KiB before it.
     """
 
     number: int
@@ -34,52 +37,59 @@ BEGINNING = LifePosition(0, len(HEADING.encode()), zlib.crc32(HEADING.encode()))
 
 
 class LifeReader:
-    """Those in the LIFE.md at ``path``. Any thread may read them."""
+    """Reads the events of the LIFE.md at ``path``. Any thread may use it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def holds(self, place: LifePosition) -> bool:
-        """Whether LIFE is, before that byte, what it was when the place was noted, and a line ends
-        there.
-        """
+        """Whether a line ends at ``place`` and LIFE before it is what it was."""
         before = self._before(place.end)
         return before.endswith(b"\n") and zlib.crc32(before) == place.check
 
     def count(self, start: int, end: int) -> int:
-        """How many there are between two places, given as bytes."""
+        """How many events there are between two bytes."""
         return sum(block.count(b"\n") for block in self._blocks(start, end))
 
     def read(self, after: LifePosition, count: int) -> tuple[list[str], LifePosition]:
-        """The next ``count`` lines and the place behind them. Raises ``FormatError`` when there are
-        fewer.
+        """The next ``count`` lines and the position behind them.
+
+        Raises ``FormatError`` if there are fewer.
         """
+        lines: list[str] = []
         with open(self.path, "rb") as file:
             file.seek(after.end)
-            lines = [line for _ in range(count) if (line := file.readline()).endswith(b"\n")]
-            if len(lines) < count:
-                raise FormatError(
-                    f"{self.path} holds {after.number + len(lines)} memories, not {after.number + count}: put it back from a backup"
-                )
+            while len(lines) < count and (line := file.readline()).endswith(b"\n"):
+                lines.append(line.decode("utf-8", "replace").rstrip("\n"))
             end = file.tell()
-        return [line.decode("utf-8", "replace").rstrip("\n") for line in lines], LifePosition(
-            after.number + count, end, zlib.crc32(self._before(end))
-        )
+        number = after.number + len(lines)
+        if len(lines) < count:
+            raise FormatError(
+                f"{self.path} holds {number} events, not {after.number + count}: "
+                "put it back from a backup"
+            )
+        return lines, self._position(number, end)
 
     def find(self, number: int) -> LifePosition:
-        """The place behind a moment, by counting from the first. Raises ``FormatError`` when there
-        are fewer.
+        """The position behind an event, by counting from the first.
+
+        Raises ``FormatError`` if there are fewer events.
         """
-        at, end = BEGINNING.number, BEGINNING.end
+        known = BEGINNING.number
+        end = BEGINNING.end
         for block in self._blocks(end):
-            held = block.count(b"\n")
-            if at + held >= number:
-                end += _behind(block, number - at)
-                return LifePosition(number, end, zlib.crc32(self._before(end)))
-            at, end = at + held, end + len(block)
+            lines = block.count(b"\n")
+            if known + lines >= number:
+                return self._position(number, end + _length(block, number - known))
+            known += lines
+            end += len(block)
         raise FormatError(
-            f"{self.path} holds {at} memories, its summaries cover {number}: put both back from the same backup"
+            f"{self.path} holds {known} events, its summaries cover {number}: "
+            "put both back from the same backup"
         )
+
+    def _position(self, number: int, end: int) -> LifePosition:
+        return LifePosition(number, end, zlib.crc32(self._before(end)))
 
     def _before(self, end: int) -> bytes:
         with open(self.path, "rb") as file:
@@ -87,17 +97,19 @@ class LifeReader:
             return file.read(min(end, _CHECKED))
 
     def _blocks(self, start: int, end: int | None = None) -> Iterator[bytes]:
+        """What stands between two bytes, without an ``end`` up to the end of the file."""
         with open(self.path, "rb") as file:
             file.seek(start)
-            while (end is None or start < end) and (
-                block := file.read(_BLOCK if end is None else min(_BLOCK, end - start))
-            ):
+            while end is None or start < end:
+                block = file.read(_BLOCK if end is None else min(_BLOCK, end - start))
+                if not block:
+                    return
                 start += len(block)
                 yield block
 
 
-def _behind(block: bytes, lines: int) -> int:
-    """The number of bytes in the first ``lines`` lines."""
+def _length(block: bytes, lines: int) -> int:
+    """How many bytes the first ``lines`` lines of ``block`` have."""
     end = 0
     for _ in range(lines):
         end = block.index(b"\n", end) + 1

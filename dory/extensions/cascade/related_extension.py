@@ -60,7 +60,7 @@ class RelatedExtension(Extension):
             if one.last != self._newest()
         ]
         return "\n".join(
-            f"Memories {one.first} to {one.last}, until {clock.minute(one.at)}: {references.escape(formatting.bounded(one.text, LIMIT))}"
+            f"Events {one.first}–{one.last}, until {clock.minute(one.at)}: {references.escape(formatting.bounded(one.text, LIMIT))}"
             for one in found[:SHOWN]
         )
 

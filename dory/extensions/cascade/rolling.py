@@ -1,4 +1,4 @@
-"""A rolling summary: lines are read piece by piece, and the summary so far stands before each piece.
+"""A rolling summary: lines are read piece by piece, each piece behind the summary so far.
 
 If a piece exceeds the model's window, the piece is halved until it fits. The cascade and self-care
 (``extensions/memories/narrative.py``) both summarise with ``rolling_summary``.
@@ -99,7 +99,7 @@ def rolling_summary(
     size: Callable[[str], int] = len,
     summary: str = "",
 ) -> str:
-    """The summary of ``lines``, which are read in pieces of at most ``piece``, measured by ``size``.
+    """The summary of ``lines``, read in pieces of at most ``piece`` by the measure ``size``.
 
     ``ask`` makes a summary of the ``summary`` so far, if there is one, and a piece. It raises
     ``WindowExceeded`` if they do not fit into one request; this function raises it only if a single

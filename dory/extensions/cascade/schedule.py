@@ -1,13 +1,15 @@
-"""The windows of a life: how many memories there must be for a run of the cascade, and what is left
-to it. Pure.
+"""When a run of the cascade is due, and which events it covers. Pure.
 
-A memory is a line of LIFE, numbered from 1. The newest ``immediate`` of them stay verbatim; all
-before them are covered by summaries after a run. The first run is due when another ``recent`` and
-one more have left that window, each later one ``recent`` memories after the run before: at 129,
-193, 257 … with both windows at 64. The first run covers all that had left the window at the newest
-of these instants, be it a life of years. From then on runs that come late, because many things
-happened at once or the model was away, are made up for one by one, each with the memories of its
-own instant: what a summary covers does not depend on how fast anything was.
+An event is a line of LIFE, numbered from 1. The newest ``immediate`` events stay verbatim; after a
+run, summaries cover all events before them.
+
+The first run is due when ``recent`` + 1 further events have left the immediate window. Each later
+run is due ``recent`` events after the one before: at 129, 193, 257 … if both windows are 64.
+
+The first run covers all events that had left the window when it was last due, be it a life of
+years. Later runs that are late, because much happened at once or the model was away, are made up
+for one by one. Each covers the events that it would have covered in time, so what a summary covers
+does not depend on speed.
 """
 
 from dataclasses import dataclass
@@ -15,35 +17,40 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """Sizes in memories, at least 1 each."""
+    """The sizes of both windows in events, at least 1 each.
+
+    ``covered`` is the last event that a summary covers; ``events`` is the number of all events.
+    """
 
     immediate: int = 64
     recent: int = 64
 
-    def behind(self, covered: int, memories: int) -> bool:
-        """Whether the run that is due is late by a whole window: then more waits for it than the
-        context surely tells of.
+    def behind(self, covered: int, events: int) -> bool:
+        """Whether the next run is late by a whole window.
+
+        Then more events wait for it than the context is sure to hold.
         """
-        return memories >= self.next_run(covered) + self.recent
+        return events >= self.next_run(covered) + self.recent
 
     def next_run(self, covered: int) -> int:
-        """How many memories there are when the next run is due; the summaries cover the first
-        ``covered`` so far.
-        """
-        return covered + self.immediate + self.recent + (not covered)
+        """How many events there are when the next run is due."""
+        due = covered + self.immediate + self.recent
+        return due if covered else due + 1
 
-    def reached(self, covered: int, memories: int) -> int:
-        """The newest instant, in memories, at which a run was due; 0 if none was."""
+    def reached(self, covered: int, events: int) -> int:
+        """The newest number of events at which a run was due; 0 if none was."""
         first = self.next_run(covered)
-        return first + (memories - first) // self.recent * self.recent if memories >= first else 0
+        if events < first:
+            return 0
+        return first + (events - first) // self.recent * self.recent
 
-    def target(self, covered: int, memories: int) -> int:
-        """The last memory that the next run covers; 0 if none is due."""
-        instant = self.next_run(covered) if covered else self.reached(covered, memories)
-        return max(0, instant - self.immediate) if instant <= memories else 0
+    def target(self, covered: int, events: int) -> int:
+        """The last event that the next run covers; 0 if no run is due."""
+        due = self.next_run(covered) if covered else self.reached(covered, events)
+        if due > events:
+            return 0
+        return max(0, due - self.immediate)
 
-    def missing(self, covered: int, memories: int) -> int:
-        """How many more memories there must be for anything to have left the immediate window
-        since; 0 if something has.
-        """
-        return max(0, covered + self.immediate + 1 - memories)
+    def missing(self, covered: int, events: int) -> int:
+        """How many more events are needed until one has left the immediate window; 0 if none."""
+        return max(0, covered + self.immediate + 1 - events)

@@ -1,12 +1,12 @@
-"""The summaries of a life, ``agents/<self>/summaries/``: texts that stand for memories, each with
-the range of those that it covers.
+"""The summaries of a life, ``agents/<self>/summaries/``: texts that each cover a range of events.
 
-    longterm.md                    everything before the short-term summary, from the first memory on
+    longterm.md                    everything before the short-term summary, from the first event on
     recent.md                      the short-term summary
-    recent-20261121-073802.md      a copy of each short-term summary there was; together they cover what both others do
+    recent-20261121-073802.md      a copy of each short-term summary that was made; together the
+                                   copies cover what both summaries cover
     draft.md                       how far a run has come that has very much to read
 
-Each is front matter and one line of text:
+Each file is front matter and one line of text:
 
     ---
     dory: summary 1
@@ -18,14 +18,19 @@ Each is front matter and one line of text:
     ---
     Ada planned a trip to Lisbon. …
 
-``bytes`` and ``check`` are the place in LIFE behind the last of the memories (see
-``extensions/cascade/life_reader.py``), so the next run goes on there. What was covered when is told
-by these ranges alone; there is no other counter. ``save`` writes long-term first, then the copy,
-then ``recent.md``, each atomically. A kill after the first leaves a ``recent.md`` whose memories
-the long-term summary holds already: it counts no more, and the next run makes the missing one. A
-kill after the second leaves a copy that goes on where the long-term summary ends: ``mend`` makes it
-``recent.md``. A damaged draft is passed over, as its memories are still to be summed up; any other
-damage is refused, as nothing may be covered twice.
+``memories`` is the range of events. ``bytes`` and ``check`` are the position in LIFE behind the
+last of them (``life_reader.py``), where the next run continues. These ranges alone say what is
+covered; there is no other counter.
+
+``save`` writes the long-term summary first, then the copy, then ``recent.md``, each atomically:
+
+* After a kill behind the first write, ``recent.md`` covers events that the long-term summary covers
+  already. It then does not count, and the next run makes the missing summary.
+* After a kill behind the second write, the newest copy continues where the long-term summary ends.
+  ``mend`` writes it to ``recent.md``.
+
+A damaged draft is ignored, as its events are still to be summed up. Any other damage is refused, as
+no event may be covered twice.
 """
 
 import json
@@ -41,9 +46,16 @@ from dory.storage import files
 from dory.text import front_matter
 
 FOLDER = "summaries"
-LONGTERM, RECENT, DRAFT, _COPY = "longterm.md", "recent.md", "draft.md", "recent-%Y%m%d-%H%M%S.md"
-_OF_ONE = "put it back from a backup, or remove this one file: what it held is made anew, or stands in another"
-_OF_ALL = "put it back from a backup; without one, remove the folder, and the whole life is summed up anew"
+LONGTERM, RECENT, DRAFT = "longterm.md", "recent.md", "draft.md"
+_COPY = "recent-%Y%m%d-%H%M%S.md"
+_WITHOUT_ONE = (
+    "put it back from a backup, or remove this one file: "
+    "what it held is made anew, or stands in another"
+)
+_WITHOUT_ALL = (
+    "put it back from a backup; "
+    "without one, remove the folder, and the whole life is summed up anew"
+)
 _VERSION = "dory: summary 1"
 _FIELDS = ("dory", "memories", "at", "model", "bytes", "check")
 _RANGE = re.compile(r"(\d+)-(\d+)", re.ASCII)
@@ -51,7 +63,7 @@ _RANGE = re.compile(r"(\d+)-(\d+)", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """One line of text that stands for the memories ``first`` to ``place.number``."""
+    """One line of text that sums up the events ``first`` to ``place.number``."""
 
     first: int
     place: LifePosition
@@ -61,12 +73,12 @@ class Summary:
 
     @property
     def last(self) -> int:
-        """The newest memory that it covers."""
+        """The newest event that it covers."""
         return self.place.number
 
     @property
     def content(self) -> bytes:
-        """The file."""
+        """The content of the file."""
         fields = {
             "dory": _VERSION.removeprefix("dory: "),
             "memories": f"{self.first}-{self.last}",
@@ -79,51 +91,57 @@ class Summary:
 
 
 class Summaries:
-    """Those of one identity, as they stand in its folder. Only the loop's thread calls what writes."""
+    """The summaries in the folder of one identity. Only the loop's thread calls what writes."""
 
     def __init__(self, identity: Path) -> None:
-        """Read them. Raises ``FormatError`` when one is damaged, of a version not known here, or
-        does not go on where the other ends.
+        """Read them.
+
+        Raises ``FormatError`` if one is damaged, has an unknown version, or does not continue where
+        the other ends.
         """
         self.folder = identity / FOLDER
-        self.longterm, self.recent = (read(self.folder / name) for name in (LONGTERM, RECENT))
+        self.longterm = read(self.folder / LONGTERM)
+        self.recent = read(self.folder / RECENT)
+        self.draft: Summary | None = None
         self.passed_over = ""
-        """What is wrong with the draft; empty for nothing."""
+        """What is wrong with the draft; empty if nothing is."""
         try:
             self.draft = read(self.folder / DRAFT)
         except FormatError as error:
-            self.draft, self.passed_over = None, str(error)
+            self.passed_over = str(error)
         behind = self.longterm.last if self.longterm else 0
-        newest = copies(identity)[-1:]
-        copy = read(newest[0]) if newest else None
-        self._newest = copy.at if copy else datetime.min.replace(tzinfo=UTC)
         known = self.recent.last if self.recent else 0
-        self._unnamed = copy if copy and copy.first == behind + 1 and copy.last != known else None
+        paths = copies(identity)
+        copy = read(paths[-1]) if paths else None
+        self._newest = copy.at if copy else datetime.min.replace(tzinfo=UTC)
+        self._unnamed: Summary | None = None  # the copy that ``mend`` writes to ``recent.md``
+        if copy and copy.first == behind + 1 and copy.last != known:
+            self._unnamed = copy
         if self._unnamed or known <= behind:
             self.recent = self._unnamed
-        if (self.recent and self.recent.first != behind + 1) or (
-            self.longterm and self.longterm.first != 1
-        ):
-            raise FormatError(f"{self.folder} has a gap behind memory {behind}: {_OF_ALL}")
+        gap = self.recent is not None and self.recent.first != behind + 1
+        headless = self.longterm is not None and self.longterm.first != 1
+        if gap or headless:
+            raise FormatError(f"{self.folder} has a gap behind event {behind}: {_WITHOUT_ALL}")
 
     @property
     def covered(self) -> LifePosition:
-        """Behind the last memory that a summary covers."""
+        """The position behind the last event that a summary covers."""
         newest = self.recent or self.longterm
         return newest.place if newest else BEGINNING
 
     @property
     def begun(self) -> Summary | None:
-        """How far the next short-term summary has come, if a run has left one half done."""
+        """The draft of the next short-term summary, if a run has left one."""
         return self.draft if self.draft and self.draft.first == self.covered.number + 1 else None
 
     def moment(self, now: datetime) -> datetime:
-        """When a summary that is saved now was made, in whole seconds: after the newest copy."""
+        """The time of a summary that is saved now, in whole seconds: after the newest copy's."""
         return max(now.replace(microsecond=0), self._newest + timedelta(seconds=1))
 
     def mend(self) -> None:
-        """Complete what a kill has left: the copy that counts gets its place, half-written files
-        go.
+        """Finish what a kill has left: write the copy that counts to ``recent.md``, remove
+        half-written files.
         """
         if self.folder.exists():
             files.sweep(self.folder)
@@ -132,40 +150,44 @@ class Summaries:
             self._unnamed = None
 
     def keep(self, draft: Summary) -> None:
-        """Note how far a run has come."""
-        self._open()
+        """Write the draft of a run that has not read everything yet."""
+        self._create_folder()
         files.replace(self.folder / DRAFT, draft.content)
         self.draft = draft
 
     def save(self, longterm: Summary | None, recent: Summary) -> None:
-        """One run's outcome; durable when this returns. ``longterm`` is None when the summary so
-        far stays.
+        """Write the outcome of a run; durable when this returns.
+
+        ``longterm`` is None if the long-term summary stays as it is.
         """
-        self._open()
+        self._create_folder()
         if longterm:
             files.replace(self.folder / LONGTERM, longterm.content)
-            self.longterm, self.recent = longterm, None
+            self.longterm = longterm
+            self.recent = None
         files.replace(self.folder / recent.at.strftime(_COPY), recent.content)
         self._newest = recent.at
         files.replace(self.folder / RECENT, recent.content)
-        self.recent, self.draft = recent, None
+        self.recent = recent
+        self.draft = None
         (self.folder / DRAFT).unlink(missing_ok=True)
 
-    def _open(self) -> None:
+    def _create_folder(self) -> None:
         if not self.folder.exists():
             self.folder.mkdir()
             files.sync_folder(self.folder.parent)
 
 
 def copies(identity: Path) -> list[Path]:
-    """The time-stamped copies, oldest first: no two have the same second, and a later one has a
-    later second whatever the clock says.
+    """The time-stamped copies, oldest first.
+
+    No two have the same second, and a later copy has a later second whatever the clock says.
     """
     return sorted((identity / FOLDER).glob("recent-*.md"))
 
 
 def second_of(copy: Path) -> int:
-    """When a copy was made, by its name, in seconds since 1970; 0 for what is no copy's name."""
+    """When a copy was made, by its name, in seconds since 1970; 0 if the name is no copy's."""
     try:
         return int(datetime.strptime(copy.name, _COPY).replace(tzinfo=UTC).timestamp())
     except ValueError:
@@ -173,7 +195,7 @@ def second_of(copy: Path) -> int:
 
 
 def read(path: Path) -> Summary | None:
-    """The summary in a file; None when there is none. Raises ``FormatError``."""
+    """The summary in a file; None if there is no file. Raises ``FormatError``."""
     content = files.read_from(path, 0).decode("utf-8", "replace")
     if not content:
         return None
@@ -193,6 +215,5 @@ def read(path: Path) -> Summary | None:
             raise ValueError("its form is another")
         return summary
     except (ValueError, RecursionError) as error:
-        raise FormatError(
-            f"{path} is damaged ({error}): {_OF_ALL if path.name == LONGTERM else _OF_ONE}"
-        ) from error
+        way_out = _WITHOUT_ALL if path.name == LONGTERM else _WITHOUT_ONE
+        raise FormatError(f"{path} is damaged ({error}): {way_out}") from error

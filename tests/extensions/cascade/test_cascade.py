@@ -78,7 +78,7 @@ def test_memories_are_read_from_where_the_last_reading_ended(tmp_path: Path) -> 
         assert memories.holds(place) and place == memories.find(place.number)
         assert memories.count(BEGINNING.end, place.end) == place.number == len(read)
     assert [line.split()[3] for line in read] == [str(number) for number in range(1, 501)]
-    with pytest.raises(FormatError, match="holds 500 memories, not 501"):
+    with pytest.raises(FormatError, match="holds 500 events, not 501"):
         memories.read(place, 1)
 
 
@@ -87,7 +87,7 @@ def test_a_place_that_does_not_hold_any_more_is_told_and_can_be_found_anew(tmp_p
     _, place = memories.read(BEGINNING, 30)
     life(tmp_path, 40, "another past")
     assert not memories.holds(place) and memories.holds(memories.find(30))
-    with pytest.raises(FormatError, match="holds 40 memories, its summaries cover 41"):
+    with pytest.raises(FormatError, match="holds 40 events, its summaries cover 41"):
         memories.find(41)
 
 

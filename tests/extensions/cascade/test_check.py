@@ -76,34 +76,34 @@ def remove(number: int) -> Callable[[Path], object]:
 DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "a gap between both": (
         edit("summaries/longterm.md", "memories: 1-17", "memories: 1-16"),
-        "has a gap behind memory 16",
+        "has a gap behind event 16",
     ),
     "an overlap of both": (
         edit("summaries/recent.md", "memories: 18-21", "memories: 17-21"),
-        "has a gap behind memory 17",
+        "has a gap behind event 17",
     ),
     "a life that begins later": (
         edit("summaries/longterm.md", "memories: 1-17", "memories: 2-17"),
         "has a gap",
     ),
-    "a copy that is gone": (remove(2), "begins with memory 14, the one before it ends with 9"),
-    "a first copy that is gone": (remove(0), "begins with memory 6, the one before it ends with 0"),
-    "a newest copy that is gone": (remove(-1), "cover memories up to 21, their copies up to 17"),
+    "a copy that is gone": (remove(2), "begins with event 14, the one before it ends with 9"),
+    "a first copy that is gone": (remove(0), "begins with event 6, the one before it ends with 0"),
+    "a newest copy that is gone": (remove(-1), "cover events up to 21, their copies up to 17"),
     "a copy that overlaps": (
         edit("1", "memories: 6-9", "memories: 5-9"),
-        "begins with memory 5, the one before it ends with 5",
+        "begins with event 5, the one before it ends with 5",
     ),
     "a copy that ends elsewhere": (
         edit("1", "bytes: ", "bytes: 1"),
-        "does not end where memory 9 does in LIFE.md",
+        "does not end where event 9 does in LIFE.md",
     ),
     "a wrong count": (
         edit("LIFE.md", "thing 3 of", "thing\n3 of"),
-        "recent.md does not end where memory 21 does in LIFE.md",
+        "recent.md does not end where event 21 does in LIFE.md",
     ),
     "another past": (
         edit("LIFE.md", "thing 3 of", "thing 8 of"),
-        "does not end where memory 5 does in LIFE.md",
+        "does not end where event 5 does in LIFE.md",
     ),
     "a copy that is damaged": (edit("0", "---", "--"), "is damaged"),
     "a draft that is damaged": (
@@ -134,7 +134,7 @@ def test_a_summary_that_ends_within_a_line_is_found(folder: Path) -> None:
     path.write_bytes(
         replace(one, place=LifePosition(one.last, len(before), zlib.crc32(before[-1024:]))).content
     )
-    assert problems(folder) == [f"{FOLDER}/{path.name} does not end where memory 5 does in LIFE.md"]
+    assert problems(folder) == [f"{FOLDER}/{path.name} does not end where event 5 does in LIFE.md"]
 
 
 def test_each_damaged_file_is_named_and_the_others_are_looked_at(folder: Path) -> None:
@@ -145,7 +145,7 @@ def test_each_damaged_file_is_named_and_the_others_are_looked_at(folder: Path) -
     told = [
         f"{copies(folder)[0].name} is damaged",
         "recent.md is damaged",
-        "does not end where memory 13 does",
+        "does not end where event 13 does",
     ]
     assert all(sum(part in one for one in found) == 1 for part in told), found
 
@@ -153,7 +153,7 @@ def test_each_damaged_file_is_named_and_the_others_are_looked_at(folder: Path) -
 def test_a_life_that_was_shortened_does_not_hold_what_its_summaries_cover(folder: Path) -> None:
     lines = (folder / "LIFE.md").read_bytes().splitlines(keepends=True)
     (folder / "LIFE.md").write_bytes(b"".join(lines[:16]))
-    assert any("does not end where memory 17 does" in one for one in problems(folder))
+    assert any("does not end where event 17 does" in one for one in problems(folder))
 
 
 def test_what_a_kill_left_between_two_files_is_no_problem(folder: Path) -> None:
@@ -174,7 +174,7 @@ def test_a_copy_that_a_running_agent_made_meanwhile_is_no_problem(folder: Path) 
             older.replace("memories: 14-17", "memories: 1-13" if number else "memories: 14-17")
         )
     (folder / "lock").touch()
-    assert any("cover memories up to 17, their copies up to 21" in one for one in problems(folder))
+    assert any("cover events up to 17, their copies up to 21" in one for one in problems(folder))
     with locks.held(folder):
         assert not any("their copies" in one for one in problems(folder))
 
@@ -184,5 +184,5 @@ def test_the_check_of_a_home_names_the_agent(tmp_path: Path) -> None:
     happen(house, 13, at_once=13)
     remove(0)(house.me.folder)
     assert list(check.problems(house.home)) == [
-        f"agents/{house.hash}: summaries: the summaries cover memories up to 5, their copies up to 0"
+        f"agents/{house.hash}: summaries: the summaries cover events up to 5, their copies up to 0"
     ]

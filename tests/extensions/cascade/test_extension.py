@@ -191,10 +191,10 @@ def test_each_step_is_told_in_the_terminal(
         if "cascade: " in line
     ]
     assert told == [
-        "13 memories, 5 to sum up, the newest 8 stay",
+        "13 events, 5 to sum up, the newest 8 stay",
         "short-term updated (10 chars)",
         "complete (first summary)",
-        "17 memories, 4 to sum up, the newest 8 stay",
+        "17 events, 4 to sum up, the newest 8 stay",
         "long-term updated (10 chars)",
         "short-term updated (10 chars)",
         "complete (waterfall)",

@@ -18,7 +18,7 @@ from tests.support.cascading import SMALL, copied, happen, lived, related
 from tests.support.compacting import House, Scripted
 from tests.support.remembering import step
 
-COVERS = re.compile(r"^(Older|Recent past), memories (\d+) to (\d+) of your life: ", re.MULTILINE)
+COVERS = re.compile(r"^(Older|Recent past), events (\d+)–(\d+) of your life: ", re.MULTILINE)
 
 
 @pytest.fixture(params=["tail", "ledger"])
@@ -136,7 +136,7 @@ def test_while_the_model_fails_the_window_stays_and_the_prompt_says_what_is_miss
     happen(house, 40, at_once=3)
     shown = sections(house.agent.prompts.build().text)
     assert len(shown["life"].splitlines()) == 8
-    told = "The memories from 1 on that do not stand below any more are not summed up yet: READ_FILE LIFE.md 2-"
+    told = "The events from 1 on that do not stand below any more are not summed up yet: READ_FILE LIFE.md 2-"
     assert shown["cascade"].strip() == told
     happen(house, 60)
     assert told in house.agent.prompts.build().messages[0].content
@@ -191,7 +191,7 @@ def test_the_past_that_is_like_the_present_stands_in_the_tail_without_the_newest
     ranges = [
         tuple(map(int, found))
         for line in shown
-        for found in re.findall(r"^Memories (\d+) to (\d+), until 20", line)
+        for found in re.findall(r"^Events (\d+)–(\d+), until 20", line)
     ]
     assert (
         len(shown) == len(ranges) == 2
@@ -218,16 +218,16 @@ def test_a_person_forces_a_run_and_is_told_what_is_missing_for_one(tmp_path: Pat
     house = House(tmp_path, Scripted(), cascade=SMALL, extensions="cascade")
     happen(house, 6)
     assert say(house, "/compact-memories") == [
-        "too few memories: there are 6, and the newest 8 stay as they are; 3 more are missing"
+        "too few events: there are 6, and the newest 8 stay as they are; 3 more are missing"
     ]
     happen(house, 10)
     assert say(house, "@compact-memories") == [
-        "summing up the memories 1 to 2; /memory-status tells when it is done"
+        "summing up events 1–2; /memory-status tells when it is done"
     ]
     step(house)
     assert copied(house) == [(1, 2)]
     assert say(house, "/compact-memories") == [
-        "too few memories: there are 10, 1 to 2 are summed up already, and the newest 8 stay as they are; 1 more is missing"
+        "too few events: there are 10, 1–2 are summed up already, and the newest 8 stay as they are; 1 more is missing"
     ]
     happen(house, 13)
     assert copied(house) == [(1, 2)]
@@ -241,10 +241,10 @@ def test_a_run_is_not_forced_while_one_is_under_way(tmp_path: Path) -> None:
     happen(house, 13, at_once=13, stepping=False)
     house.agent.extensions.step()
     assert say(house, "/compact-memories") == [
-        "the memories are being summed up already; /memory-status tells when it is done"
+        "the events are being summed up already; /memory-status tells when it is done"
     ]
     assert (
-        say(house, "/memory-status")[0].splitlines()[-1] == "the memories are being summed up now"
+        say(house, "/memory-status")[0].splitlines()[-1] == "the events are being summed up now"
     )
     house.model.released.set()
     step(house)
@@ -259,7 +259,7 @@ def test_a_run_whose_outcome_is_not_written_yet_is_under_way(tmp_path: Path) -> 
         if thread.name == "cascade":
             thread.join()
     assert say(house, "/compact-memories") == [
-        "the memories are being summed up already; /memory-status tells when it is done"
+        "the events are being summed up already; /memory-status tells when it is done"
     ]
     step(house)
     assert copied(house) == [(1, 5)] and [purpose for purpose, _ in house.model.asked] == [
@@ -278,7 +278,7 @@ def test_after_a_run_that_failed_inside_another_can_be_forced(tmp_path: Path) ->
     house.me.commit()
     count = lived(house)
     assert say(house, "/compact-memories") == [
-        f"summing up the memories 1 to {count - 8}; /memory-status tells when it is done"
+        f"summing up events 1–{count - 8}; /memory-status tells when it is done"
     ]
     step(house)
     assert copied(house) == [(1, count - 8)]
@@ -293,7 +293,7 @@ def test_while_a_long_life_is_counted_the_commands_say_so(tmp_path: Path) -> Non
     house.wake()
     assert (
         say(house, "/compact-memories", "/memory-status")
-        == ["the memories are being counted; ask again in a moment"] * 2
+        == ["the events are being counted; ask again in a moment"] * 2
     )
 
 
@@ -308,7 +308,7 @@ def test_the_status_shows_how_full_the_windows_are_and_what_the_summaries_say(
     )
     happen(house, 4)
     assert say(house, "/memory-status")[0].splitlines() == [
-        "memories: 4",
+        "events: 4",
         "immediate window    [██████████··········] 4 of 8, verbatim",
         "short-term window   [····················] 0 of 5 have left that one; summed up at 13, 9 more",
         "short-term summary: none yet, the first is made at 13",
@@ -323,10 +323,10 @@ def test_the_status_shows_how_full_the_windows_are_and_what_the_summaries_say(
         rows[2],
     )
     assert re.fullmatch(
-        r"short-term summary: memories 6 to 9, of [\d: -]{16} by scripted", rows[3]
+        r"short-term summary: events 6–9, of [\d: -]{16} by scripted", rows[3]
     ) and rows[4].startswith("  Life, ")
     assert re.fullmatch(
-        r"long-term summary: memories 1 to 5, of [\d: -]{16} by scripted", rows[5]
+        r"long-term summary: events 1–5, of [\d: -]{16} by scripted", rows[5]
     ) and rows[6].startswith("  Life, ")
     assert rows[7:] == ["related experiences: BM25 over 2 summaries, no embeddings configured"]
 
@@ -335,7 +335,7 @@ def test_other_lines_that_begin_with_an_at_sign_are_messages(tmp_path: Path) -> 
     house = House(tmp_path, Scripted(), extensions="cascade")
     assert say(
         house, "@status", "@dory hello", "@ what", "@compact-memories-please", " @memory-status "
-    )[0].startswith("memories: ")
+    )[0].startswith("events: ")
     heard = [entry.body.partition("] ")[2] for entry in house.me.context if entry.kind == "heard"]
     assert heard == ["@status", "@dory hello", "@ what", "@compact-memories-please"]
 

@@ -182,5 +182,5 @@ def test_any_text_can_be_a_summary_and_a_situation(store: Store, text: str) -> N
     related.similar(text, 2)
     embed(related)
     related.similar(text, 2)
-    left = "1 of 2 summaries, none for memories 1 to 64" if len(text) < 2 else "2 of 2 summaries"
+    left = "1 of 2 summaries, none for events 1–64" if len(text) < 2 else "2 of 2 summaries"
     assert related.status() == f"letters, 256 numbers, {left}"

@@ -25,7 +25,7 @@ def summary(first: int, last: int, text: str = "Ada has tea.", seconds: int = 0)
 
 
 def lived(folder: Path) -> Summaries:
-    """Two runs: memories 1 to 65 are squashed, 66 to 129 are the short-term summary."""
+    """Two runs: events 1–65 are squashed, 66–129 are the short-term summary."""
     kept = Summaries(folder)
     kept.save(None, summary(1, 65))
     kept.save(summary(1, 65, "Long ago.", 60), summary(66, 129, "Lately.", 60))
@@ -181,7 +181,7 @@ def test_a_missing_short_term_summary_is_its_newest_copy_and_a_missing_long_term
     again.mend()
     assert again.recent == kept.recent == read(tmp_path / FOLDER / "recent.md")
     (tmp_path / FOLDER / "longterm.md").unlink()
-    with pytest.raises(FormatError, match="has a gap behind memory 0"):
+    with pytest.raises(FormatError, match="has a gap behind event 0"):
         Summaries(tmp_path)
 
 
