@@ -1,1 +1,1 @@
-"""Long-term memories, and the self-care that sums them up."""
+"""Long-term memories, and self-care, which sums them up."""

@@ -1,4 +1,4 @@
-"""The narrative of a self-care batch: one coherent text about some memories, or about what was said.
+"""The narrative of a self-care batch: one coherent text about memories, or about what was said.
 
 A batch is one plain completion (``prompts/narrative.md``), or several if it is long
 (``extensions/cascade/rolling.py``). This runs beside the loop on a snapshot and writes nothing.

@@ -1,12 +1,13 @@
-"""Self-care: the agent's wish to have its memories summed up, and which of them come next. One row
-of the agent's SQLite file.
+"""Self-care: the agent's wish to have its memories summed up, and which of them come next.
 
-The wish covers the memories that there are when it is made. They go in batches, the oldest first;
-when there is none left, and the summaries come to more than ``HELD``, they are summed up again, the
-oldest first, until they do not. A narrative has at most half as many characters as what it stands
-for, or a few, and stands for several: so this ends, whatever a model says. What a batch has become
-shows in the bank, and what was passed over is noted here, so a wish goes on after a kill where it
-was.
+The wish is one row of the agent's SQLite file. It covers the memories that there are when it is
+made. They are summed up in batches, oldest first. When none is left and all summaries have more
+than ``HELD`` tokens, the oldest summaries are summed up again until they have not. A narrative has
+at most half as many characters as what it stands for, or a few, and stands for several memories or
+summaries: so this ends, whatever a model answers.
+
+The outcome of a batch is in the store of memories, and what was skipped is noted in the wish. So a
+wish continues after a kill where it was.
 """
 
 from collections.abc import Sequence
@@ -17,25 +18,31 @@ from functools import partial
 from dory.errors import ToolError
 from dory.extensions.memories.store import CEILING, TEXT_LIMIT, Memory, MemoryStore
 from dory.storage.database import Store
-from dory.text.formatting import tokens_of
+from dory.text import formatting
+from dory.text.packing import fitting
 from dory.types import Batch
 
 LEAST = 30
-"""Memories below which there is nothing to care for."""
-FULL = CEILING - tokens_of(TEXT_LIMIT)
-"""Tokens above which the next memory may not fit: then there is, however few they are."""
+"""Memories that are needed for self-care."""
+FULL = CEILING - formatting.tokens_of(TEXT_LIMIT)
+"""Tokens above which the next memory may not fit: then self-care takes fewer memories as well."""
 HELD = 50_000
-"""Tokens that are active at most afterwards."""
+"""Tokens of summaries that are active at most when self-care has ended."""
 GROUP = 32_000
-"""Characters of summaries, about, that are summed up again at once."""
-_SCHEMA = "CREATE TABLE IF NOT EXISTS self_care (id INTEGER PRIMARY KEY, last INTEGER, due INTEGER, passed INTEGER, summed INTEGER, narrated INTEGER)"
+"""Characters of the summaries that are summed up again at once, unless two alone have more."""
+_SCHEMA = (
+    "CREATE TABLE IF NOT EXISTS self_care (id INTEGER PRIMARY KEY, last INTEGER, due INTEGER,"
+    " passed INTEGER, summed INTEGER, narrated INTEGER)"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class SelfCareRun:
-    """``due`` memories up to the id ``last`` are to be summed up, ``narrated`` of them are; the
-    batches up to the memory ``passed``, and groups of summaries up to ``summed``, were tried, and
-    stay as they are. Without a ``last`` it is for what there is beside the bank.
+    """A wish: ``due`` memories up to the id ``last`` are to be summed up, ``narrated`` of them are.
+
+    Memories up to the id ``passed`` and summaries up to ``summed`` were skipped after a failure,
+    and stay as they are. ``last`` is 0 if the wish is only for what other extensions have to sum
+    up.
     """
 
     last: int
@@ -46,7 +53,7 @@ class SelfCareRun:
 
 
 class SelfCare:
-    """The wish of one agent, if it has one. Raises what the store raises."""
+    """The wish of one agent, if it has one. Raises what the ``Store`` raises."""
 
     def __init__(self, store: Store, bank: MemoryStore) -> None:
         self._store = store
@@ -55,99 +62,96 @@ class SelfCare:
 
     @property
     def wish(self) -> SelfCareRun | None:
-        """What is not done yet."""
-        return next(
-            (
-                SelfCareRun(*row)
-                for row in self._store.rows(
-                    "SELECT last, due, passed, summed, narrated FROM self_care"
-                )
-            ),
-            None,
-        )
+        """The wish that is not done yet."""
+        rows = self._store.rows("SELECT last, due, passed, summed, narrated FROM self_care")
+        return SelfCareRun(*rows[0]) if rows else None
 
     @property
     def extent(self) -> str:
-        """What the bank holds, in words."""
-        memories, summaries = self._bank.count, self._bank.within(0, self._bank.newest, "Summary")
-        counted = f"{memories:,} {'memory' if memories == 1 else 'memories'} and {summaries:,} {'summary' if summaries == 1 else 'summaries'}"
-        return f"{counted}, {self._bank.tokens:,} of {CEILING:,} tokens"
+        """How much the store of memories holds, in words."""
+        memories = _counted(self._bank.count, "memory", "memories")
+        summaries = self._bank.within(0, self._bank.newest, "Summary")
+        return (
+            f"{memories} and {_counted(summaries, 'summary', 'summaries')}, "
+            f"{self._bank.tokens:,} of {CEILING:,} tokens"
+        )
 
     def begin(self, others: bool = False) -> SelfCareRun:
-        """A wish for all that there is now; for the ``others`` alone, if something is due beside
-        the bank and of this there is too little. Raises a ``ToolError`` when there is too little of
-        all, or one is not done yet.
+        """Make a wish for all memories that there are now.
+
+        If there are too few, but ``others`` have something to sum up, the wish is for them only.
+        Raises a ``ToolError`` if there is too little of both, or if a wish is not done yet.
         """
         if wish := self.wish:
             raise ToolError(
-                f"self-care is under way, with {self.done(wish):,} of {wish.due:,} memories done: you will be told when it has ended"
+                f"self-care is under way, with {self.done(wish):,} of {wish.due:,} memories done: "
+                "you will be told when it has ended"
             )
-        enough = (count := self._bank.count) >= LEAST or self._bank.tokens > FULL
+        count = self._bank.count
+        enough = count >= LEAST or self._bank.tokens > FULL
         if not (enough or others):
             raise ToolError(
-                f"you have {count} memories, self-care is for {LEAST} or more: go on living, and come back to it"
+                f"you have {count} memories, self-care is for {LEAST} or more: "
+                "go on living, and come back to it"
             )
         wish = SelfCareRun(self._bank.newest, count) if enough else SelfCareRun(0, 0)
         self._save(wish)
         return wish
 
     def done(self, wish: SelfCareRun) -> int:
-        """How many of the memories have been seen to, one way or the other."""
+        """How many memories of the wish are summed up or skipped."""
         return wish.due - self._bank.within(wish.passed, wish.last)
 
     def stayed(self, wish: SelfCareRun) -> int:
-        """How many of them stay as they are so far."""
+        """How many memories of the wish were skipped."""
         return self._bank.within(0, wish.passed)
 
     def batch(self, size: int) -> Batch | None:
-        """What comes next: at most ``size`` memories, or some summaries; None when all is done, or
-        nothing was wished.
+        """The next batch: at most ``size`` memories, or some summaries.
+
+        None if everything is done, or nothing was wished.
         """
         wish = self.wish
         if not (wish and wish.last):
             return None
-        if rows := [
-            one for one in self._bank.active("Memory", size, wish.passed) if one.id <= wish.last
-        ]:
-            return self._batch(rows, replace(wish, passed=rows[-1].id))
-        rows = self._group(self._bank.active("Summary", size, wish.summed))
-        if self._bank.tokens_of("Summary") <= HELD or len(rows) < 2:
+        oldest = self._bank.active("Memory", size, wish.passed)
+        memories = [memory for memory in oldest if memory.id <= wish.last]
+        if memories:
+            return self._batch(memories, replace(wish, passed=memories[-1].id))
+        summaries = self._bank.active("Summary", size, wish.summed)
+        count = fitting((len(summary.text) for summary in summaries), GROUP, least=2)
+        if self._bank.tokens_of("Summary") <= HELD or count < 2:
             return None
-        return self._batch(rows, replace(wish, summed=rows[-1].id))
+        return self._batch(summaries[:count], replace(wish, summed=summaries[count - 1].id))
 
     def end(self) -> None:
-        """The wish is fulfilled."""
+        """Delete the wish: it is fulfilled."""
         with self._store.writing() as connection:
             connection.execute("DELETE FROM self_care")
 
     def _save(self, wish: SelfCareRun) -> None:
         with self._store.writing() as connection:
-            connection.execute(
-                "INSERT OR REPLACE INTO self_care VALUES (1, ?, ?, ?, ?, ?)", astuple(wish)
-            )
+            sql = "INSERT OR REPLACE INTO self_care VALUES (1, ?, ?, ?, ?, ?)"
+            connection.execute(sql, astuple(wish))
 
-    def _batch(self, rows: Sequence[Memory], passed: SelfCareRun) -> Batch:
-        lines = tuple(f"{one.at:%Y-%m-%d}{one.source}: {one.text}" for one in rows)
-        what = "memories" if rows[0].kind == "Memory" else "summaries"
+    def _batch(self, memories: Sequence[Memory], skipped: SelfCareRun) -> Batch:
+        """These memories as a batch; ``skipped`` is the wish after skipping them."""
+        what = "memories" if memories[0].kind == "Memory" else "summaries"
+        lines = (f"{memory.at:%Y-%m-%d}{memory.source}: {memory.text}" for memory in memories)
         return Batch(
-            f"{what} {rows[0].id} to {rows[-1].id}",
-            lines,
-            partial(self._keep, rows),
-            partial(self._save, passed),
+            f"{what} {memories[0].id} to {memories[-1].id}",
+            tuple(lines),
+            partial(self._keep, memories),
+            partial(self._save, skipped),
         )
 
-    def _keep(self, rows: Sequence[Memory], narrative: str, at: datetime) -> None:
+    def _keep(self, memories: Sequence[Memory], narrative: str, at: datetime) -> None:
         with self._store.writing():
-            made, wish = self._bank.narrate([one.id for one in rows], narrative, at), self.wish
-            if made and wish and rows[0].kind == "Memory":
-                self._save(replace(wish, narrated=wish.narrated + len(rows)))
+            summary = self._bank.narrate([memory.id for memory in memories], narrative, at)
+            wish = self.wish
+            if summary and wish and memories[0].kind == "Memory":
+                self._save(replace(wish, narrated=wish.narrated + len(memories)))
 
-    def _group(self, rows: Sequence[Memory]) -> list[Memory]:
-        """The first of them, as many as are summed up again at once: two or more."""
-        found, size = list[Memory](), 0
-        for one in rows:
-            if len(found) >= 2 and size + len(one.text) > GROUP:
-                break
-            found.append(one)
-            size += len(one.text)
-        return found
+
+def _counted(count: int, noun: str, nouns: str) -> str:
+    return f"{count:,} {noun if count == 1 else nouns}"

@@ -1,19 +1,20 @@
-"""The memory bank: what the agent chose to keep for good, and the summaries into which self-care
-turns it. Tables of its one SQLite file.
+"""The store of long-term memories: what the agent chose to keep for good, and summaries of it.
 
-    memory         id (rising, never used again), kind, text, when, origin, the summary that stands for it, whether it waits for the index
-    memory_taken   what was ever copied from another bank: each origin, and behind it a hash of the text
+Two tables of the agent's SQLite file:
+
+    memory         id (rising, never used again), kind, text, when, origin, the id of its summary,
+                   whether it waits for the index
+    memory_taken   what was ever copied from another agent: the origin and a hash of the text
 
 A memory is active until a ``Summary`` stands for it. Then it is archived: it stays in the table for
-good, is found, and comes back with ``restore``. Summaries are summed up in their turn. What was
-copied from another agent has an ``origin``; it is copied once, also if it was removed since, and a
-copied summary stands for nothing here. Another text of the same origin is another memory: a bank
-that was begun anew counts from 1 again.
+good, the search finds it, and ``restore`` brings it back. Summaries can be summed up in turn.
 
-Every write is one transaction together with its index entries, but for copies: of these there may
-be very many, and ``catch_up`` indexes them.
+A memory that was copied from another agent has an ``origin``. It is copied only once, even if it
+was removed since, and a copied summary stands for nothing here. Another text of the same origin is
+another memory, because a store that was begun anew counts from 1 again.
 
-What stands in a memory bank: its entries, how long they may be, and what of them is indexed. Pure.
+Every write is one transaction together with its index entries. Only copies are indexed later, by
+``catch_up``, because there may be very many.
 """
 
 import hashlib
@@ -33,14 +34,44 @@ from dory.text.formatting import encodable
 
 Kind = Literal["Memory", "Summary"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-TEXT_LIMIT, NARRATIVE_LIMIT, ORIGIN_LIMIT = 2_000, 8_000, 100
-"""Characters of a memory, of a summary, and of an origin."""
+TEXT_LIMIT = 2_000
+"""Characters of a memory."""
+NARRATIVE_LIMIT = 8_000
+"""Characters of a summary."""
+ORIGIN_LIMIT = 100
+"""Characters of an origin."""
+CEILING = 100_000
+"""Tokens of all active memories and summaries; nothing is added beyond it before self-care."""
+_ID_DIGITS = 18
+"""Digits of an id that SQLite can hold whatever they are."""
+_SCHEMA = (
+    "CREATE TABLE IF NOT EXISTS memory (id INTEGER PRIMARY KEY AUTOINCREMENT,"
+    " kind TEXT NOT NULL, text TEXT NOT NULL, at INTEGER NOT NULL,\n"
+    " origin TEXT NOT NULL, summary INTEGER REFERENCES memory, waits INTEGER NOT NULL)",
+    "CREATE INDEX IF NOT EXISTS memory_summary ON memory (summary, kind)",
+    "CREATE INDEX IF NOT EXISTS memory_waits ON memory (id) WHERE waits",
+    "CREATE TABLE IF NOT EXISTS memory_taken (origin TEXT PRIMARY KEY) WITHOUT ROWID",
+)
+_INSERT = "INSERT INTO memory (kind, text, at, origin, waits) VALUES (?, ?, ?, ?, ?)"
+_ACTIVE = "summary IS NULL AND kind = ?"
+_EMPTY = (
+    "kind = 'Summary' AND origin = ''"
+    " AND id NOT IN (SELECT summary FROM memory WHERE summary IS NOT NULL)"
+)
+"""Summaries of nothing."""
+_ASTRAY = (
+    "summary <= id OR summary IS NOT NULL"
+    " AND summary NOT IN (SELECT id FROM memory WHERE kind = 'Summary' AND origin = '')"
+)
+"""Memories whose summary is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """One entry. ``origin`` is empty for what is the agent's own, else the name of who first had
-    it, and its id there; ``summary`` is the id of what stands for it, None while it is active.
+    """A memory or a summary.
+
+    ``origin`` is empty if it is the agent's own, else the name of the agent that first had it and
+    its id there. ``summary`` is the id of the summary that stands for it, None while it is active.
     """
 
     id: int
@@ -52,74 +83,63 @@ class Memory:
 
     @property
     def title(self) -> str:
-        """What it is, of when, from whom, and where it stands: ``memory 17 of 2026-03-02, from
-        dory-5d41402a 9, in summary 501``.
+        """Kind, id, day, origin and summary: ``memory 17 of 2026-03-02, from dory-5d41402a 9, in
+        summary 501``.
         """
+        day = clock.minute(self.at)[:10]
         archived = f", in summary {self.summary}" if self.summary else ""
-        return (
-            f"{self.kind.lower()} {self.id} of {clock.minute(self.at)[:10]}{self.source}{archived}"
-        )
+        return f"{self.kind.lower()} {self.id} of {day}{self.source}{archived}"
 
     @property
     def source(self) -> str:
-        """From whom it was copied; empty for what is the agent's own."""
+        """From whom it was copied; empty if it is the agent's own."""
         return f", from {formatting.one_line(self.origin, ORIGIN_LIMIT)}" if self.origin else ""
 
     @property
     def document(self) -> Document:
-        """As it is indexed."""
+        """The memory as it is indexed."""
         return Document(self.kind, self.id, self.at, self.text)
 
 
-def sound(one: Memory) -> bool:
-    """Whether it can be written into a bank and read again as it is, whoever has filled it in."""
-    readable = (
-        isinstance(one.text, str)
-        and encodable(one.text) == one.text
-        and isinstance(one.origin, str)
-    )
-    dated = isinstance(one.at, datetime) and one.at.utcoffset() == timedelta(0)
+def sound(memory: Memory) -> bool:
+    """Whether a memory can be written and read again unchanged, whoever has filled it in."""
+    if not isinstance(memory.text, str) or not isinstance(memory.origin, str):
+        return False
+    if not isinstance(memory.at, datetime) or memory.at.utcoffset() != timedelta(0):
+        return False
     return (
-        readable
-        and dated
-        and one.kind in KINDS
-        and one.text.strip() != ""
-        and len(one.text) <= NARRATIVE_LIMIT
+        memory.kind in KINDS
+        and encodable(memory.text) == memory.text
+        and memory.text.strip() != ""
+        and len(memory.text) <= NARRATIVE_LIMIT
     )
 
 
 def check(copies: Iterable[Memory]) -> None:
-    """Raise a ``FormatError`` unless a bank could have sent these."""
-    for one in copies:
-        named = (
-            isinstance(one.origin, str)
-            and 0 < len(one.origin) <= ORIGIN_LIMIT
-            and one.origin.isprintable()
-            and not set("◱◲") & set(one.origin)
-        )
-        if not (named and sound(one)):
+    """Raise a ``FormatError`` unless a store can have sent these memories."""
+    for memory in copies:
+        if not (_named(memory.origin) and sound(memory)):
+            origin = formatting.one_line(str(memory.origin))
             raise FormatError(
-                f"{formatting.one_line(str(one.origin))!r} is no memory of a bank, or says not whose it is: nothing was copied"
+                f"{origin!r} is no memory of a bank, or says not whose it is: nothing was copied"
             )
 
 
-CEILING = 100_000
-"""Tokens of all that is active; nothing is added beyond it before the agent has cared for itself.
-"""
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS memory (id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, text TEXT NOT NULL, at INTEGER NOT NULL,
- origin TEXT NOT NULL, summary INTEGER REFERENCES memory, waits INTEGER NOT NULL);
-CREATE INDEX IF NOT EXISTS memory_summary ON memory (summary, kind);
-CREATE INDEX IF NOT EXISTS memory_waits ON memory (id) WHERE waits;
-CREATE TABLE IF NOT EXISTS memory_taken (origin TEXT PRIMARY KEY) WITHOUT ROWID"""
-_INSERT = "INSERT INTO memory (kind, text, at, origin, waits) VALUES (?, ?, ?, ?, ?)"
-_EMPTY = "kind = 'Summary' AND origin = '' AND id NOT IN (SELECT summary FROM memory WHERE summary IS NOT NULL)"
-_ASTRAY = "summary <= id OR summary IS NOT NULL AND summary NOT IN (SELECT id FROM memory WHERE kind = 'Summary' AND origin = '')"
+def _named(origin: object) -> bool:
+    """Whether an ``origin`` says whose a memory is."""
+    return (
+        isinstance(origin, str)
+        and 0 < len(origin) <= ORIGIN_LIMIT
+        and origin.isprintable()
+        and not set("◱◲") & set(origin)
+    )
 
 
 class MemoryStore:
-    """The bank of one agent. Raises a ``ToolError`` that says what to do when it cannot do what was
-    asked, and what the store raises.
+    """The long-term memories of one agent.
+
+    Raises a ``ToolError`` that says what to do if it cannot do what was asked, and what the
+    ``Store`` raises.
     """
 
     kinds: tuple[str, ...] = KINDS
@@ -128,11 +148,11 @@ class MemoryStore:
         self._store = store
         self._index = index
         self.behind = True  # whether copies may wait for the index
-        store.tables(_SCHEMA)
+        store.tables(*_SCHEMA)
 
     @property
     def count(self) -> int:
-        """How many memories are active; summaries are not counted."""
+        """How many memories are active, without summaries."""
         return self.within(0, self.newest)
 
     @property
@@ -142,207 +162,207 @@ class MemoryStore:
 
     @property
     def tokens(self) -> int:
-        """What all that is active comes to."""
-        return sum(map(self.tokens_of, KINDS))
+        """How many tokens all active memories and summaries have."""
+        return sum(self.tokens_of(kind) for kind in KINDS)
 
     @property
     def stamp(self) -> str:
-        """Something that every ``add`` and every ``remove`` changes."""
+        """A text that every ``add`` and every ``remove`` changes."""
         return f"{self.newest} {self._store.number('SELECT count(*) FROM memory')}"
 
     def tokens_of(self, kind: Kind) -> int:
-        """What the active ones of a kind come to."""
-        return formatting.tokens_of(
-            self._store.number(
-                "SELECT sum(length(text)) FROM memory WHERE summary IS NULL AND kind = ?", kind
-            )
-        )
+        """How many tokens the active memories of one kind have."""
+        sql = f"SELECT sum(length(text)) FROM memory WHERE {_ACTIVE}"
+        return formatting.tokens_of(self._store.number(sql, kind))
 
     def within(self, after: int, until: int, kind: Kind = "Memory") -> int:
-        """How many active ones of a kind there are between these ids, the second among them."""
-        return self._store.number(
-            "SELECT count(*) FROM memory WHERE summary IS NULL AND kind = ? AND id > ? AND id <= ?",
-            kind,
-            after,
-            until,
-        )
+        """How many active memories of one kind have an id above ``after``, up to ``until``."""
+        sql = f"SELECT count(*) FROM memory WHERE {_ACTIVE} AND id > ? AND id <= ?"
+        return self._store.number(sql, kind, after, until)
 
     def find(self, id: int) -> Memory | None:
-        """The entry with that id, active or archived."""
-        return next(iter(self._found("WHERE id = ?", id)), None)
+        """The memory with that id, active or archived."""
+        return next(iter(self._select("WHERE id = ?", id)), None)
 
     def get(self, id: int) -> Memory:
-        """The same; a ``ToolError`` if there is none."""
-        if not (found := self.find(id)):
+        """The memory with that id; a ``ToolError`` if there is none."""
+        memory = self.find(id)
+        if not memory:
             raise ToolError(
-                f"there is no memory {id}: RETRIEVE_SPECIFIC_MEMORIES <keywords> finds those that there are, with their ids"
+                f"there is no memory {id}: RETRIEVE_SPECIFIC_MEMORIES <keywords> finds those that "
+                "there are, with their ids"
             )
-        return found
+        return memory
 
     def active(
         self, kind: Kind = "Memory", limit: int = -1, after: int = 0, newest: bool = False
     ) -> list[Memory]:
-        """The active ones of a kind, behind the id ``after``, the oldest first; or the ``newest``."""
+        """The active memories of one kind behind the id ``after``, oldest or ``newest`` first."""
         order = "id DESC" if newest else "id"
-        return self._found(
-            f"WHERE summary IS NULL AND kind = ? AND id > ? ORDER BY {order} LIMIT ?",
-            kind,
-            after,
-            limit,
-        )
+        where = f"WHERE {_ACTIVE} AND id > ? ORDER BY {order} LIMIT ?"
+        return self._select(where, kind, after, limit)
 
     def everything(self) -> Iterator[Memory]:
-        """The active memories and all summaries, the oldest first: what a link carries."""
-        return iter(self._found("WHERE summary IS NULL OR kind = 'Summary' ORDER BY id"))
+        """The active memories and all summaries, oldest first: what a link carries."""
+        return iter(self._select("WHERE summary IS NULL OR kind = 'Summary' ORDER BY id"))
 
     def add(self, text: str, at: datetime) -> Memory:
-        """A new memory."""
+        """Add a memory."""
         if not text.strip():
             raise ToolError(
-                "remember what? write ADD_TO_LONGTERM_MEMORY <text>, or the text below the line between <<END and END"
+                "remember what? write ADD_TO_LONGTERM_MEMORY <text>, or the text below the line "
+                "between <<END and END"
             )
         if len(text) > TEXT_LIMIT:
             raise ToolError(
-                f"that has {len(text):,} characters, a memory may have {TEXT_LIMIT:,}: say it shorter, or make two of it"
+                f"that has {len(text):,} characters, a memory may have {TEXT_LIMIT:,}: "
+                "say it shorter, or make two of it"
             )
-        if (tokens := self.tokens) + formatting.tokens(text) > CEILING:
+        tokens = self.tokens
+        if tokens + formatting.tokens(text) > CEILING:
             raise ToolError(
-                f"your memories hold {tokens:,} tokens of at most {CEILING:,}: care for yourself first, with SELF_CARE at home"
+                f"your memories hold {tokens:,} tokens of at most {CEILING:,}: "
+                "care for yourself first, with SELF_CARE at home"
             )
-        return self._inserted("Memory", text, at)
+        return self._insert("Memory", text, at)
 
     def remove(self, id: int) -> Memory:
-        """Take an active memory out, or a copied summary."""
-        one = self.get(id)
-        if one.summary:
+        """Remove an active memory, or a copied summary."""
+        memory = self.get(id)
+        if memory.summary:
             raise ToolError(
-                f"{one.title}, stays there: a person can say /restore-memories {one.summary}, then it can be removed"
+                f"{memory.title}, stays there: a person can say "
+                f"/restore-memories {memory.summary}, then it can be removed"
             )
-        if one.kind == "Summary" and not one.origin:
+        if memory.kind == "Summary" and not memory.origin:
             raise ToolError(
-                f"summary {id} stands for others, and stays: a person can say /restore-memories {id}, which brings them back"
+                f"summary {id} stands for others, and stays: a person can say "
+                f"/restore-memories {id}, which brings them back"
             )
         with self._store.writing() as connection:
             connection.execute("DELETE FROM memory WHERE id = ?", (id,))
-            self._index.remove(one.kind, id)
-        return one
+            self._index.remove(memory.kind, id)
+        return memory
 
     def narrate(self, ids: Sequence[int], narrative: str, at: datetime) -> Memory | None:
-        """Let a new summary stand for these; None, and nothing is changed, when one of them is not
-        active any more.
+        """Let a new summary stand for these memories.
+
+        Returns None and changes nothing if one of them is not active any more.
         """
-        those = f"id IN ({marks(ids)}) AND summary IS NULL"
-        if self._store.number(f"SELECT count(*) FROM memory WHERE {those}", *ids) < len(ids):
+        where = f"id IN ({marks(ids)}) AND summary IS NULL"
+        if self._store.number(f"SELECT count(*) FROM memory WHERE {where}", *ids) < len(ids):
             return None
         with self._store.writing() as connection:
-            made = self._inserted("Summary", narrative, at)
-            connection.execute(f"UPDATE memory SET summary = ? WHERE {those}", (made.id, *ids))
-        return made
+            summary = self._insert("Summary", narrative, at)
+            connection.execute(f"UPDATE memory SET summary = ? WHERE {where}", (summary.id, *ids))
+        return summary
 
     def restore(self, id: int) -> int:
-        """Have those back for which a summary stands, in its place; returns how many."""
-        one = self.get(id)
-        if one.kind == "Memory" or one.origin:
+        """Make the memories of a summary active again and delete the summary; returns how many."""
+        summary = self.get(id)
+        if summary.kind == "Memory" or summary.origin:
             raise ToolError(
-                f"nothing stands behind {one.title}: /memories lists the summaries that stand for something"
+                f"nothing stands behind {summary.title}: /memories lists the summaries that stand "
+                "for something"
             )
-        if one.summary:
+        if summary.summary:
             raise ToolError(
-                f"summary {id} is itself summed up in summary {one.summary}: say /restore-memories {one.summary} first"
+                f"summary {id} is itself summed up in summary {summary.summary}: "
+                f"say /restore-memories {summary.summary} first"
             )
         with self._store.writing() as connection:
-            restored = connection.execute(
-                "UPDATE memory SET summary = NULL WHERE summary = ?", (id,)
-            ).rowcount
+            sql = "UPDATE memory SET summary = NULL WHERE summary = ?"
+            restored = connection.execute(sql, (id,)).rowcount
             connection.execute("DELETE FROM memory WHERE id = ?", (id,))
             self._index.remove("Summary", id)
         return restored
 
     def search(self, query: str, limit: int = 10) -> list[Memory]:
-        """The best for any words, archived ones among them; first of all the one whose id the query
-        is.
+        """The best memories for any words, archived ones too.
+
+        If the query is the id of a memory, that memory comes first.
         """
-        named = [int(query)] if query.isascii() and query.isdecimal() and len(query) < 19 else []
-        ids = dict.fromkeys(
-            [*named, *(hit.document.origin for hit in self._index.search(query, limit, KINDS))]
-        )
-        return [one for one in map(self.find, ids) if one][:limit]
+        ids: list[int] = []
+        if query.isascii() and query.isdecimal() and len(query) <= _ID_DIGITS:
+            ids.append(int(query))
+        ids += [hit.document.origin for hit in self._index.search(query, limit, KINDS)]
+        memories = [self.find(id) for id in dict.fromkeys(ids)]
+        return [memory for memory in memories if memory][:limit]
 
     def take(self, copies: Sequence[Memory], at: datetime) -> tuple[int, int]:
-        """Copy what came from another bank, all or nothing: how many are new, how many were known.
-        None is younger than ``at``, whatever the other's clock said. Raises ``FormatError`` for
-        what no bank could have sent.
+        """Copy memories that came from another agent, all or nothing.
+
+        Returns how many are new, and how many were known. No copy is dated later than ``at``,
+        whatever the other agent's clock said. Raises ``FormatError`` if no store can have sent
+        them.
         """
         check(copies)
         with self._store.writing() as connection:
             known = {origin for (origin,) in connection.execute("SELECT origin FROM memory_taken")}
-            keyed = {
-                f"{one.origin} {hashlib.sha256(one.text.encode()).hexdigest()[:16]}": one
-                for one in copies
-            }
+            keyed = {_key(copy): copy for copy in copies}
+            # Rows of an older version hold the origin alone, without a hash.
             new = {
-                key: one for key, one in keyed.items() if not {key, one.origin} & known
-            }  # of the latter no hash was kept
+                key: copy
+                for key, copy in keyed.items()
+                if key not in known and copy.origin not in known
+            }
             connection.executemany("INSERT INTO memory_taken VALUES (?)", ((key,) for key in new))
             rows = (
-                (one.kind, one.text, int(min(one.at, at).timestamp()), one.origin, 1)
-                for one in new.values()
+                (copy.kind, copy.text, int(min(copy.at, at).timestamp()), copy.origin, 1)
+                for copy in new.values()
             )
             connection.executemany(_INSERT, rows)
         self.behind = True
         return len(new), len(copies) - len(new)
 
     def catch_up(self, limit: int) -> None:
-        """Index so many of the copies that wait for it."""
-        rows = self._found("WHERE waits ORDER BY id LIMIT ?", limit)
-        if rows:
+        """Index at most ``limit`` of the copies that wait for the index."""
+        waiting = self._select("WHERE waits ORDER BY id LIMIT ?", limit)
+        if waiting:
             with self._store.writing() as connection:
-                for one in rows:
-                    self._index.add(one.document)
-                connection.execute(
-                    "UPDATE memory SET waits = 0 WHERE waits AND id <= ?", (rows[-1].id,)
-                )
-        self.behind = len(rows) == limit
+                for memory in waiting:
+                    self._index.add(memory.document)
+                sql = "UPDATE memory SET waits = 0 WHERE waits AND id <= ?"
+                connection.execute(sql, (waiting[-1].id,))
+        self.behind = len(waiting) == limit
 
     def documents(self) -> Iterator[Document]:
-        """What has to be in the index."""
-        return (one.document for one in self._found("WHERE NOT waits ORDER BY id"))
+        """All that has to be in the index."""
+        return (memory.document for memory in self._select("WHERE NOT waits ORDER BY id"))
 
     def way(self, kind: str, origin: int) -> str:
-        """How one that was found is to be had word for word; empty when it is gone."""
+        """The tool line that shows the full text of a hit; empty if the memory is gone."""
         return f"RETRIEVE_SPECIFIC_MEMORIES {origin}" if self.find(origin) else ""
 
     def problems(self) -> Iterator[str]:
         """What is wrong in the table, one line each."""
-        for where, told in (
+        for where, problem in (
             (_EMPTY, "stands for nothing"),
             (_ASTRAY, "is archived in what is no summary of it"),
         ):
             for (id,) in self._store.rows(f"SELECT id FROM memory WHERE {where} ORDER BY id"):
-                yield f"the memory {id} {told}"
+                yield f"the memory {id} {problem}"
         for (id,) in self._store.rows("SELECT id FROM memory ORDER BY id"):
-            with suppress(FormatError):  # a time that there is not, or a text that is none
+            with suppress(FormatError):  # a time that cannot be, or a text that is none
                 if sound(self.get(id)):
                     continue
             yield f"the memory {id} cannot be read: put the file back from a backup"
 
-    def _found(self, where: str, *values: object) -> list[Memory]:
-        rows = self._store.rows(
-            f"SELECT id, kind, text, at, origin, summary FROM memory {where}", values
-        )
+    def _select(self, where: str, *values: object) -> list[Memory]:
+        sql = f"SELECT id, kind, text, at, origin, summary FROM memory {where}"
         return [
             Memory(id, kind, text, self._store.moment(at), origin, summary)
-            for id, kind, text, at, origin, summary in rows
+            for id, kind, text, at, origin, summary in self._store.rows(sql, values)
         ]
 
-    def _inserted(self, kind: Kind, text: str, at: datetime) -> Memory:
+    def _insert(self, kind: Kind, text: str, at: datetime) -> Memory:
         with self._store.writing() as connection:
-            made = Memory(
-                connection.execute(_INSERT, (kind, text, int(at.timestamp()), "", 0)).lastrowid
-                or 0,
-                kind,
-                text,
-                at,
-            )
-            self._index.add(made.document)
-        return made
+            id = connection.execute(_INSERT, (kind, text, int(at.timestamp()), "", 0)).lastrowid
+            memory = Memory(id or 0, kind, text, at)
+            self._index.add(memory.document)
+        return memory
+
+
+def _key(copy: Memory) -> str:
+    """What ``memory_taken`` holds of a copy."""
+    return f"{copy.origin} {hashlib.sha256(copy.text.encode()).hexdigest()[:16]}"
