@@ -1,8 +1,10 @@
-"""What was recorded of conversations, held against the rooms' files: each line that was heard,
-once, and no other. And what follows from the records: the counts of who was met, the summaries in
-an unbroken row, relationships only with those who were met.
+"""Checks the records of conversations against the rooms' files, and what is derived from them.
 
-A file that was replaced by a shorter one can no longer be asked about what its predecessor held.
+Each line that was heard must be recorded once, and nothing else. The counts of contacts must match
+the records, the summaries must follow each other without a gap, and a relationship needs somebody
+whom the agent has met.
+
+If a room's file was replaced, the records of the old file can no longer be checked.
 """
 
 from collections import Counter
@@ -19,58 +21,65 @@ from dory.types import Line
 
 
 def problems(
-    dialogues: Conversations, relationships: Relationships, rooms: Rooms, record: State
+    conversations: Conversations, relationships: Relationships, rooms: Rooms, record: State
 ) -> Iterator[str]:
-    """What is wrong, one line each. ``record`` may be older than what is held against it."""
-    for room, at in record.rooms.items():
-        yield from _room(dialogues, rooms, room, at)
-    yield from (
-        f"the lines counted with {name} are not those recorded" for name in dialogues.miscounted()
-    )
+    """What is wrong, one line each. ``record`` may be older than the records of conversations."""
+    for room, state in record.rooms.items():
+        yield from _check_room(conversations, rooms, room, state)
+    for name in conversations.miscounted():
+        yield f"the lines counted with {name} are not those recorded"
+    yield from _check_summaries(conversations)
+    met = {contact.name for contact in conversations.who()}
+    for name in relationships.bonds():
+        if name not in met:
+            yield f"it has a relationship with {name}, whom it never met"
+
+
+def _check_summaries(conversations: Conversations) -> Iterator[str]:
     expected = 1
-    for first, last in dialogues.spans():
-        if first != expected or not first <= last <= dialogues.newest:
-            yield f"a summary of conversations tells of the records {first} to {last}, where {expected} has to come next"
+    for first, last in conversations.spans():
+        if first != expected or not first <= last <= conversations.newest:
+            yield (
+                f"a summary of conversations tells of the records {first} to {last}, "
+                f"where {expected} has to come next"
+            )
         expected = last + 1
-    met = {one.name for one in dialogues.who()}
-    yield from (
-        f"it has a relationship with {name}, whom it never met"
-        for name in relationships.bonds()
-        if name not in met
-    )
 
 
-def _room(dialogues: Conversations, rooms: Rooms, room: str, at: RoomState) -> Iterator[str]:
-    """The newest file of a room, as far as it is recorded."""
-    place = dialogues.place(room)
-    if place.file != at.replaced:
+def _check_room(
+    conversations: Conversations, rooms: Rooms, room: str, state: RoomState
+) -> Iterator[str]:
+    """Whether the newest file of a room is recorded, as far as it says so."""
+    position = conversations.place(room)
+    if position.file != state.replaced:
         return
-    known = Counter(end for end, _ in dialogues.recorded(room, place.file))
-    speakers = dict(dialogues.recorded(room, place.file))
+    records = list(conversations.recorded(room, position.file))
+    times = Counter(end for end, _ in records)
+    unheard = dict(records)
     missing = 0
-    for line in _heard(rooms, room, replace(at, read=min(at.read, place.read))):
-        if speakers.get(line.end) == line.name:
-            del speakers[line.end]
-        else:
-            missing += not line.text.lstrip().startswith("@")  # of these some are commands
-    doubled, others = (
-        sum(count > 1 for count in known.values()),
-        sum(end <= at.read for end in speakers),
-    )
-    wrong = [
+    for line in _heard(rooms, room, replace(state, read=min(state.read, position.read))):
+        if unheard.get(line.end) == line.name:
+            del unheard[line.end]
+        elif not line.text.lstrip().startswith("@"):  # some of those are commands
+            missing += 1
+    doubled = sum(count > 1 for count in times.values())
+    invented = sum(end <= state.read for end in unheard)
+    for count, what in (
         (missing, "are not recorded"),
         (doubled, "are recorded more than once"),
-        (others, "are recorded and were not said there"),
-    ]
-    yield from (f"of chats/{room}.md {count} lines {what}" for count, what in wrong if count)
+        (invented, "are recorded and were not said there"),
+    ):
+        if count:
+            yield f"of chats/{room}.md {count} lines {what}"
 
 
-def _heard(rooms: Rooms, room: str, at: RoomState) -> Iterator[Line]:
-    """What was said there to somebody, as long as the file can be read: the check tells by itself
-    of one that cannot, or is too short.
+def _heard(rooms: Rooms, room: str, state: RoomState) -> Iterator[Line]:
+    """What was said there to somebody, as far as the file can be read.
+
+    The check of the rooms names a file that cannot be read, or is too short.
     """
     with suppress(FormatError):
-        for first, last in at.heard(0):
+        for first, last in state.heard(0):
             while first < last:
                 lines, behind = rooms.stretch(room, first, last)
                 yield from (line for line in lines if spoken(line, ()))

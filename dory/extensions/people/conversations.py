@@ -1,20 +1,20 @@
-"""Conversations: who has spoken with the agent, and what was said, of which self-care sums up the
-oldest. Beside the records (``extensions/people/conversations.py``) a table of the agent's one
-SQLite file.
+"""Conversations: who has spoken with the agent, and what was said, line by line.
 
-    dialogue_summary  what self-care made of the oldest records, and up to which one: the watermark ``conv_summarized_until``
+Four tables of the agent's SQLite file:
 
-What is said in the agent's rooms, recorded line by line. Three tables of the agent's one SQLite
-file.
+    dialogue          a record: id (1, 2, 3 …), room, partner, speaker, when, text; the number of
+                      the room's file, and the byte in it behind the line
+    dialogue_room     how far each room is recorded, and who else spoke there last
+    dialogue_partner  since when each partner is known in each room, the newest record, and the
+                      number of records
+    dialogue_summary  what self-care made of the oldest records, and up to which record:
+                      ``conv_summarized_until``
 
-    dialogue          a record: id (1, 2, 3 …), room, partner, speaker, when, text; which file of the room, and the byte there behind its line
-    dialogue_room     how far each room is recorded, and who spoke there last besides the agent
-    dialogue_partner  since when each partner is known in each room, the newest record, and how many there are
+Whoever speaks in a room is a partner there: a person, another agent, or a name that a bridge
+brings. What the agent says itself is recorded with the partner who spoke there last.
 
-Whoever speaks in a room is a partner there: a person, another agent, a name that a bridge brings.
-What the agent says itself belongs to who spoke there last. Records are added in one transaction
-with how far that is, so each line is recorded once, also through kills. None is ever removed: those
-that are summed up stay, and count.
+Records are added in one transaction with how far the room is recorded, so each line is recorded
+once, whatever is killed. No record is ever removed: those that are summed up stay, and count.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -31,30 +31,53 @@ from dory.types import Batch, Line
 
 EVER = datetime.min.replace(tzinfo=UTC)
 TEXT_LIMIT = 2000
-"""Characters of a record; the whole of what was said stands in the room's file."""
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS dialogue
- (id INTEGER PRIMARY KEY, room TEXT, partner TEXT, speaker TEXT, at INTEGER, text TEXT, file INTEGER, end INTEGER);
-CREATE INDEX IF NOT EXISTS dialogue_with ON dialogue (partner, id);
-CREATE TABLE IF NOT EXISTS dialogue_room (room TEXT PRIMARY KEY, file INTEGER, read INTEGER, partner TEXT) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS dialogue_partner (partner TEXT, room TEXT, met INTEGER, newest INTEGER, count INTEGER, PRIMARY KEY (partner, room))\
-"""
+"""Characters of a record; the full text of what was said is in the room's file."""
+HELD = 1000
+"""Records that wait at most before self-care sums some up."""
+KEPT = 200
+"""The newest records, which self-care never sums up."""
+_SCHEMA = (
+    "CREATE TABLE IF NOT EXISTS dialogue\n"
+    " (id INTEGER PRIMARY KEY, room TEXT, partner TEXT, speaker TEXT, at INTEGER, text TEXT,"
+    " file INTEGER, end INTEGER)",
+    "CREATE INDEX IF NOT EXISTS dialogue_with ON dialogue (partner, id)",
+    "CREATE TABLE IF NOT EXISTS dialogue_room"
+    " (room TEXT PRIMARY KEY, file INTEGER, read INTEGER, partner TEXT) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS dialogue_partner"
+    " (partner TEXT, room TEXT, met INTEGER, newest INTEGER, count INTEGER,"
+    " PRIMARY KEY (partner, room))",
+    "CREATE TABLE IF NOT EXISTS dialogue_summary"
+    " (id INTEGER PRIMARY KEY, first INTEGER, conv_summarized_until INTEGER, at INTEGER,"
+    " text TEXT)",
+)
+_COUNT = (
+    "INSERT INTO dialogue_partner VALUES (?, ?, ?, ?, 1) ON CONFLICT DO UPDATE SET"
+    " met = min(met, excluded.met), newest = excluded.newest, count = count + 1"
+)
+_NEWEST_IN_ROOM = (
+    "SELECT at FROM dialogue WHERE id = (SELECT max(newest) FROM dialogue_partner WHERE room = ?)"
+)
+_CONTACTS = (
+    "SELECT partner.*, dialogue.at FROM (SELECT partner, group_concat(room, ' '), min(met),"
+    " sum(count), max(newest) AS newest FROM dialogue_partner {} GROUP BY partner) AS partner"
+    " JOIN dialogue ON id = newest ORDER BY newest DESC"
+)
+_ROOMS_OF_SUMMARY = (
+    "SELECT DISTINCT room FROM dialogue, dialogue_summary s"
+    " WHERE s.id = ? AND dialogue.id BETWEEN first AND conv_summarized_until"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class RoomPosition:
-    """How far a room is recorded: up to byte ``read`` of its file, before which so many other ones
-    were replaced as ``file`` says.
+    """How far a room is recorded: up to byte ``read`` of its file number ``file``.
+
+    Files before that one were replaced. ``partner`` is who spoke there last besides the agent.
     """
 
     file: int = 0
     read: int = 0
     partner: str = ""
-
-
-HELD, KEPT = 1000, 200
-"""Records that may wait for self-care; and the newest, of which it takes none."""
-_SUMMARIES = "CREATE TABLE IF NOT EXISTS dialogue_summary (id INTEGER PRIMARY KEY, first INTEGER, conv_summarized_until INTEGER, at INTEGER, text TEXT)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +93,16 @@ class Utterance:
 
     @property
     def line(self) -> str:
-        """As a person or a model reads it: one line, in which nothing is a mark."""
-        return f"{clock.minute(self.at)} {self.speaker} in {self.room}: {formatting.one_line(self.text, TEXT_LIMIT)}"
+        """The record as a person or a model reads it: one line without marks."""
+        text = formatting.one_line(self.text, TEXT_LIMIT)
+        return f"{clock.minute(self.at)} {self.speaker} in {self.room}: {text}"
 
 
 @dataclass(frozen=True, slots=True)
 class Contact:
-    """Somebody the agent has dealt with in these ``rooms``. Each line of theirs counts, and each
-    answer to them.
+    """Somebody with whom the agent has spoken in these ``rooms``.
+
+    ``interaction_count`` counts each of their lines, and each answer to them.
     """
 
     name: str
@@ -88,8 +113,9 @@ class Contact:
 
 
 class Conversations:
-    """The conversations of one agent. Raises a ``ToolError`` for somebody it never met, and what
-    the store raises.
+    """The conversations of one agent.
+
+    Raises a ``ToolError`` for somebody whom it never met, and what the ``Store`` raises.
     """
 
     kinds = ("Conversation",)
@@ -97,20 +123,13 @@ class Conversations:
     def __init__(self, store: Store, index: Index) -> None:
         self._store = store
         self._index = index
-        store.tables(_SCHEMA)
-        store.tables(_SUMMARIES)
+        store.tables(*_SCHEMA)
 
     def place(self, room: str) -> RoomPosition:
         """How far a room is recorded."""
-        return next(
-            (
-                RoomPosition(*row)
-                for row in self._store.rows(
-                    "SELECT file, read, partner FROM dialogue_room WHERE room = ?", (room,)
-                )
-            ),
-            RoomPosition(),
-        )
+        sql = "SELECT file, read, partner FROM dialogue_room WHERE room = ?"
+        rows = self._store.rows(sql, (room,))
+        return RoomPosition(*rows[0]) if rows else RoomPosition()
 
     def add(
         self,
@@ -122,94 +141,88 @@ class Conversations:
         now: datetime,
         since: datetime = EVER,
     ) -> None:
-        """Record ``lines``, and that the room is recorded up to byte ``read``. ``own``: the agent's
-        name. Whatever a tag says, a line was said no later than ``now``, and no earlier than
-        ``since`` and the line before it.
+        """Record ``lines``, and that the room is recorded up to byte ``read`` of its ``file``.
+
+        ``own`` is the agent's name. Whatever the tag of a line says, it was said no later than
+        ``now``, and no earlier than ``since`` and the line before it.
         """
         partner = self.place(room).partner
-        sql = "SELECT at FROM dialogue WHERE id = (SELECT max(newest) FROM dialogue_partner WHERE room = ?)"
-        before = max(
-            since, *(self._store.moment(at) for (at,) in self._store.rows(sql, (room,))), EVER
-        )
-        counted = (
-            "INSERT INTO dialogue_partner VALUES (?, ?, ?, ?, 1) ON CONFLICT DO UPDATE SET"
-            " met = min(met, excluded.met), newest = excluded.newest, count = count + 1"
-        )
+        earliest = since
+        for (at,) in self._store.rows(_NEWEST_IN_ROOM, (room,)):
+            earliest = max(earliest, self._store.moment(at))
         with self._store.writing() as connection:
             for line in lines:
-                told = max(clock.parsed(line.at, now), before)
-                at, before = int(min(told, now).timestamp()), told if told < now else before
-                partner = partner if (line.kind, line.name) == ("AGENT", own) else line.name
+                said = max(clock.parsed(line.at, now), earliest)
+                if said < now:
+                    earliest = said
+                at = int(min(said, now).timestamp())
+                if (line.kind, line.name) != ("AGENT", own):
+                    partner = line.name
                 values = (room, partner, line.name, at, line.text[:TEXT_LIMIT], file, line.end)
-                id = connection.execute(
-                    "INSERT INTO dialogue VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)", values
-                ).lastrowid
+                insert = "INSERT INTO dialogue VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)"
+                id = connection.execute(insert, values).lastrowid
                 if partner:  # the agent may speak first, to nobody yet
-                    connection.execute(counted, (partner, room, at, id))
-            connection.execute(
-                "INSERT OR REPLACE INTO dialogue_room VALUES (?, ?, ?, ?)",
-                (room, file, read, partner),
-            )
+                    connection.execute(_COUNT, (partner, room, at, id))
+            recorded = "INSERT OR REPLACE INTO dialogue_room VALUES (?, ?, ?, ?)"
+            connection.execute(recorded, (room, file, read, partner))
 
     def recorded(self, room: str, file: int) -> Iterator[tuple[int, str]]:
         """Where in a room's file each record ends, and its speaker; for the check."""
-        yield from self._store.rows(
-            "SELECT end, speaker FROM dialogue WHERE room = ? AND file = ? ORDER BY id",
-            (room, file),
-        )
+        sql = "SELECT end, speaker FROM dialogue WHERE room = ? AND file = ? ORDER BY id"
+        yield from self._store.rows(sql, (room, file))
 
     def miscounted(self) -> list[str]:
-        """The partners whose counts are not those of their records; for the check."""
-        counted, records = (
-            "SELECT partner, room, newest, count FROM dialogue_partner",
-            "FROM dialogue WHERE partner <> '' GROUP BY partner, room",
+        """The partners whose counts do not match their records; for the check."""
+        counted = "SELECT partner, room, newest, count FROM dialogue_partner"
+        recorded = (
+            "SELECT partner, room, max(id), count(*) FROM dialogue"
+            " WHERE partner <> '' GROUP BY partner, room"
         )
-        there = f"SELECT partner, room, max(id), count(*) {records}"
-        wrong = " UNION ".join(
-            f"SELECT partner FROM ({one} EXCEPT {other})"
-            for one, other in ((counted, there), (there, counted))
+        rows = self._store.rows(
+            f"SELECT partner FROM ({counted} EXCEPT {recorded})"
+            f" UNION SELECT partner FROM ({recorded} EXCEPT {counted})"
         )
-        return [name for (name,) in self._store.rows(wrong)]
+        return [name for (name,) in rows]
 
     def recent(self, count: int, partner: str | None = None) -> list[Utterance]:
-        """The newest records, of all or with one partner; the oldest of them first."""
-        where, values = ("", ()) if partner is None else ("WHERE partner = ?", (partner,))
-        return self._found(f"{where} ORDER BY id DESC LIMIT ?", *values, count)[::-1]
+        """The newest records, of all partners or of one, oldest first."""
+        if partner is None:
+            newest = self._select("ORDER BY id DESC LIMIT ?", count)
+        else:
+            newest = self._select("WHERE partner = ? ORDER BY id DESC LIMIT ?", partner, count)
+        return newest[::-1]
 
     def who(self, rooms: Collection[str] | None = None) -> list[Contact]:
-        """Everyone the agent has dealt with, who spoke last first; in these ``rooms``, or in all."""
-        sql = (
-            "SELECT partner.*, dialogue.at FROM (SELECT partner, group_concat(room, ' '), min(met), sum(count), max(newest) AS newest"
-            " FROM dialogue_partner {} GROUP BY partner) AS partner JOIN dialogue ON id = newest ORDER BY newest DESC"
-        )
+        """All contacts in these ``rooms``, or in all; whoever spoke last comes first."""
         where = "" if rooms is None else f"WHERE room IN ({marks(rooms)})"
-        rows, moment = self._store.rows(sql.format(where), tuple(rooms or ())), self._store.moment
+        moment = self._store.moment
         return [
-            Contact(name, tuple(found.split()), moment(met), moment(at), count)
-            for name, found, met, count, _, at in rows
+            Contact(name, tuple(places.split()), moment(met), moment(at), count)
+            for name, places, met, count, _, at in self._store.rows(
+                _CONTACTS.format(where), tuple(rooms or ())
+            )
         ]
 
     def partner(self, name: str) -> Contact:
-        """The one whom ``name`` means (``text/names.py``). Raises a ``ToolError`` that names
-        others.
+        """The contact whom ``name`` means (``text/names.py``).
+
+        Raises a ``ToolError`` that lists similar names if it means nobody, or several.
         """
-        everyone = {one.name: one for one in self.who()}
-        found = names.meant(name, everyone)
-        if len(found) == 1:
-            return everyone[found[0]]
-        if found:
+        contacts = {contact.name: contact for contact in self.who()}
+        meant = names.meant(name, contacts)
+        if len(meant) == 1:
+            return contacts[meant[0]]
+        if meant:
             raise ToolError(
-                f"{name[:70]!r} fits several: {', '.join(found[:5])}; write one of these names"
+                f"{name[:70]!r} fits several: {', '.join(meant[:5])}; write one of these names"
             )
-        known = ", ".join(names.near(name, everyone))
-        raise ToolError(
-            f"nobody called {name[:70]!r} has ever spoken here: "
-            + (f"known are {known}" if known else "nobody has spoken so far")
-        )
+        known = ", ".join(names.near(name, contacts))
+        hint = f"known are {known}" if known else "nobody has spoken so far"
+        raise ToolError(f"nobody called {name[:70]!r} has ever spoken here: {hint}")
 
     @property
     def newest(self) -> int:
-        """The newest record's id, which is how many there are."""
+        """The id of the newest record, which is the number of records."""
         return self._store.number("SELECT max(id) FROM dialogue")
 
     @property
@@ -223,68 +236,58 @@ class Conversations:
         return self.newest - self.conv_summarized_until
 
     def batch(self, size: int) -> Batch | None:
-        """The oldest records that are due to be summed up, when more than ``HELD`` wait."""
+        """The oldest records that are not summed up, if more than ``HELD`` wait."""
         if self.waiting <= HELD:
             return None
-        found = self._found(
+        records = self._select(
             "WHERE id > ? ORDER BY id LIMIT ?",
             self.conv_summarized_until,
             min(size, self.waiting - KEPT),
         )
-        first, last = found[0].id, found[-1].id
-        name = f"conversations {first} to {last}"
+        first = records[0].id
+        last = records[-1].id
         return Batch(
-            name,
-            tuple(said.line for said in found),
+            f"conversations {first} to {last}",
+            tuple(record.line for record in records),
             lambda narrative, at: self._keep(first, last, narrative, at),
         )
 
     def documents(self) -> Iterator[Document]:
-        """What is to be in the index: the summaries. The records are there as what was heard and
-        said.
+        """What has to be in the index: the summaries.
+
+        The records are indexed already, as what was heard and said.
         """
-        for id, at, text in self._store.rows(
-            "SELECT id, at, text FROM dialogue_summary ORDER BY id"
-        ):
+        sql = "SELECT id, at, text FROM dialogue_summary ORDER BY id"
+        for id, at, text in self._store.rows(sql):
             yield Document(self.kinds[0], id, self._store.moment(at), text)
 
     def way(self, kind: str, origin: int) -> str:
-        """How what a summary tells of is to be had; empty for none of these."""
-        sql = "SELECT DISTINCT room FROM dialogue, dialogue_summary s WHERE s.id = ? AND dialogue.id BETWEEN first AND conv_summarized_until"
-        rooms = (
-            sorted(room for (room,) in self._store.rows(sql, (origin,)))
-            if kind in self.kinds
-            else []
-        )
-        return (
-            f"{' or '.join(f'READ_FILE chats/{room}.md' for room in rooms)} (summary {origin} of your conversations)"
-            if rooms
-            else ""
-        )
+        """The tool lines that show what a summary is about; empty if there is no such summary."""
+        if kind not in self.kinds:
+            return ""
+        rooms = sorted(room for (room,) in self._store.rows(_ROOMS_OF_SUMMARY, (origin,)))
+        if not rooms:
+            return ""
+        lines = " or ".join(f"READ_FILE chats/{room}.md" for room in rooms)
+        return f"{lines} (summary {origin} of your conversations)"
 
     def spans(self) -> list[tuple[int, int]]:
-        """The records that each summary stands for, first and last; for the check."""
-        return self._store.rows(
-            "SELECT first, conv_summarized_until FROM dialogue_summary ORDER BY id"
-        )
+        """The first and the last record of each summary; for the check."""
+        sql = "SELECT first, conv_summarized_until FROM dialogue_summary ORDER BY id"
+        return self._store.rows(sql)
 
     def _keep(self, first: int, last: int, narrative: str, at: datetime) -> None:
         with self._store.writing() as connection:
-            if self.conv_summarized_until == first - 1:  # else somebody has kept them already
-                values = (first, last, int(at.timestamp()), narrative)
-                id = (
-                    connection.execute(
-                        "INSERT INTO dialogue_summary VALUES (NULL, ?, ?, ?, ?)", values
-                    ).lastrowid
-                    or 0
-                )
-                self._index.add(Document(self.kinds[0], id, at, narrative))
+            if self.conv_summarized_until != first - 1:
+                return  # these records are summed up already
+            values = (first, last, int(at.timestamp()), narrative)
+            insert = "INSERT INTO dialogue_summary VALUES (NULL, ?, ?, ?, ?)"
+            id = connection.execute(insert, values).lastrowid or 0
+            self._index.add(Document(self.kinds[0], id, at, narrative))
 
-    def _found(self, where: str, *values: object) -> list[Utterance]:
-        rows = self._store.rows(
-            f"SELECT id, room, partner, speaker, at, text FROM dialogue {where}", values
-        )
+    def _select(self, where: str, *values: object) -> list[Utterance]:
+        sql = f"SELECT id, room, partner, speaker, at, text FROM dialogue {where}"
         return [
             Utterance(id, room, partner, speaker, self._store.moment(at), text)
-            for id, room, partner, speaker, at, text in rows
+            for id, room, partner, speaker, at, text in self._store.rows(sql, values)
         ]

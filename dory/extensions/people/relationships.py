@@ -1,10 +1,10 @@
-"""Relationships: what the agent thinks of those it knows. One table of the agent's one SQLite file.
+"""Relationships: what the agent thinks of those it knows. One table of the agent's SQLite file.
 
-    relationship    a row for each change: id (rising), whose, when, and all fields as they were from then on
+    relationship    a row for each change: id (rising), whose, when, and all fields from then on
 
-The newest row of somebody is how things stand, the one before it holds the old values. Rows are
-only added. How often and since when they have dealt with each other is not here: it is counted from
-what was said (``extensions/people/conversations.py``).
+The newest row of a name is how things stand, the row before it holds the old values. Rows are only
+added. How often and since when they have spoken with each other is not stored here: it is counted
+from the records of conversations (``extensions/people/conversations.py``).
 """
 
 import re
@@ -16,9 +16,13 @@ from dory.errors import ToolError
 from dory.storage.database import Store
 from dory.text import formatting
 
-USAGE = "ASSIGN_RELATIONSHIP <name> <type>; trust: <level>; tone: <emotion>; notes: <text>; because: <reason>"
+USAGE = (
+    "ASSIGN_RELATIONSHIP <name> <type>; trust: <level>; tone: <emotion>; notes: <text>; "
+    "because: <reason>"
+)
 _SCHEMA = (
-    "CREATE TABLE IF NOT EXISTS relationship (id INTEGER PRIMARY KEY, name TEXT, at INTEGER, relationship_type TEXT, trust_level TEXT,"
+    "CREATE TABLE IF NOT EXISTS relationship (id INTEGER PRIMARY KEY, name TEXT, at INTEGER,"
+    " relationship_type TEXT, trust_level TEXT,"
     " emotional_tone TEXT, relationship_notes TEXT, rationale TEXT)",
     "CREATE INDEX IF NOT EXISTS relationship_with ON relationship (name, id)",
 )
@@ -38,9 +42,12 @@ _NAMES = {
 _FIELD = rf"({'|'.join(_NAMES).replace(' ', '[ _]')})\s*[:=]"
 _SIGNS = r"[\s;|,(]*(?:[-*]\s+)?"
 _BEGINNING = re.compile(
-    rf"(^|[;|,(\n]){_SIGNS}{_FIELD}|(^|[;|\n]){_SIGNS}because\s+|[\s(]because(?:\s*[:=]\s*|\s+)",
+    rf"(^|[;|,(\n]){_SIGNS}{_FIELD}"  # a field behind a separator
+    rf"|(^|[;|\n]){_SIGNS}because\s+"  # a plain because behind a strong separator
+    r"|[\s(]because(?:\s*[:=]\s*|\s+)",  # a because within the text
     re.IGNORECASE,
 )
+"""Where a field begins. Group 2 is its name; group 3 is set for a plain because at a separator."""
 _STRAY = re.compile(rf"\b{_FIELD}", re.IGNORECASE)
 _LIMITS = {
     "relationship_type": 40,
@@ -55,9 +62,7 @@ _SHORT = ("relationship_type", "trust_level", "emotional_tone")
 
 @dataclass(frozen=True, slots=True)
 class Relationship:
-    """How things stand with somebody, each field in the agent's own words; empty ones were never
-    said.
-    """
+    """How things stand with somebody, in the agent's own words; an empty field was never said."""
 
     relationship_type: str = "neutral"
     trust_level: str = ""
@@ -71,14 +76,17 @@ FIELDS = tuple(field.name for field in fields(Relationship))
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """How things stood from ``at`` on."""
+    """How things stand from ``at`` on."""
 
     at: datetime
     bond: Relationship
 
 
 class Relationships:
-    """Those of one agent. Raises a ``ToolError`` that says what to do, and what the store raises."""
+    """The relationships of one agent.
+
+    Raises a ``ToolError`` that says what to do, and what the ``Store`` raises.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -90,34 +98,33 @@ class Relationships:
         return self._store.number("SELECT count(*) FROM relationship")
 
     def history(self, name: str) -> list[Change]:
-        """All changes with somebody, the oldest first."""
-        rows = self._store.rows(
-            f"SELECT at, {', '.join(FIELDS)} FROM relationship WHERE name = ? ORDER BY id", (name,)
-        )
-        return [Change(self._store.moment(at), Relationship(*row)) for at, *row in rows]
+        """All changes of one relationship, oldest first."""
+        sql = f"SELECT at, {', '.join(FIELDS)} FROM relationship WHERE name = ? ORDER BY id"
+        rows = self._store.rows(sql, (name,))
+        return [Change(self._store.moment(at), Relationship(*values)) for at, *values in rows]
 
     def bonds(self) -> dict[str, Relationship]:
-        """How things stand with everyone of whom something was ever said."""
-        rows = self._store.rows(
-            f"SELECT name, {', '.join(FIELDS)}, max(id) FROM relationship GROUP BY name"
-        )
-        return {name: Relationship(*row) for name, *row, _ in rows}
+        """How things stand with everyone of whom the agent has ever said something."""
+        sql = f"SELECT name, {', '.join(FIELDS)}, max(id) FROM relationship GROUP BY name"
+        return {name: Relationship(*values) for name, *values, _ in self._store.rows(sql)}
 
     def assign(
         self, name: str, said: dict[str, str], at: datetime
     ) -> tuple[Relationship, Relationship]:
-        """Change what was ``said``; what is empty there is cleared, the rest stays. Returns how
-        things stood, and how they stand.
+        """Change the fields that were ``said``; a field that is empty there is cleared.
+
+        Returns the relationship before and after the change.
         """
         history = self.history(name)
         before = history[-1].bond if history else Relationship()
         after = replace(before, **said)
         if history and after == before:
             raise ToolError(
-                f"{name} is {before.relationship_type} to you already, for that reason: say what is different now"
+                f"{name} is {before.relationship_type} to you already, for that reason: "
+                "say what is different now"
             )
+        values = [getattr(after, field) for field in FIELDS]
         with self._store.writing() as connection:
-            values = [getattr(after, field) for field in FIELDS]
             connection.execute(
                 "INSERT INTO relationship VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)",
                 (name, int(at.timestamp()), *values),
@@ -126,65 +133,72 @@ class Relationships:
 
 
 def read(text: str) -> tuple[str, dict[str, str]]:
-    """The name and the fields in the argument of ASSIGN_RELATIONSHIP. The type comes first, the
-    others as ``name: text`` in any order, each behind ``;``, ``|``, a comma, a bracket or a line
-    break; a reason may also follow a plain ``because``, and only a line break ends it. Empty fields
-    are there if they were written. What could be read in two ways is refused with a ``ToolError``.
+    """The name and the fields in the argument of ASSIGN_RELATIONSHIP.
+
+    The type comes first. The other fields follow as ``name: text`` in any order, each behind ``;``,
+    ``|``, a comma, a bracket or a line break. A reason may also follow a plain ``because``, and
+    only a line break ends it. Fields that were written empty are returned empty. Raises a
+    ``ToolError`` if the text could be read in two ways.
     """
     name, rest = [*text.split(maxsplit=1), "", ""][:2]
     said: dict[str, str] = {}
     for field, value in _fields(rest):
         value = _closed(formatting.one_line(value, 1000).strip(" ;|,"))
-        stray = _STRAY.search(value) if field in _SHORT else None
-        if stray or said.get(field):
-            told = (
-                f"put a semicolon before {stray[0].strip()!r}"
-                if stray
-                else f"{field} is there twice"
-            )
-            raise ToolError(f"{told}: write {USAGE}")
-        if len(value) > _LIMITS[field]:
-            raise ToolError(
-                f"{field} has {len(value)} characters, it may have {_LIMITS[field]}: say it shorter"
-            )
+        _check_field(field, value, said)
         said[field] = value
-    if not name or not said["relationship_type"] or not said.get("rationale"):
-        missing = (
-            "who"
-            if not name
-            else "what are they to you"
-            if not said["relationship_type"]
-            else "why"
-        )
+    missing = _missing(name, said)
+    if missing:
         raise ToolError(f"{missing}? write {USAGE}; only type and reason must be there")
     return name, said
 
 
+def _check_field(field: str, value: str, said: dict[str, str]) -> None:
+    """Raise a ``ToolError`` if a field holds another one, is there twice, or is too long."""
+    stray = _STRAY.search(value) if field in _SHORT else None
+    if stray:
+        raise ToolError(f"put a semicolon before {stray[0].strip()!r}: write {USAGE}")
+    if said.get(field):
+        raise ToolError(f"{field} is there twice: write {USAGE}")
+    if len(value) > _LIMITS[field]:
+        raise ToolError(
+            f"{field} has {len(value)} characters, it may have {_LIMITS[field]}: say it shorter"
+        )
+
+
+def _missing(name: str, said: dict[str, str]) -> str:
+    """What is asked for if something is missing; empty if nothing is."""
+    if not name:
+        return "who"
+    if not said["relationship_type"]:
+        return "what are they to you"
+    if not said.get("rationale"):
+        return "why"
+    return ""
+
+
 def _fields(text: str) -> Iterator[tuple[str, str]]:
     """Each field and what stands behind its name."""
-    field, start = "relationship_type", 0
-    for found in _BEGINNING.finditer(text):
-        name = _NAMES[found[2].lower().replace("_", " ")] if found[2] else "rationale"
-        if (
-            field == "rationale"
-            and found[2]
-            and "\n" not in found[0][: found.start(2) - found.start()]
-        ):
+    field = "relationship_type"
+    start = 0
+    for beginning in _BEGINNING.finditer(text):
+        written = beginning[2]
+        separated = beginning[3] is not None
+        before = text[beginning.start() : beginning.start(2)] if written else ""
+        if field == "rationale" and written and "\n" not in before:
             raise ToolError(
-                f"{found[2]!r} stands behind the reason: put it before 'because:', or on a line of its own"
+                f"{written!r} stands behind the reason: put it before 'because:', "
+                "or on a line of its own"
             )
-        if (
-            found[2] or field in _SHORT or (field != "rationale" and found[3] is not None)
-        ):  # else because is a word like any other
-            yield field, text[start : found.start()]
-            field, start = name, found.end()
+        if written or field in _SHORT or (field != "rationale" and separated):
+            yield field, text[start : beginning.start()]
+            field = _NAMES[written.lower().replace("_", " ")] if written else "rationale"
+            start = beginning.end()
+        # else this because is a word like any other
     yield field, text[start:]
 
 
 def _closed(value: str) -> str:
-    """Without the bracket that closes one before the field."""
-    return (
-        value[:-1].rstrip()
-        if value.endswith(")") and value.count(")") > value.count("(")
-        else value
-    )
+    """``value`` without a bracket that was opened before the field."""
+    if value.endswith(")") and value.count(")") > value.count("("):
+        return value[:-1].rstrip()
+    return value
