@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 
 from dory.chat import pipe
-from dory.chat.agent_process import company
+from dory.chat.agent_process import listening_agent
 from dory.chat.session import Session
 from dory.chat.signals import Signals
 from dory.config.command_line import Parser, failure
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         visit = Session(given.home, given.room, given.name)
         with (
-            company(visit, ROOT / "agent.py", flags, complain, signals)
+            listening_agent(visit, ROOT / "agent.py", flags, complain, signals)
             if given.boot
             else nullcontext()
         ):

@@ -1,16 +1,13 @@
-"""Talking to a room, which is all that ``chat.py`` does: one person, one room, and the agents that
-listen in it.
+"""The terminal client: one person or script talks in one room to the agents that listen there.
 
-    visit    the person's place in the room: what is new in it, what they say, who listens
-    plain    room text made harmless, and a message as plain text
-    signals  Ctrl-C, SIGTERM and a closed window: noted when they come, obeyed where the visit can end in good order
-    company  an agent that is started for the visit and stopped after it
-    commands what a line begins with that the harness answers
-    pipe     the visit of a script: a line in, the answer out
-    colours  what a notice looks like, and a diff in it
-    editor   the line that a person types: keys, history, completion
-    screen   the visit of a person: messages above the line, colours, a sign that somebody is thinking
+    session        one person in one room: new messages, saying something, who listens
+    screen         the client for a person at a terminal
+    editor         the input line of the screen: keys, history, completion
+    pipe           the client for a script: one line in, its answer out
+    agent_process  an agent that is started for a session and stopped after it
+    signals        Ctrl-C, SIGTERM and a closed window
+    completions    the commands that Tab completes
+    sanitize       room text made safe for a terminal
 
-A chat knows the agents only through their files, as any other transport would: it may be killed and
-started again at any time.
+A client knows the agents only through their files. It may be killed and started again at any time.
 """

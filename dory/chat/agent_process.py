@@ -1,13 +1,12 @@
-"""An agent that is started for a visit and stopped after it.
+"""An agent that is started for a chat session and stopped after it.
 
-It runs in a session of its own, so that Ctrl-C in the chat and the end of the terminal do not reach
-it: it ends when the visit does, after the step that it is at. Should the chat be killed, the agent
-lives on and listens.
+The agent runs in a process session of its own. Ctrl-C in the chat and the end of the terminal do
+not reach it. When the chat ends, the agent is asked to stop after its current step. If the chat is
+killed, the agent keeps running and listening.
 """
 
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,125 +19,124 @@ from dory.config.command_line import command
 from dory.errors import DoryError
 from dory.identity import listing
 from dory.identity.listing import AgentInfo
+from dory.identity.process import launch
 from dory.storage import files
 from dory.text.prompt_files import ROOT
 
 LOG = Path("agents", "boot.log")
-"""Where, below the home, such agents write what they would have shown."""
+"""The log of such agents, below the home."""
 
-_START = 20.0
+_START_TIMEOUT = 20.0
 """Seconds that an agent may take until it listens."""
 
-_STOP = ((signal.SIGTERM, 10.0), (signal.SIGINT, 5.0))
-"""What is sent on leaving, and the seconds that the agent then has: to end its step, to drop it.
-Then it is killed, which loses nothing more.
+_STOP_SIGNALS = ((signal.SIGTERM, 10.0), (signal.SIGINT, 5.0))
+"""The signals sent on leaving, each with the seconds that the agent then has.
 
-Two of a kind could reach it as one. SIGTERM comes first, because what a shell's background job has
-started ignores the other.
+SIGTERM asks it to end its step, SIGINT to drop the step. After both it is killed, which loses
+nothing more. The signals differ because the system may merge two pending signals of one kind.
+SIGTERM comes first because a process started by a shell's background job ignores SIGINT.
 """
 
-_PAUSE = 0.05
+_WAITING_NOTICE = 1.0
+"""Seconds after SIGTERM until the person is told what the chat waits for."""
+
+_POLL = 0.05
 """Seconds between two looks at the agent."""
+
+_LOG_LINES = 8
+"""Lines of the log that an error shows."""
 
 Tell = Callable[[str], None]
 
 
 @contextmanager
-def company(
-    visit: Session, program: Path, flags: Sequence[str], tell: Tell, signals: Signals
+def listening_agent(
+    session: Session, program: Path, flags: Sequence[str], tell: Tell, signals: Signals
 ) -> Iterator[None]:
-    """Have somebody listen: whoever does, else the one active last in the room, else a new one, run
-    as ``program`` with ``flags``.
+    """Make sure that an agent listens in the room for as long as the block runs.
 
-    Raises ``DoryError`` if it does not come to listen. ``tell`` gets the lines that a person should
-    see, and must not raise.
+    If none listens, the agent last active in the room is resumed, or else a new one is booted: by
+    running ``program`` with ``flags``. It is stopped at the end of the block. ``tell`` gets the
+    lines that a person should see, and must not raise. Raises ``DoryError`` if the agent does not
+    come to listen.
     """
-    if visit.listeners():
+    if session.listeners():
         yield
         return
-    known = listing.last_active(visit.home, visit.room)
+    known = listing.last_active(session.home, session.room)
     if known:
-        tell(f"resuming {visible(known.name)} (`{visit.fresh}` boots a fresh one)")
-    guest = AgentProcess(visit, program, flags, known, signals)
+        tell(f"resuming {visible(known.name)} (`{session.boot_command}` boots a fresh one)")
+    agent = AgentProcess(session, program, flags, known, signals)
     try:
-        guest.await_listening()
-        for note in guest.notes():
+        agent.await_listening()
+        for note in agent.notes():
             tell(note)
-        tell(f"{guest.name} is up; what it reports goes to {LOG}")
+        tell(f"{agent.name} is up; what it reports goes to {LOG}")
         yield
     finally:
-        guest.stop(tell)
+        agent.stop(tell)
 
 
 class AgentProcess:
-    """An agent's process, from its start to its end."""
+    """An agent's process, from its start to its end. ``known`` is the agent to resume, if any."""
 
     def __init__(
         self,
-        visit: Session,
+        session: Session,
         program: Path,
         flags: Sequence[str],
         known: AgentInfo | None,
         signals: Signals,
     ) -> None:
         self.name = visible(known.name) if known else "the agent"
-        self._visit = visit
+        self._session = session
         self._signals = signals
-        self._log = visit.home / LOG
+        self._log = session.home / LOG
         self._log.parent.mkdir(parents=True, exist_ok=True)
         self._log_begin = files.size(self._log)
-        which = [known.hash] if known else ["--room", visit.room]
-        command = [sys.executable, str(program), *which, "--home", str(visit.home), *flags]
-        with open(self._log, "ab") as output:
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-            )
+        which = [known.hash] if known else ["--room", session.room]
+        arguments = [*which, "--home", str(session.home), *flags]
+        self._process: subprocess.Popen[bytes] = launch(program, arguments, self._log)
 
     def await_listening(self) -> None:
-        """Return once it listens in the visit's room; a ``DoryError`` if it ends or takes too long.
-        Obeys signals.
+        """Return once the agent listens in the room and has introduced itself in its log.
+
+        Raises ``DoryError`` if it ends or takes too long, ``SystemExit`` after a signal.
         """
-        deadline = time.monotonic() + _START
+        deadline = time.monotonic() + _START_TIMEOUT
         while self._process.poll() is None:
             self._signals.obey()
-            for one in self._visit.listeners():
-                if (
-                    one.pid == self._process.pid and self._written()
-                ):  # it listens, and has introduced itself
-                    self.name = visible(one.name)
+            for agent in self._session.listeners():
+                if agent.pid == self._process.pid and self._output():
+                    self.name = visible(agent.name)
                     return
             if time.monotonic() > deadline:
                 raise DoryError(
-                    f"{self.name} does not listen in {self._visit.room} after {_START:g} seconds; {self._last_lines()}"
+                    f"{self.name} does not listen in {self._session.room} after"
+                    f" {_START_TIMEOUT:g} seconds; {self._last_lines()}"
                 )
-            time.sleep(_PAUSE)
-        raise DoryError(f"no agent came up in {self._visit.room}")
+            time.sleep(_POLL)
+        raise DoryError(f"no agent came up in {self._session.room}")
 
     def notes(self) -> list[str]:
-        """What it said about itself on waking, below the two lines that name it and tell how to
-        talk to it.
+        """What the agent reported when it woke. Its first two lines are left out: they give its
+        name and say how to talk to it.
         """
-        return [visible(line) for line in self._written().splitlines()[2:]]
+        return [visible(line) for line in self._output().splitlines()[2:]]
 
     def stop(self, tell: Tell) -> None:
-        """Ask ever more firmly until it has ended, and tell what became of it; Ctrl-C or SIGTERM
-        meanwhile asks more firmly at once.
+        """Stop the agent and tell what became of it. Ctrl-C or SIGTERM meanwhile moves on to the
+        next, firmer signal.
         """
         if self._process.poll() is not None:
-            tell(
-                f"{self.name} has ended by itself with status {self._process.returncode}; {self._last_lines()}"
-            )
+            status = self._process.returncode
+            tell(f"{self.name} has ended by itself with status {status}; {self._last_lines()}")
             return
-        requests = min(
-            self._signals.requests, 1
-        )  # one may have ended the visit, the others are for the agent
-        for number, seconds in _STOP:
+        # The first request may have ended the session. Only later ones are meant for the agent.
+        requests = min(self._signals.requests, 1)
+        for number, seconds in _STOP_SIGNALS:
             self._process.send_signal(number)
-            if number == signal.SIGTERM and not self._ended(1.0, requests):
+            if number == signal.SIGTERM and not self._ended(_WAITING_NOTICE, requests):
                 tell(f"waiting for {self.name} to end its step (Ctrl-C: do not wait)")
             if self._ended(seconds, requests):
                 break
@@ -146,29 +144,31 @@ class AgentProcess:
         else:
             self._process.kill()
             self._process.wait()
-        room, home = self._visit.room, self._visit.home
-        way_back = (
-            "make run"
-            if room == "dev" and home == ROOT
-            else command(home, "chat.py", room, "--boot")
-        )
-        tell(f"{self.name} stopped; `{way_back}` brings it back")
+        tell(f"{self.name} stopped; `{self._resume_command()}` brings it back")
+
+    def _resume_command(self) -> str:
+        home = self._session.home
+        room = self._session.room
+        if room == "dev" and home == ROOT:
+            return "make run"
+        return command(home, "chat.py", room, "--boot")
 
     def _ended(self, seconds: float, requests: int) -> bool:
-        """Whether it ends within ``seconds`` and before it was requested more than ``requests``
-        times.
+        """Wait for the agent's end. False after ``seconds``, or once the person has sent more than
+        ``requests`` signals.
         """
         deadline = time.monotonic() + seconds
         while self._process.poll() is None:
             if time.monotonic() > deadline or self._signals.requests > requests:
                 return False
-            time.sleep(_PAUSE)
+            time.sleep(_POLL)
         return True
 
     def _last_lines(self) -> str:
-        return f"its last lines in {LOG}:" + "".join(
-            f"\n    {visible(line)}" for line in self._written().splitlines()[-8:]
-        )
+        lines = self._output().splitlines()[-_LOG_LINES:]
+        shown = "".join(f"\n    {visible(line)}" for line in lines)
+        return f"its last lines in {LOG}:{shown}"
 
-    def _written(self) -> str:
+    def _output(self) -> str:
+        """What this process has written to the log, which older ones have written to before."""
         return files.read_from(self._log, self._log_begin).decode("utf-8", "replace").rstrip()

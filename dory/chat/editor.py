@@ -1,4 +1,4 @@
-"""The line that a person types: keys, history, completion."""
+"""The input line of the screen: keys, history, completion."""
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -16,8 +16,10 @@ from prompt_toolkit.styles import Style
 from dory.chat.completions import CALLED, SLASHED
 
 
-def editor(history: Path, sign: Callable[[], str]) -> PromptSession[str]:
-    """A prompt that keeps its lines in ``history`` and shows ``sign`` below."""
+def editor(history: Path, status: Callable[[], str]) -> PromptSession[str]:
+    """A prompt that keeps its lines in the file ``history`` and shows ``status()`` in the bar
+    below.
+    """
     return PromptSession(
         "> ",
         multiline=True,
@@ -26,7 +28,7 @@ def editor(history: Path, sign: Callable[[], str]) -> PromptSession[str]:
         completer=WordCompleter([*SLASHED, *CALLED], sentence=True),
         complete_while_typing=False,
         complete_style=CompleteStyle.READLINE_LIKE,
-        bottom_toolbar=sign,
+        bottom_toolbar=status,
         style=Style.from_dict({"bottom-toolbar": "noreverse fg:ansibrightblack"}),
         erase_when_done=True,
         enable_suspend=True,
@@ -34,8 +36,8 @@ def editor(history: Path, sign: Callable[[], str]) -> PromptSession[str]:
 
 
 class _History(FileHistory):
-    """Lines typed in former visits. They are a comfort: where the disk does not take or give them,
-    there are none.
+    """Lines typed in former sessions. A history that cannot be read is empty, and one that cannot
+    be written is not kept: neither may end a session.
     """
 
     def load_history_strings(self) -> Iterable[str]:
@@ -50,8 +52,8 @@ class _History(FileHistory):
 
 
 def _keys() -> KeyBindings:
-    """Enter sends, Alt-Enter or a backslash before Enter begins a new line, Ctrl-C clears the line
-    or leaves.
+    """Enter sends. Alt-Enter, or a backslash before Enter, begins a new line. Ctrl-C clears the
+    line, and leaves if it is empty.
     """
     keys = KeyBindings()
     writing = has_focus(DEFAULT_BUFFER)

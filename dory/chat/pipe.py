@@ -1,5 +1,5 @@
-"""The visit of a script: each line that comes in is said, and the next one waits until it was
-answered and everybody has fallen silent.
+"""The client for a script: each line from the pipe is said in the room, and the next one waits
+until it was answered and all agents are idle.
 """
 
 import sys
@@ -11,48 +11,55 @@ from dory.chat.sanitize import plain
 from dory.chat.session import Session
 from dory.errors import DoryError
 
-_PAUSE = 0.05
+_POLL = 0.05
 """Seconds between two looks at the room."""
-_LEFT = "it stays in the room, and no line after it was said"
+_UNANSWERED = "it stays in the room, and no line after it was said"
 
 
-def run(visit: Session, lines: Iterable[str], patience: float) -> None:
+def run(session: Session, lines: Iterable[str], timeout: float) -> None:
     """Say every line that is not blank and print what the room says.
 
-    Raises ``DoryError`` if nobody listens, or if an answer takes longer than ``patience`` seconds;
-    no further line is said then.
+    Raises ``DoryError`` if nobody listens, or if an answer takes longer than ``timeout`` seconds.
+    No further line is said then.
     """
-    if not visit.listeners():
-        raise DoryError(visit.absence())
-    for text in lines:
-        if text.strip():
-            _ask(visit, text.strip(), patience)
+    if not session.listeners():
+        raise DoryError(session.absence())
+    for line in lines:
+        text = line.strip()
+        if text:
+            _ask(session, text, timeout)
 
 
-def _ask(visit: Session, text: str, patience: float) -> None:
-    """An answer is an agent's line, to a command also the harness's; it is whole when those who
-    listen have read ``text`` and sleep again.
+def _ask(session: Session, text: str, timeout: float) -> None:
+    """Say ``text`` and print messages until it is answered.
+
+    An agent's message answers it. So does a notice of the harness, if the text is a command. The
+    answer is complete when every listener has read ``text`` and is idle again.
     """
     awaited = ("AGENT", "NOTICE") if answered(text) else ("AGENT",)
-    deadline = time.monotonic() + patience
-    own = visit.say(text)
-    replied = settled = False
+    deadline = time.monotonic() + timeout
+    own = session.say(text)
+    replied = False
+    settled = False
     while not (replied and settled):
         if time.monotonic() > deadline:
             raise DoryError(
-                f"no answer within {patience:g} seconds (--wait SECONDS waits longer) to {text[:60]!r}; {_LEFT}"
+                f"no answer within {timeout:g} seconds (--wait SECONDS waits longer)"
+                f" to {text[:60]!r}; {_UNANSWERED}"
             )
-        time.sleep(_PAUSE)
-        listeners = (
-            visit.listeners()
-        )  # before the lines are read: whatever the listeners said until now is then printed
-        settled = all(one.read.get(visit.room, 0) >= own and not one.awake for one in listeners)
-        for line in visit.heard():
-            replied = replied or (line.kind in awaited and line.end > own)
+        time.sleep(_POLL)
+        # The listeners are read before the messages: whatever they said until now is then printed.
+        listeners = session.listeners()
+        settled = all(
+            agent.read.get(session.room, 0) >= own and not agent.awake for agent in listeners
+        )
+        for line in session.heard():
+            if line.kind in awaited and line.end > own:
+                replied = True
             if line.end != own:
                 print(plain(line))
         sys.stdout.flush()
         if not replied and not listeners:
             raise DoryError(
-                f"nobody listens in {visit.room} any more to answer {text[:60]!r}: {_LEFT}"
+                f"nobody listens in {session.room} any more to answer {text[:60]!r}: {_UNANSWERED}"
             )

@@ -1,4 +1,4 @@
-"""One person in one room: what is new in it, what they say, and which agents listen."""
+"""One person in one room: new messages, saying something, and which agents listen."""
 
 from pathlib import Path
 
@@ -10,16 +10,17 @@ from dory.identity.listing import AgentInfo
 from dory.storage.rooms import Rooms, clean_name, laid_out
 from dory.types import Line
 
+_QUOTED = 60
+"""Characters of a message that an error quotes."""
+
 
 class Session:
-    """Begins at the room's end; what was said from then on comes out of ``heard`` once, one's own
-    lines included.
+    """Begins at the room's present end. ``heard`` returns each later message once, one's own
+    included.
     """
 
     def __init__(self, home: Path, room: str, name: str) -> None:
-        """Raises ``ToolError`` if ``room`` is no room id. Nothing is written before something is
-        said.
-        """
+        """Writes nothing. Raises ``ToolError`` if ``room`` is no legal room id."""
         self.home = home
         self.room = room
         self.name = clean_name(name)
@@ -27,7 +28,7 @@ class Session:
         self._offset = self._rooms.end(room)
 
     def last(self, count: int) -> list[Line]:
-        """The newest messages of those that ``heard`` will not bring, at most ``count``."""
+        """The newest messages before those that ``heard`` returns, at most ``count``."""
         return [
             line
             for line in self._rooms.recent(self.room, count)
@@ -38,48 +39,48 @@ class Session:
         """The messages that came since the last call. Raises ``FormatError`` if the room is of an
         unknown version.
         """
-        if (
-            self._rooms.size(self.room) < self._offset
-        ):  # the room was moved away or wiped, and has begun anew
-            self._offset = 0
+        if self._rooms.size(self.room) < self._offset:
+            self._offset = 0  # the room was moved away or wiped, and has begun anew
         lines = self._rooms.read(self.room, self._offset)
         if lines:
             self._offset = lines[-1].end
         return [line for line in lines if line.kind != "STRAY"]
 
     def say(self, text: str) -> int:
-        """Say ``text``, which must not be blank, and return the end of the message, in bytes from
-        the room's beginning.
+        """Say ``text``, which must not be blank. Returns the end of the message, in bytes from the
+        room's beginning.
 
-        Raises ``DoryError`` that quotes the text's beginning if the room cannot be written.
+        Raises ``DoryError``, which quotes the beginning of the text, if the room cannot be written.
         """
         try:
-            self._rooms.open(
-                self.room, clock.utc()
-            )  # sets a torn end aside, so that the message begins at the size
+            # Opening moves a torn last line aside, so that the message begins at the room's size.
+            self._rooms.open(self.room, clock.utc())
             start = self._rooms.size(self.room)
             self._rooms.say(self.room, "USER", self.name, text, clock.utc())
         except OSError as error:
             raise DoryError(
-                f"{text[:60]!r} was not said, chats/{self.room}.md cannot be written: {error.strerror}"
+                f"{text[:_QUOTED]!r} was not said, chats/{self.room}.md cannot be written:"
+                f" {error.strerror}"
             ) from error
-        said, lines = laid_out(text), self._rooms.read(self.room, start)
-        return next(
-            (line.end for line in lines if line.name == self.name and laid_out(line.text) == said),
-            start,
-        )
+        wanted = laid_out(text)
+        for line in self._rooms.read(self.room, start):
+            if line.name == self.name and laid_out(line.text) == wanted:
+                return line.end
+        return start
 
     def listeners(self) -> list[AgentInfo]:
         """The agents that run and are in the room."""
         return listing.listening(self.home, self.room)
 
     @property
-    def fresh(self) -> str:
+    def boot_command(self) -> str:
         """The command that boots an agent for the room."""
-        return command(
-            self.home, "agent.py", *([] if self.room == "dev" else ["--room", self.room])
-        )
+        room_flags = [] if self.room == "dev" else ["--room", self.room]
+        return command(self.home, "agent.py", *room_flags)
 
     def absence(self) -> str:
-        """What to say when nobody listens: one line that names the way out."""
-        return f"nobody listens in {self.room}: start an agent with `{self.fresh}`, or let chat.py do so with --boot"
+        """One line that says that nobody listens, and what to do about it."""
+        return (
+            f"nobody listens in {self.room}: start an agent with `{self.boot_command}`,"
+            " or let chat.py do so with --boot"
+        )

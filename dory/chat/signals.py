@@ -1,12 +1,14 @@
-"""The signals that end a visit: noted at whatever moment they come, obeyed where the visit can end
-in good order.
+"""The signals that end a chat. A handler only notes a signal; the chat obeys it where it can end
+cleanly.
 
-A handler that raises may strike behind the taking of a lock and before the block that gives it
-back; a thread that needs the lock then waits for ever, and the loop that waits for the thread, too.
-So a handler only takes note, and whoever waits for something looks here: the screen, and those who
-wait for an agent to come or to go, who so never lose its process. Only the visit of a script is
-broken off where it stands: it has one thread, and is blocked for as long as those at the pipe's
-other ends please.
+A handler that raises may interrupt the main thread after it has taken a lock and before the block
+that releases the lock. A thread that needs the lock then waits for ever, and so does the loop that
+waits for the thread. So the handler only sets an attribute, and everything that waits reads it: the
+screen, and the code that waits for an agent to start or to stop, which must not lose the agent's
+process.
+
+The client for scripts is the exception: there a signal raises at once. It has one thread, and may
+block in a read or a write for as long as the programs at the other ends of its pipes please.
 """
 
 import signal
@@ -15,43 +17,43 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from dory.process.signals import SIGNALS
+from dory.process.signals import take_over
 
 
 class Signals:
-    """``number`` is the first that came, 0 while none has; ``requests`` counts Ctrl-C and SIGTERM,
-    which the impatient repeat.
+    """``number`` is the first signal that came, 0 while none has. ``requests`` counts Ctrl-C and
+    SIGTERM, which a person may repeat to wait no longer.
     """
 
     def __init__(self) -> None:
-        """Take note from now on. A signal that is ignored stays so: whoever started the process
-        (``nohup``) wants it.
+        """Take note from now on. A signal that the process was started to ignore (``nohup``) stays
+        ignored.
         """
-        self.number = self.requests = 0
+        self.number = 0
+        self.requests = 0
         self._at_once = False
-        for number in SIGNALS:
-            if signal.getsignal(number) is not signal.SIG_IGN:
-                signal.signal(number, self._handle)
+        take_over(self._handle)
 
     def note(self, number: int) -> None:
         """Behave as if the signal had come."""
         self.number = self.number or number
 
     def forget(self) -> None:
-        """The visit goes on."""
-        self.number = self.requests = 0
+        """Forget what has come: the session goes on."""
+        self.number = 0
+        self.requests = 0
 
     def obey(self) -> None:
-        """If a signal has come, end the visit: raises ``SystemExit`` with the exit code that a
-        shell gives to its victims.
+        """If a signal has come, raise ``SystemExit`` with the exit code that a shell gives for it:
+        128 and its number.
         """
         if self.number:
-            self._at_once = False  # what puts things away must not be broken off
+            self._at_once = False  # the cleaning up that follows must not be interrupted
             sys.exit(128 + self.number)
 
     @contextmanager
     def obeyed_at_once(self) -> Iterator[None]:
-        """A block that a signal breaks off."""
+        """A block that a signal interrupts."""
         self._at_once = True
         self.obey()
         try:
@@ -60,7 +62,8 @@ class Signals:
             self._at_once = False
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        self.requests += number != signal.SIGHUP
+        if number != signal.SIGHUP:
+            self.requests += 1
         self.note(number)
         if self._at_once:
             self.obey()

@@ -19,16 +19,26 @@ _PATIENCE = 30.0
 """Seconds that an agent may take to wake, or to end its step."""
 
 
+def launch(program: Path, arguments: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
+    """Start a program that writes to the end of ``log``. It has a process session of its own, so a
+    terminal's Ctrl-C and end do not reach it.
+    """
+    with open(log, "ab") as output:
+        return subprocess.Popen(
+            [sys.executable, str(program), *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+
+
 def start(program: Path, folder: Path, flags: Sequence[str]) -> int:
     """Run ``program`` for the identity in ``folder``; returns its pid once it is awake. Raises
     ``DoryError`` with its last lines if it ends.
     """
     begin = files.size(folder / LOG)
-    command = [sys.executable, str(program), folder.name, *flags]
-    with open(folder / LOG, "ab") as log:
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
-        )
+    process = launch(program, [folder.name, *flags], folder / LOG)
 
     def awake() -> bool:
         if process.poll() is not None:

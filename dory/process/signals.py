@@ -20,6 +20,13 @@ everything else.
 """
 
 
+def take_over(handler: Callable[[int, FrameType | None], None]) -> None:
+    """Let ``handler`` receive each of ``SIGNALS`` that is not ignored. Main thread only."""
+    for number in SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, handler)
+
+
 class ShutdownSignal:
     """The request, from the moment it is ``listening``."""
 
@@ -29,9 +36,7 @@ class ShutdownSignal:
 
     def listening(self) -> Self:
         """Itself, with the signals taken over. Main thread only."""
-        for number in SIGNALS:
-            if signal.getsignal(number) is not signal.SIG_IGN:
-                signal.signal(number, self._ask)
+        take_over(self._ask)
         return self
 
     def wait(self, seconds: float, stirred: Callable[[], bool] = lambda: False) -> None:

@@ -40,16 +40,16 @@ def test_a_further_line_of_a_message_cannot_pass_for_another_message() -> None:
     )
 
 
-def test_a_visit_hears_each_message_once_and_knows_its_own(tmp_path: Path) -> None:
+def test_a_session_hears_each_message_once_and_knows_its_own(tmp_path: Path) -> None:
     rooms = Rooms(tmp_path / "chats")
     rooms.say("dev", "USER", "ada", "before", NOON)
-    visit = Session(tmp_path, "dev", "ada")
+    session = Session(tmp_path, "dev", "ada")
     rooms.say("dev", "USER", "ada", "from another window", NOON)
-    own = visit.say("two\n\n  lines  \u2028 and more")
-    assert [line.text for line in visit.last(20)] == ["before"]
-    heard = visit.heard()
+    own = session.say("two\n\n  lines  \u2028 and more")
+    assert [line.text for line in session.last(20)] == ["before"]
+    heard = session.heard()
     assert [line.end == own for line in heard] == [False, True]
-    assert visit.heard() == []
+    assert session.heard() == []
 
 
 def test_the_backlog_of_a_long_room_begins_with_a_whole_message(tmp_path: Path) -> None:
@@ -65,20 +65,28 @@ def test_the_backlog_of_a_long_room_begins_with_a_whole_message(tmp_path: Path) 
 def test_a_room_that_was_moved_away_begins_anew(tmp_path: Path) -> None:
     rooms = Rooms(tmp_path / "chats")
     rooms.say("dev", "USER", "bob", "a long message from before", NOON)
-    visit = Session(tmp_path, "dev", "ada")
+    session = Session(tmp_path, "dev", "ada")
     rooms.path("dev").unlink()
     rooms.say("dev", "USER", "bob", "new", NOON)
-    assert [line.text for line in visit.heard()] == ["new"]
+    assert [line.text for line in session.heard()] == ["new"]
 
 
-def test_a_message_that_was_cut_off_before_the_visit_is_not_part_of_it(tmp_path: Path) -> None:
+def test_a_message_that_was_cut_off_before_the_session_is_not_part_of_it(tmp_path: Path) -> None:
     rooms = Rooms(tmp_path / "chats")
     rooms.say("dev", "USER", "bob", "whole", NOON)
     with open(rooms.path("dev"), "a") as file:
         file.write("[USER:bob 2026-03-02T12:00:00Z] cut off" + " in the middle" * 20)
-    visit = Session(tmp_path, "dev", "ada")
-    visit.say("new")
-    assert [line.text for line in visit.heard() if line.kind == "USER"] == ["new"]
+    session = Session(tmp_path, "dev", "ada")
+    session.say("new")
+    assert [line.text for line in session.heard() if line.kind == "USER"] == ["new"]
+
+
+def test_the_first_screen_says_what_to_type(tmp_path: Path) -> None:
+    with terminal(tmp_path) as screen:
+        screen.await_text("type a message and press Enter; /help lists the commands")
+        screen.await_prompt()
+        screen.type("\x04")
+        assert screen.await_end() == 0
 
 
 def test_a_person_types_sees_the_answer_and_leaves_with_control_d(tmp_path: Path) -> None:
