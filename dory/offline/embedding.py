@@ -1,8 +1,8 @@
-"""Vectors of texts without a model: each stem has a place and a sign by its hash, and counts the
-less the more often it came already.
+"""Vectors of texts without a model, by feature hashing: the hash of a stem gives its place in the
+vector and its sign. A stem that comes again counts logarithmically.
 
-Texts that share words have vectors near each other, and other texts do not, but for chance. Every
-vector has the length 1.
+Texts that share words have similar vectors. Texts that do not have similar ones only by chance.
+Every vector has the length 1.
 """
 
 import math
@@ -12,14 +12,17 @@ from collections import Counter
 from dory.offline.words import stems
 
 SIZE = 256
-"""Numbers of a vector."""
+"""Numbers in a vector."""
 
 
 def vector(text: str) -> list[float]:
-    """The vector of one text; of one without any word that tells something the first axis."""
-    made = [0.0] * SIZE
+    """The vector of one text. A text without stems gets the first axis."""
+    numbers = [0.0] * SIZE
     for stem, count in sorted(Counter(stems(text)).items()):
-        hash = zlib.crc32(stem.encode("utf-8", "replace"))
-        made[hash % SIZE] += (1 + math.log(count)) * (1 if hash >> 16 & 1 else -1)
-    length = math.hypot(*made)
-    return [round(number / length, 6) for number in made] if length else [1.0] + [0.0] * (SIZE - 1)
+        digest = zlib.crc32(stem.encode("utf-8", "replace"))
+        sign = 1 if digest >> 16 & 1 else -1
+        numbers[digest % SIZE] += sign * (1 + math.log(count))
+    length = math.hypot(*numbers)
+    if not length:
+        return [1.0] + [0.0] * (SIZE - 1)
+    return [round(number / length, 6) for number in numbers]

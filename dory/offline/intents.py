@@ -1,5 +1,5 @@
-"""What a message wants. An ordered table of patterns: the first that fits names the intent, and
-what it captured is its subject.
+"""What a message wants. The patterns are tried in the order below. The first that fits gives the
+intent, and what it captured is the subject.
 
 introduce   who are you? help
 do          please do: WRITE_DIARY We met Bob today
@@ -13,6 +13,7 @@ state       anything else
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -22,13 +23,13 @@ from dory.text.formatting import one_line
 Name = Literal["introduce", "do", "remember", "note", "forget", "read", "ask", "greet", "state"]
 
 FACT_LIMIT = 200
-"""Characters of one line in MEMORY: a longer statement is talk, not a fact."""
+"""Characters of one line in MEMORY. A longer statement is no fact to remember."""
 
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """``subject`` holds the tool lines to run, the facts to remember, what to note or to forget,
-    the path to read or the question; empty for the others.
+    """``subject`` holds the tool lines to run (do), the facts (remember), the text (note, forget),
+    the path (read) or the question (ask). It is empty for the other intents.
     """
 
     name: Name
@@ -40,7 +41,8 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 _OPENING = _pattern(
-    r"(?:(?:hi|hello|hey|okay|ok|and|so|also|well|please|dory[\w-]*|[\w-]+-[0-9a-f]{8}|(?:could|can|will|would) you)\b[\s,:!.]*)*"
+    r"(?:(?:hi|hello|hey|okay|ok|and|so|also|well|please|dory[\w-]*|[\w-]+-[0-9a-f]{8}"
+    r"|(?:could|can|will|would) you)\b[\s,:!.]*)*"
 )
 _INTRODUCE = _pattern(
     r"(?:/?help|(?:who|what) are you|what can you do|what do you do|introduce yourself)\W*"
@@ -58,14 +60,16 @@ _FORGET = _pattern(
     r"|(?:that )?(.+) (?:is|are) no longer (?:true|so|the case)\W*"
 )
 _READ = _pattern(
-    r"(?:read|open|show|print)(?: me| us)?(?: the)?(?: (?P<file>file))? [`\"'“]?(?P<path>[\w./-]*\w)\b.{0,20}"
+    r"(?:read|open|show|print)(?: me| us)?(?: the)?(?: (?P<file>file))?"
+    r" [`\"'“]?(?P<path>[\w./-]*\w)\b.{0,20}"
 )
 _FACT = _pattern(
     r"my [\w'’-]+(?: (?!that\b|says?\b|said\b)[\w'’-]+){0,3}? (?:is|are) \S.*"
     r"|(?:i am|i['’]?m) called \S.*|call me (?-i:[A-Z]).*|we (?:always |never )?use \S.*"
 )
 _ASKING = _pattern(
-    r"(?:what|who|where|when|which|why|how|whose)(?:['’]s\b| (?!(?:i|we|you|he|she|it|they|the|my|our)\b)).*|tell (?:me|us) .*"
+    r"(?:what|who|where|when|which|why|how|whose)"
+    r"(?:['’]s\b| (?!(?:i|we|you|he|she|it|they|the|my|our)\b)).*|tell (?:me|us) .*"
     r"|(?:do|does|did|is|are|was|were|can|could|will|would|should|have|has|had)"
     r" (?:i|you|we|he|she|it|they|there|my|your|our|the|this|that|any)\b.*|do you .*"
 )
@@ -77,29 +81,27 @@ _GREETING = _pattern(
 def intent(text: str) -> Intent:
     """What the message ``text`` wants."""
     bare = _OPENING.sub("", text.strip(), count=1).strip()
+    questions = tuple(sentence for sentence in sentences(text) if is_question(sentence))
     if _INTRODUCE.fullmatch(bare):
         return Intent("introduce")
-    if wish := _DO.fullmatch(bare):
-        return Intent("do", (wish[1],))
-    asked = tuple(sentence for sentence in sentences(text) if is_question(sentence))
-    if (wish := _NOTE.fullmatch(bare)) and not asked:
-        return Intent("note", (wish[1].strip(),))
-    if (wish := _REMEMBER.fullmatch(bare)) and (wish["that"] or not asked):
-        return Intent("remember", (as_fact(wish["fact"]),))
-    if (wish := _FORGET.fullmatch(bare)) and not asked:
-        return Intent("forget", (wish[1] or wish[2] or wish[3],))
-    if (wish := _READ.fullmatch(bare)) and (wish["file"] or re.search(r"\w[./]\w", wish["path"])):
-        return Intent("read", (wish["path"],))
-    if asked:
-        return Intent("ask", (" ".join(asked),))
-    facts = [
-        as_fact(part)
-        for sentence in sentences(text)
-        if _FACT.fullmatch(part := _OPENING.sub("", sentence, count=1))
-    ]
+    if match := _DO.fullmatch(bare):
+        return Intent("do", (match[1],))
+    if (match := _NOTE.fullmatch(bare)) and not questions:
+        return Intent("note", (match[1].strip(),))
+    if (match := _REMEMBER.fullmatch(bare)) and (match["that"] or not questions):
+        return Intent("remember", (as_fact(match["fact"]),))
+    if (match := _FORGET.fullmatch(bare)) and not questions:
+        return Intent("forget", (match[1] or match[2] or match[3],))
+    if (match := _READ.fullmatch(bare)) and (match["file"] or _looks_like_path(match["path"])):
+        return Intent("read", (match["path"],))
+    if questions:
+        return Intent("ask", (" ".join(questions),))
+    facts = tuple(_stated_facts(text))
     if facts and max(map(len, facts)) <= FACT_LIMIT:
-        return Intent("remember", tuple(facts))
-    return Intent("greet" if _GREETING.fullmatch(text.strip()) else "state")
+        return Intent("remember", facts)
+    if _GREETING.fullmatch(text.strip()):
+        return Intent("greet")
+    return Intent("state")
 
 
 def is_question(sentence: str) -> bool:
@@ -110,3 +112,15 @@ def is_question(sentence: str) -> bool:
 def as_fact(text: str) -> str:
     """The text as one line of MEMORY."""
     return one_line(text, FACT_LIMIT).rstrip(" .!?")
+
+
+def _stated_facts(text: str) -> Iterator[str]:
+    """The sentences that are facts although nobody asks to remember them."""
+    for sentence in sentences(text):
+        statement = _OPENING.sub("", sentence, count=1)
+        if _FACT.fullmatch(statement):
+            yield as_fact(statement)
+
+
+def _looks_like_path(word: str) -> bool:
+    return re.search(r"\w[./]\w", word) is not None

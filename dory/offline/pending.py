@@ -1,9 +1,9 @@
-"""What the agent still has to see to, told from its own responses in the context.
+"""What the agent still has to answer, derived from its own responses in the context.
 
-Everything heard since the last response is open. A response that looked something up (``OPENING``)
-settled only the rooms in which it also spoke: whatever it had to answer in other rooms is still
-open, now with the result in view. After a crash a notice names the tool lines that did not run: as
-many of a room's last messages are open again as there were SAY lines for it among them.
+Every message since the last response is open. A response that looked something up (``OPENING``)
+answered only in the rooms in which it also spoke. What it had to answer in other rooms is still
+open, now with the result in view. After a crash a notice names the tool lines that did not run. If
+there were SAY lines among them, as many of that room's last messages are open again.
 """
 
 import re
@@ -15,32 +15,36 @@ from dory.offline.prompt_reader import OPENING, Heard, Reading, calls, heard, pl
 from dory.text import tool_calls
 from dory.types import Call
 
-_TOLD_BY_THE_ANSWER = ("SAY", *OPENING)
-_UNDONE = re.compile(r"Did not run, and had no effect: (.*)\. Repeat", re.DOTALL)
+_ANSWER_MENTIONS = ("SAY", *OPENING)
+"""The tools whose errors the answer itself mentions."""
+_NOT_RUN = re.compile(r"Did not run, and had no effect: (.*)\. Repeat", re.DOTALL)
 
 
 def unanswered(reading: Reading) -> list[Heard]:
-    """The messages that are open, oldest first."""
-    left: dict[str, int] = {}
-    undone: list[str] = []
-    found: list[Heard] = []
+    """The open messages, oldest first."""
+    open_in_room: dict[str, int] = {}  # rooms in which a later response spoke
+    not_run: list[str] = []
+    messages: list[Heard] = []
     for place in range(len(reading.entries) - 1, -1, -1):
         entry = reading.entries[place]
         if entry.kind == "notice":
-            undone += _undone(entry)
+            not_run += _not_run(entry)
         elif entry.kind == "response":
             made = calls(entry)
-            if not undone and not any(call.tool in OPENING for call in made):
+            if not not_run and not any(call.tool in OPENING for call in made):
                 break
-            unsaid, undone = _rooms(undone), []
-            left |= {room: unsaid[room] for room in _rooms(call.title for call in made)}
+            unsaid = _say_lines(not_run)
+            not_run = []
+            for room in _say_lines(call.title for call in made):
+                open_in_room[room] = unsaid[room]
         elif entry.kind == "heard":
             for message in reversed(list(heard(entry, place))):
-                if left.get(message.room, 1):
-                    found.append(message)
-                    if message.room in left:
-                        left[message.room] -= 1
-    return found[::-1]
+                if message.room not in open_in_room:
+                    messages.append(message)
+                elif open_in_room[message.room]:
+                    messages.append(message)
+                    open_in_room[message.room] -= 1
+    return messages[::-1]
 
 
 def tried(reading: Reading, message: Heard) -> list[Call]:
@@ -49,55 +53,62 @@ def tried(reading: Reading, message: Heard) -> list[Call]:
 
 
 def written(reading: Reading, message: Heard) -> list[Call]:
-    """All tool lines since ``message`` was heard, but for those of which a later notice says that a
-    crash kept them from running.
+    """All tool lines since ``message`` was heard, without those that a crash kept from running as a
+    later notice says.
     """
     made: list[Call] = []
     for entry in reading.entries[message.place :]:
         if entry.kind == "response":
             made += tool_calls.parse(plain(entry.body), reading.tools)
         elif entry.kind == "notice":
-            undone = f"; {'; '.join(_undone(entry))}; "
-            made = [call for call in made if f"; {titles([call])}; " not in undone]
+            not_run = f"; {'; '.join(_not_run(entry))}; "
+            made = [call for call in made if f"; {titles([call])}; " not in not_run]
     return made
 
 
-def outcomes(reading: Reading, message: Heard, made: Iterable[Call]) -> list[Entry]:
-    """The results and errors of these tool lines since ``message`` was heard. Their headers name
-    the tool and the first word behind it; of several lines that begin so, they come in the order of
-    the lines.
+def outcomes(reading: Reading, message: Heard, wanted: Iterable[Call]) -> list[Entry]:
+    """The results and errors of the ``wanted`` calls since ``message`` was heard.
+
+    A header names the tool and the first word after it. If several lines of a response have the
+    same header, their outcomes come in the order of the lines.
     """
-    wanted, waiting, found = list(made), list[Call](), list[Entry]()
+    wanted_calls = list(wanted)
+    waiting: list[Call] = []
+    entries: list[Entry] = []
     for entry in reading.entries[message.place :]:
         if entry.kind == "response":
             waiting = tool_calls.parse(plain(entry.body), reading.tools)
-        elif entry.kind in ("result", "error") and (
-            call := next((one for one in waiting if about(one) == entry.about), None)
-        ):
-            waiting.remove(call)
-            found += [entry] * (call in wanted)
-    return found
+        elif entry.kind in ("result", "error"):
+            call = next((call for call in waiting if about(call) == entry.about), None)
+            if call is not None:
+                waiting.remove(call)
+                if call in wanted_calls:
+                    entries.append(entry)
+    return entries
 
 
 def failures(reading: Reading) -> Iterator[tuple[str, str]]:
-    """(room, error) for what failed in the last response and no answer will mention; the room is
-    where it spoke last.
+    """(room, error) for what failed in the last response and no answer will mention. The room is
+    the one in which the response spoke last.
     """
     responses = [place for place, entry in enumerate(reading.entries) if entry.kind == "response"]
     if not responses:
         return
-    spoken = list(_rooms(call.title for call in calls(reading.entries[responses[-1]])))
-    for entry in reading.entries[responses[-1] :]:
-        if spoken and entry.kind == "error" and not entry.about.startswith(_TOLD_BY_THE_ANSWER):
-            yield spoken[-1], plain(entry.body)
+    last = responses[-1]
+    rooms = list(_say_lines(call.title for call in calls(reading.entries[last])))
+    if not rooms:
+        return
+    for entry in reading.entries[last:]:
+        if entry.kind == "error" and not entry.about.startswith(_ANSWER_MENTIONS):
+            yield rooms[-1], plain(entry.body)
 
 
-def _rooms(titles: Iterable[str]) -> Counter[str]:
-    """How many SAY lines there are for each room."""
-    said = (title.split(" ", 2) for title in titles)
-    return Counter(words[1] for words in said if words[0] == "SAY" and len(words) > 1)
+def _say_lines(titles: Iterable[str]) -> Counter[str]:
+    """The number of SAY lines for each room."""
+    words_of_titles = [title.split(" ", 2) for title in titles]
+    return Counter(words[1] for words in words_of_titles if words[0] == "SAY" and len(words) > 1)
 
 
-def _undone(notice: Entry) -> list[str]:
-    named = _UNDONE.search(plain(notice.body))
-    return named[1].split("; ") if named else []
+def _not_run(notice: Entry) -> list[str]:
+    match = _NOT_RUN.search(plain(notice.body))
+    return match[1].split("; ") if match else []

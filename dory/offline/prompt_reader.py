@@ -1,14 +1,12 @@
-"""Prompt → what stands in it. Pure; a line that looks like no header the offline model knows is
-left aside, so nothing raises.
+"""Parses a prompt for the offline model. Pure; nothing raises.
 
-The prompt is text that ``turn/prompt.py`` wrote: entries as ``identity/context.py`` lays them out,
-and sections whose header is a word (``[#memory 31 of 4000 characters]``, ``[#turn]``), of which the
-last one of a name counts. Only the harness can write a line that begins with ``[#``.
+A prompt is text that ``turn/prompt.py`` wrote. It consists of entries of the context, as
+``identity/context.py`` lays them out, and of sections whose header is a word (``[#memory 31 of 4000
+characters]``, ``[#turn]``). Of several sections of one name the last one counts. Only the harness
+can write a line that begins with ``[#``. A header of an unknown form is ignored.
 
-Entries of a context, and what each of them says. Pure; nothing raises.
-
-In the ledger a response is a message of its own, and its header stands behind it. An opened
-original carries its own headers behind one backslash, and is read by taking that away.
+In the ledger layout a response is a message of its own, and its header comes after it. An
+``uncompacted`` entry holds the original entries, whose headers stand behind one backslash.
 """
 
 import re
@@ -21,23 +19,32 @@ from dory.text import references, tool_calls
 from dory.types import Call, Prompt
 
 LAYERS = ("RETRIEVE_SPECIFIC_MEMORIES", "SHOW_DIARY_ENTRIES_FROM_DAY")
-"""What RECALL names to read a hit from memories and diary."""
+"""The tools that RECALL names for reading a hit from long-term memory or the diary."""
 OPENING = ("UNCOMPACT", "READ_FILE", "RECALL", "NOTE_READ", "SEARCH_DIARY_FOR_KEYWORDS", *LAYERS)
-"""What looks something up."""
+"""The tools that look something up."""
 TOOLS = ("SAY", "EDIT_FILE", "JOIN", "LEAVE", "WAIT", "NOTE_ADD", *OPENING)
-"""Those that the offline model knows; which of them it has, its prompt tells."""
+"""The tools that the offline model knows. Its prompt says which of them it has."""
 READINGS = tuple(f"{tool} " for tool in ("READ_FILE", "NOTE_READ", *LAYERS))
 """How the headers of results begin that show something written."""
+
+_DEFAULT_MEMORY_LIMIT = 4000
+
 _ENTRY = re.compile(r"(\d{1,15})(?:-(\d{1,15}))? ([a-z]+)(?: (.*))?\]")
-_ADDRESS = re.compile(r"([\w-]+-[0-9a-f]{8})[,:]")
+_SECTION = re.compile(r"([a-z]+)(?: (.*))?\]")
+_SPAN = re.compile(r"(\d{1,15})(?:-(\d{1,15}))?")
+_SIZE_OF_LIMIT = re.compile(r"(\d{1,9}) of (\d{1,9}) ")
+_LIST_NUMBER = re.compile(r"\d+\. ")
+_AGENT_NAME = re.compile(r"^You are (\S+); your identity is", re.MULTILINE)
+_TOOL_LIST = re.compile(r"^Tool lines:\n((?:[A-Z].*\n)*)", re.MULTILINE)
+_ADDRESSEE = re.compile(r"([\w-]+-[0-9a-f]{8})[,:]")
 _QUOTATION = re.compile(r"(\S+): “(.*)”")
 _CUED = re.compile(r"◱hash=([0-9a-f]+) gist=[^◱◲]*◲|\bnote (\S+)(?= · |$)")
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """One message in a room, unescaped. ``place`` is the index of its entry, ``cued`` what opens
-    the things that the cue below it names.
+    """One message in a room, unescaped. ``place`` is the index of its entry in the context.
+    ``cued`` holds the calls that open what the cue below the message names.
     """
 
     room: str
@@ -50,111 +57,20 @@ class Heard:
 
     @property
     def speaker(self) -> str:
-        """The name with a capital, as one writes it in a sentence."""
+        """The name with a capital, as it is written in a sentence."""
         return self.name[:1].upper() + self.name[1:]
 
     @property
     def addressee(self) -> str:
-        """The agent with whose name and a comma it begins; empty when with none."""
-        found = _ADDRESS.match(self.text)
-        return found[1] if found else ""
-
-
-def blocks(text: str) -> Iterator[tuple[str, str]]:
-    """Every header, and what stands below it."""
-    for block in f"\n{text}".split("\n[#")[1:]:
-        header, _, body = block.partition("\n")
-        yield header, body
-
-
-def add(found: list[Entry], header: str, body: str) -> bool:
-    """Add the entry with that header to those ``found`` before it; False when the header is not an
-    entry's.
-    """
-    if not (entry := _ENTRY.fullmatch(header)):
-        return False
-    first = int(entry[1])
-    last = max(first, int(entry[2] or first))
-    if (
-        entry[3] == "response"
-        and found
-        and not (before := found[-1]).about
-        and before.kind == "response"
-    ):
-        body = found.pop().body  # the header behind a message of the model's own
-    found.append(Entry(first, last, entry[3], entry[4] or "", body.strip("\n")))
-    return True
-
-
-def original(entry: Entry) -> list[Entry]:
-    """The entries within an ``uncompacted`` entry."""
-    found: list[Entry] = []
-    for header, body in blocks(references.unquote(entry.body)):
-        add(found, header, body)
-    return found
-
-
-def heard(entry: Entry, place: int = 0) -> Iterator[Heard]:
-    """The message in a ``heard`` entry; none where its tag is missing."""
-    one, cue = heard_entry.read(entry.body), entry.body[len(heard_entry.without_cue(entry.body)) :]
-    if one.name:
-        yield Heard(
-            entry.about,
-            one.kind,
-            one.name,
-            one.at,
-            one.text.strip(),
-            place,
-            tuple(_opening(*found) for found in _CUED.findall(cue)),
-        )
-
-
-def said(entry: Entry) -> Iterator[tuple[str, str]]:
-    """(speaker, text) of what people, agents, files and summaries say in an entry, nothing of the
-    agent's own; the speaker may be empty.
-    """
-    if entry.kind == "heard":
-        yield from ((message.speaker, message.text) for message in heard(entry))
-    elif entry.kind == "compacted":
-        yield "", entry.gist
-        for line in plain(entry.body).split("\n"):
-            quotation = _QUOTATION.fullmatch(line)
-            yield (quotation[1], quotation[2]) if quotation else ("", line)
-    elif entry.kind == "uncompacted":
-        for inner in original(entry):
-            yield from said(inner)
-    elif entry.kind == "result" and entry.about.startswith(READINGS):
-        yield "", plain(entry.body)
-
-
-def calls(entry: Entry) -> list[Call]:
-    """The tool lines of a ``response`` entry."""
-    return tool_calls.parse(plain(entry.body), TOOLS)
-
-
-def plain(text: str) -> str:
-    """``text`` unescaped; most texts hold nothing to unescape, and looking for one character is
-    faster.
-    """
-    return references.unescape(text) if "\\" in text else text
-
-
-def _opening(hash: str, note: str) -> Call:
-    return Call("UNCOMPACT", hash) if hash else Call("NOTE_READ", note)
-
-
-_SPAN = re.compile(r"(\d{1,15})(?:-(\d{1,15}))?")
-_SECTION = re.compile(r"([a-z]+)(?: (.*))?\]")
-_NUMBER = re.compile(r"\d+\. ")
-_NAME = re.compile(r"^You are (\S+); your identity is", re.MULTILINE)
-_LIMIT = re.compile(r"(\d{1,9}) of (\d{1,9}) ")
-_OFFERED = re.compile(r"^Tool lines:\n((?:[A-Z].*\n)*)", re.MULTILINE)
+        """The agent whose full name and a comma begin the message; empty when there is none."""
+        match = _ADDRESSEE.match(self.text)
+        return match[1] if match else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What stands in a prompt. ``sections`` maps a section's name to what its header says and its
-    text; ``name`` is the agent's own, ``tools`` are the names of the tools that it has.
+    """A parsed prompt. ``sections`` maps the name of a section to the rest of its header and its
+    text. ``name`` is the agent's own name, ``tools`` are the names of the tools that it has.
     """
 
     name: str = ""
@@ -174,59 +90,74 @@ class Reading:
 
     def lines(self, section: str) -> list[str]:
         """The lines of a section, unescaped; none when it is empty or missing."""
-        text = plain(self.sections.get(section, ("", ""))[1])
+        text = plain(self._text(section))
         return text.split("\n") if text.strip() else []
 
     @property
     def memory_limit(self) -> int:
-        """Characters that MEMORY.md may have, as its header says, and USER.md as well."""
-        found = _LIMIT.search(self.sections.get("memory", ("", ""))[0])
-        return int(found[2]) if found else 4000
+        """Characters that MEMORY.md may have, as its header says. The limit of USER.md is the
+        same.
+        """
+        match = _SIZE_OF_LIMIT.search(self._header("memory"))
+        return int(match[2]) if match else _DEFAULT_MEMORY_LIMIT
 
     def too_long(self, name: str) -> bool:
-        """Whether a durable text is longer than it may be: then its beginning alone is shown."""
-        found = _LIMIT.search(self.sections.get(name.removesuffix(".md").lower(), ("", ""))[0])
-        return found is not None and int(found[1]) > int(found[2])
+        """Whether a durable text exceeds its limit. The prompt then shows only its beginning."""
+        match = _SIZE_OF_LIMIT.search(self._header(name.removesuffix(".md").lower()))
+        return match is not None and int(match[1]) > int(match[2])
 
     def own(self, section: str) -> list[str]:
-        """The lines of a section about the agent itself, unescaped, without numbers and what
-        introduces them.
+        """The lines of a section about the agent itself, unescaped and without list numbers. In the
+        soul only the numbered lines count; the others introduce them.
         """
-        lines = plain(self.sections.get(section, ("", ""))[1]).split("\n")
-        return [_NUMBER.sub("", line) for line in lines if _NUMBER.match(line) or section != "soul"]
+        lines = plain(self._text(section)).split("\n")
+        return [
+            _LIST_NUMBER.sub("", line)
+            for line in lines
+            if section != "soul" or _LIST_NUMBER.match(line)
+        ]
 
     def named(self, section: str) -> list[list[Entry]]:
-        """The runs of entries whose ids a request's header names, such as ``[#segment 3-17
+        """The runs of entries whose ids the header of a section names, such as ``[#segment 3-17
         19-40]``.
         """
         spans = [
-            (int(span[1]), int(span[2] or span[1]))
-            for span in _SPAN.finditer(self.sections[section][0])
+            (int(match[1]), int(match[2] or match[1]))
+            for match in _SPAN.finditer(self._header(section))
         ]
         return [
             [entry for entry in self.entries if first <= entry.first and entry.last <= last]
             for first, last in spans
         ]
 
+    def _header(self, section: str) -> str:
+        return self.sections.get(section, ("", ""))[0]
+
+    def _text(self, section: str) -> str:
+        return self.sections.get(section, ("", ""))[1]
+
 
 def read(prompt: Prompt) -> Reading:
-    """Read the whole prompt."""
+    """Parse the whole prompt."""
     system = "\n".join(message.content for message in prompt.messages if message.role == "system")
-    name, offered = _NAME.search(system), _OFFERED.search(system)
+    name = _AGENT_NAME.search(system)
+    tool_list = _TOOL_LIST.search(system)
     reading = Reading(
         name[1] if name else "",
-        frozenset(line.split()[0] for line in offered[1].splitlines()) if offered else frozenset(),
+        frozenset(line.split()[0] for line in tool_list[1].splitlines())
+        if tool_list
+        else frozenset(),
     )
-    _read_sections(
-        system[max((found.start() for found in _NAME.finditer(system)), default=0) :], reading
-    )  # behind SOUL, which people wrote
+    # People write SOUL, which comes first: a header in it is no section.
+    begin = max((match.start() for match in _AGENT_NAME.finditer(system)), default=0)
+    _read_sections(system[begin:], reading)
     for message in prompt.messages:
         if message.role == "assistant":
             following = reading.entries[-1].last + 1 if reading.entries else 1
             reading.entries.append(Entry(following, following, "response", "", message.content))
         elif message.role != "system":
-            for header, body in blocks(message.content):
-                if not add(reading.entries, header, body):
+            for header, body in _blocks(message.content):
+                if not _add_entry(reading.entries, header, body):
                     _read_section(header, body, reading)
     for entry in reading.entries:
         if entry.kind == "notice" and entry.body.startswith(CHANGED):
@@ -234,12 +165,92 @@ def read(prompt: Prompt) -> Reading:
     return reading
 
 
+def original(entry: Entry) -> list[Entry]:
+    """The entries within an ``uncompacted`` entry."""
+    entries: list[Entry] = []
+    for header, body in _blocks(references.unquote(entry.body)):
+        _add_entry(entries, header, body)
+    return entries
+
+
+def heard(entry: Entry, place: int = 0) -> Iterator[Heard]:
+    """The message in a ``heard`` entry; none where its tag is missing. ``place`` is the index of
+    the entry.
+    """
+    message = heard_entry.read(entry.body)
+    if not message.name:
+        return
+    cue = entry.body[len(heard_entry.without_cue(entry.body)) :]
+    cued = tuple(_opening_call(digest, note) for digest, note in _CUED.findall(cue))
+    text = message.text.strip()
+    yield Heard(entry.about, message.kind, message.name, message.at, text, place, cued)
+
+
+def said(entry: Entry) -> Iterator[tuple[str, str]]:
+    """(speaker, text) of what people, agents, files and summaries say in an entry; nothing of the
+    agent's own. The speaker may be empty.
+    """
+    if entry.kind == "heard":
+        for message in heard(entry):
+            yield message.speaker, message.text
+    elif entry.kind == "compacted":
+        yield "", entry.gist
+        for line in plain(entry.body).split("\n"):
+            quotation = _QUOTATION.fullmatch(line)
+            yield (quotation[1], quotation[2]) if quotation else ("", line)
+    elif entry.kind == "uncompacted":
+        for inner in original(entry):
+            yield from said(inner)
+    elif entry.kind == "result" and entry.about.startswith(READINGS):
+        yield "", plain(entry.body)
+
+
+def calls(entry: Entry) -> list[Call]:
+    """The tool lines of a ``response`` entry."""
+    return tool_calls.parse(plain(entry.body), TOOLS)
+
+
+def plain(text: str) -> str:
+    """``text`` unescaped. Most texts hold no backslash, and looking for one is faster than
+    unescaping.
+    """
+    return references.unescape(text) if "\\" in text else text
+
+
+def _blocks(text: str) -> Iterator[tuple[str, str]]:
+    """Each header, and the text below it."""
+    for block in f"\n{text}".split("\n[#")[1:]:
+        header, _, body = block.partition("\n")
+        yield header, body
+
+
+def _add_entry(entries: list[Entry], header: str, body: str) -> bool:
+    """Append the entry that ``header`` begins. False when the header is not an entry's."""
+    match = _ENTRY.fullmatch(header)
+    if not match:
+        return False
+    first = int(match[1])
+    last = max(first, int(match[2] or first))
+    kind = match[3]
+    if kind == "response" and entries and entries[-1].kind == kind and not entries[-1].about:
+        # In the ledger layout this is the header of the response that was a message of its own.
+        body = entries.pop().body
+    entries.append(Entry(first, last, kind, match[4] or "", body.strip("\n")))
+    return True
+
+
 def _read_sections(text: str, reading: Reading) -> None:
-    """Of text that holds no entries: what looks like one is somebody's."""
-    for header, body in blocks(text):
+    """Read the sections of a text that holds no entries. What looks like an entry was written by
+    somebody, and is ignored.
+    """
+    for header, body in _blocks(text):
         _read_section(header, body, reading)
 
 
 def _read_section(header: str, body: str, reading: Reading) -> None:
-    if section := _SECTION.fullmatch(header):
-        reading.sections[section[1]] = (section[2] or "", body.strip("\n"))
+    if match := _SECTION.fullmatch(header):
+        reading.sections[match[1]] = (match[2] or "", body.strip("\n"))
+
+
+def _opening_call(digest: str, note: str) -> Call:
+    return Call("UNCOMPACT", digest) if digest else Call("NOTE_READ", note)
