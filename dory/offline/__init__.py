@@ -1,11 +1,20 @@
 """The offline model: a deterministic, rule-based model that needs no key, no download and no
 network.
 
-It does a model's job in small, in English, from nothing but its prompt: ``reading.py`` says what
-stands there and ``entries.py`` what an entry tells, ``turn.py`` holds the rules of a turn,
-``segmenting.py`` and ``summarising.py`` do the two jobs of a compaction, ``recounting.py`` sums a
-life up, ``extensions/dream/session.py`` does both phases of a Dream, and ``llm/embedder.py`` makes
-vectors. It keeps no state, so any number of threads may call it.
+It does a small part of what a language model does, in English, from its prompt alone:
+
+    prompt_reader  parses the prompt
+    turn           the rules of a turn; ``answering`` finds answers, ``intents`` says what a message
+                   wants, ``memory`` changes MEMORY.md and USER.md, ``pending`` says what is open
+    segmenting     the first request of a compaction
+    summarising    the second one, and summaries of memories
+    dreaming       both phases of a Dream
+    embedding      vectors of texts
+    words          stems, sentences and weights, which all of them use
+
+The model keeps no state, so any number of threads may call it. It knows nothing of HTTP or of
+faults. ``server`` is a separate package: a fake provider that serves this or any other model over
+HTTP, for tests and benchmarks. Only ``python -m dory.offline`` joins the two.
 """
 
 import time
@@ -22,40 +31,38 @@ from dory.types import Embedded, Prompt, Purpose, Reply, Usage
 
 
 class OfflineModel:
-    """A ``Model``. What it is asked to do it tells from the prompt's last section; ``purpose`` is
-    only booked.
+    """A ``Model``. The prompt's sections say what it is asked to do; ``purpose`` goes only into the
+    usage.
     """
 
     name: str = "offline"
 
     def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
-        """Answer at once. Tokens are counted as four characters each; nothing is cached. Raises
+        """Answer at once. A token is counted as four characters, and nothing is cached. Raises
         nothing.
         """
         began = time.monotonic()
         text, reasoning = _answer(prompt)
-        usage = Usage(
-            purpose, self.name, tokens(prompt.text), None, tokens(text), time.monotonic() - began
-        )
+        seconds = time.monotonic() - began
+        usage = Usage(purpose, self.name, tokens(prompt.text), None, tokens(text), seconds)
         return Reply(text, reasoning, usage)
 
     def embed(self, texts: Sequence[str]) -> Embedded:
-        """One vector for each text, of words and not of meaning. Raises nothing."""
+        """One vector for each text. Its numbers depend on the words, not on their meaning. Raises
+        nothing.
+        """
         began = time.monotonic()
         vectors = [vector(text) for text in texts]
-        return Embedded(
-            vectors,
-            Usage(
-                "embedding", self.name, sum(map(tokens, texts)), None, 0, time.monotonic() - began
-            ),
-        )
+        seconds = time.monotonic() - began
+        usage = Usage("embedding", self.name, sum(map(tokens, texts)), None, 0, seconds)
+        return Embedded(vectors, usage)
 
 
 def _answer(prompt: Prompt) -> tuple[str, str]:
     """Text and reasoning."""
-    told = memories(prompt)
-    if told is not None:
-        return recount(told), ""
+    listed = memories(prompt)
+    if listed is not None:
+        return recount(listed), ""
     reading = read(prompt)
     if "segment" in reading.sections:
         return segment(reading), ""

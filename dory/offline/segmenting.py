@@ -1,10 +1,11 @@
-"""The first phase of a compaction: name the chunks, by lexical cohesion (after Hearst's TextTiling,
-1997).
+"""Answers the first request of a compaction: cuts the context into segments by lexical cohesion
+(after Hearst's TextTiling, 1997).
 
-Where the words of the entries before a gap and of those behind it overlap least, compared with the
-gaps around it, the subject changes. Of all ways to cut a run of entries into chunks of ``LEAST`` to
-``MOST``, the one is taken whose cuts lie in the deepest gaps; an entry that is large by itself
-stands alone. One or two references by themselves are left out: they cannot shrink.
+A gap between two entries is a likely change of subject if few words before it occur after it,
+compared with the gaps around it. Dynamic programming cuts a run of entries into segments of
+``LEAST`` to ``MOST`` entries so that the cuts lie in the deepest gaps. An entry that is large by
+itself is a segment of its own. Segments of only one or two references are left out, because they
+cannot shrink.
 """
 
 import math
@@ -16,47 +17,53 @@ from dory.offline.prompt_reader import Reading, said
 from dory.offline.words import spelled, stem, stems
 
 LEAST, MOST = 3, 15
-"""Entries in a chunk."""
+"""Entries in a segment."""
 OVERSIZE = 6000
-"""Characters from which an entry is a chunk of its own."""
+"""Characters from which an entry is a segment of its own."""
 _WINDOW = 4
-_COST = 0.3
-"""Depth that a cut must have to be worth making where none is needed."""
-_SLOPE = 0.5
-_MISPLACED = 1.0
-"""What a cut costs that parts a message from its answer, or a tool line from its result."""
-_MIXED = 2.0
-"""What each level costs by which references in one chunk differ: they merge with their like, so an
-old original stays few steps away.
+"""Entries before and after a gap whose words are compared."""
+_CUT_COST = 0.3
+"""Depth that a gap must have for a cut that no limit demands."""
+_SLOPE_COST = 0.5
+"""Cost of a cut beside a deeper gap."""
+_PARTING_COST = 1.0
+"""Cost of a cut between a message and its answer, or a tool line and its result."""
+_MIXING_COST = 2.0
+"""Cost of each level by which the references in a segment differ. References merge with their like,
+so that an old original stays few steps away.
 """
+_SMALL_COST = 0.5
+"""Cost of each entry that a segment has less than ``LEAST``."""
 _FAN_OUT = 9
+"""Entries that one reference is assumed to replace."""
+_LABEL_WORDS = 4
 
 
 def segment(reading: Reading) -> str:
-    """The answer to SEGMENT.md: ``first-last words`` for every chunk of the ids that the request's
-    header names.
+    """The answer to SEGMENT.md: a line ``first-last words`` for every segment of the ids that the
+    request's header names.
     """
-    chunks = [chunk for run in reading.named("segment") for chunk in _chunks(run)]
-    worth = [
-        chunk
-        for chunk in chunks
-        if len(chunk) >= LEAST or any(entry.kind != "compacted" for entry in chunk)
+    segments = [entries for run in reading.named("segment") for entries in _cut(run)]
+    useful = [
+        entries
+        for entries in segments
+        if len(entries) >= LEAST or any(entry.kind != "compacted" for entry in entries)
     ]
     return "\n".join(
-        f"{chunk[0].first}-{chunk[-1].last} {_label(chunk)}" for chunk in worth or chunks
+        f"{entries[0].first}-{entries[-1].last} {_label(entries)}" for entries in useful or segments
     )
 
 
-def _chunks(run: list[Entry]) -> list[list[Entry]]:
-    """Cut by dynamic programming over the ends of chunks."""
-    gains, levels = _gains(run), [_level(entry) for entry in run]
-    best = [(0.0, 0)]
+def _cut(run: list[Entry]) -> list[list[Entry]]:
+    """The best segments of a run."""
+    gains = _gains(run)
+    levels = [_level(entry) for entry in run]
+    best = [(0.0, 0)]  # for each end: the value of the best cuts before it, and the last start
     for end in range(1, len(run) + 1):
-        starts = range(max(0, end - MOST), end)
         best.append(
             max(
-                (best[start][0] + gains[start] - _strain(run[start:end], levels[start:end]), start)
-                for start in starts
+                (best[start][0] + gains[start] - _cost(run[start:end], levels[start:end]), start)
+                for start in range(max(0, end - MOST), end)
             )
         )
     ends = [len(run)]
@@ -66,63 +73,68 @@ def _chunks(run: list[Entry]) -> list[list[Entry]]:
 
 
 def _level(entry: Entry) -> int:
-    """0 for what stands verbatim; for a reference about the number of times that it was compacted,
-    told from the ids that it covers.
+    """0 for an entry that is no reference. For a reference, about how often it was compacted,
+    estimated from the ids that it covers.
     """
-    return (
-        max(1, round(math.log(entry.last - entry.first + 1, _FAN_OUT)))
-        if entry.kind == "compacted"
-        else 0
-    )
+    if entry.kind != "compacted":
+        return 0
+    return max(1, round(math.log(entry.last - entry.first + 1, _FAN_OUT)))
 
 
-def _strain(chunk: list[Entry], levels: list[int]) -> float:
-    """What speaks against a chunk: that it is small, and that it mixes levels."""
-    small = 0 if len(chunk[0].body) > OVERSIZE else max(0, LEAST - len(chunk))
-    return 0.5 * small + _MIXED * (max(levels) - min(levels))
+def _cost(entries: list[Entry], levels: list[int]) -> float:
+    """The cost of a segment: that it is small, and that it mixes levels."""
+    missing = 0 if len(entries[0].body) > OVERSIZE else max(0, LEAST - len(entries))
+    return _SMALL_COST * missing + _MIXING_COST * (max(levels) - min(levels))
 
 
 def _gains(run: list[Entry]) -> list[float]:
-    """For each place in ``run`` what a cut before it is worth."""
+    """For each entry of ``run``, the gain of a cut before it."""
     spoken: list[set[str]] = []
-    before = []
+    gaps: list[int] = []  # for each entry: the number of those before it that say something
     for entry in run:
-        before.append(len(spoken))
+        gaps.append(len(spoken))
         if words := set(stems(" ".join(text for _, text in said(entry)))):
             spoken.append(words)
     likeness = [_likeness(spoken, gap) for gap in range(len(spoken) + 1)]
-    worth = [_depth(likeness, gap) - _COST for gap in range(len(likeness))]
+    gain_at_gap = [_depth(likeness, gap) - _CUT_COST for gap in range(len(likeness))]
     large = [len(entry.body) > OVERSIZE for entry in run]
-    parts = [entry.kind in ("response", "result", "error") for entry in run]
-    return [
-        1.0 if large[at] or large[at - 1] else worth[gap] - _MISPLACED * parts[at]
-        for at, gap in enumerate(before)
-    ]
+    gains = []
+    for place, gap in enumerate(gaps):
+        if large[place] or large[place - 1]:
+            gains.append(1.0)
+        elif run[place].kind in ("response", "result", "error"):
+            gains.append(gain_at_gap[gap] - _PARTING_COST)
+        else:
+            gains.append(gain_at_gap[gap])
+    return gains
 
 
 def _depth(likeness: list[float], gap: int) -> float:
-    """How far the likeness sinks at a gap below its peaks on both sides; on the slope of a deeper
-    one it counts for less.
+    """How far the likeness at a gap is below its maxima on both sides. It counts for less beside a
+    deeper gap.
     """
-    left, right = likeness[max(0, gap - _WINDOW) : gap + 1], likeness[gap : gap + _WINDOW + 1]
-    deeper = min(left[-3:] + right[:3]) < likeness[gap]
-    return max(left) + max(right) - 2 * likeness[gap] - _SLOPE * deeper
+    left = likeness[max(0, gap - _WINDOW) : gap + 1]
+    right = likeness[gap : gap + _WINDOW + 1]
+    depth = max(left) + max(right) - 2 * likeness[gap]
+    if min(left[-3:] + right[:3]) < likeness[gap]:
+        depth -= _SLOPE_COST
+    return depth
 
 
 def _likeness(spoken: list[set[str]], gap: int) -> float:
-    """How many words are shared by what was said shortly before and shortly after a gap, 0 to 1."""
-    earlier, later = (
-        set().union(*spoken[max(0, at) : at + _WINDOW]) for at in (gap - _WINDOW, gap)
-    )
+    """The share, 0 to 1, of words that occur both shortly before and shortly after a gap."""
+    earlier = set[str]().union(*spoken[max(0, gap - _WINDOW) : gap])
+    later = set[str]().union(*spoken[gap : gap + _WINDOW])
     return len(earlier & later) / max(1, min(len(earlier), len(later)))
 
 
-def _label(chunk: list[Entry]) -> str:
-    found = Counter(
+def _label(entries: list[Entry]) -> str:
+    """The most frequent words of a segment."""
+    counts = Counter(
         word.lower()
-        for entry in chunk
+        for entry in entries
         for _, text in said(entry)
         for word in spelled(text)
         if stem(word.lower())
     )
-    return " ".join(word for word, _ in found.most_common(4)) or chunk[0].kind
+    return " ".join(word for word, _ in counts.most_common(_LABEL_WORDS)) or entries[0].kind
