@@ -58,10 +58,12 @@ def play(house: Household) -> dict[str, int]:
     true.
     """
     show(
-        f"One agent, a process of its own with the offline model for a model, and a context of {LIMIT} tokens."
+        "One agent, a process of its own with the offline model for a model, and a "
+        f"context of {LIMIT} tokens."
     )
     show(
-        "Look at what fades, at the reference that stays, and at how a detail comes back through it."
+        "Look at what fades, at the reference that stays, and at how a detail comes "
+        "back through it."
     )
     house.wake()
     told, talk = script()
@@ -72,7 +74,8 @@ def play(house: Household) -> dict[str, int]:
         if entry.kind == "compacted":
             show(entry.text.splitlines()[0])
     show(
-        f"and the newest talk word for word, {house.tokens} tokens in all. Every original is in a file named by its hash."
+        f"and the newest talk word for word, {house.tokens} tokens in all. Every "
+        "original is in a file named by its hash."
     )
     heading("4. A detail from the first day")
     opened = ask(house, FROM_THE_FIRST_DAY)
@@ -80,11 +83,13 @@ def play(house: Household) -> dict[str, int]:
     house.kill()
     house.wake()
     show(
-        f"process {house.pid} goes on where the other was: turn {house.state.turn}, {house.tokens} tokens of context"
+        f"process {house.pid} goes on where the other was: turn {house.state.turn}, "
+        f"{house.tokens} tokens of context"
     )
     opened += ask(house, FROM_LATER)
     heading(
-        f"All of it came true: {COMPACTIONS} compactions, two details forgotten and brought back, one of them after a kill."
+        f"All of it came true: {COMPACTIONS} compactions, two details forgotten and "
+        "brought back, one of them after a kill."
     )
     return {
         "compactions": COMPACTIONS,
@@ -137,7 +142,8 @@ def ask(house: Household, questions: Sequence[Question]) -> int:
     if question is None:
         raise NotShown("every detail that could be asked for still stands in the prompt")
     show(
-        f"“{question.detail}” stands nowhere in its context, in MEMORY.md or in the part of LIFE.md that it sees."
+        f"“{question.detail}” stands nowhere in its context, in MEMORY.md or in the "
+        "part of LIFE.md that it sees."
     )
     show_speech("Ada", question.text)
     lived = len(house.life)

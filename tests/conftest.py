@@ -1,12 +1,14 @@
-"""The profiles of all property tests. ``house``: the same examples on every run, and no judgement
-by the clock. ``fuzz``: ever new ones.
+"""What holds for all tests: profiles of property tests, signals, terminal size, temporary folders.
 
-And signals as a terminal would have them: under ``nohup``, or as a job in the background, they come
-ignored, and every program that a test starts would rightly ignore them, too. Likewise the size of a
-terminal: it is that of the one a test makes, not of the one pytest reports to.
+Hypothesis profiles: ``fixed`` tries the same examples on every run and has no time limits; ``fuzz``
+tries new ones.
 
-Temporary folders are in memory where that is large enough: no test can tell what fsync is for, and
-on a disk half of the time goes into it. ``PYTEST_DEBUG_TEMPROOT=/tmp`` has them elsewhere.
+Signals are set as a terminal sets them. Under ``nohup`` or in a background job they start ignored,
+and every program that a test starts would ignore them as well. The size of the terminal is that of
+the terminal that a test makes, not of the one that pytest reports to.
+
+Temporary folders are in memory where it is large enough: no test depends on fsync, and on a disk it
+takes half of the time. ``PYTEST_DEBUG_TEMPROOT=/tmp`` puts them elsewhere.
 """
 
 import os
@@ -20,10 +22,10 @@ from hypothesis import HealthCheck, settings
 from dory.offline.server import Server
 from dory.storage.database import Store
 from tests.support.household import MEMORY
-from tests.support.wire import Fish
+from tests.support.wire import Fish, load_client
 
 settings.register_profile(
-    "house", derandomize=True, deadline=None, max_examples=30, stateful_step_count=40
+    "fixed", derandomize=True, deadline=None, max_examples=30, stateful_step_count=40
 )
 settings.register_profile(
     "fuzz",
@@ -34,7 +36,7 @@ settings.register_profile(
     database=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.load_profile("house")
+settings.load_profile("fixed")
 
 if MEMORY:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", MEMORY)
@@ -46,15 +48,16 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 @pytest.fixture(scope="module")
 def serving() -> Iterator[Server]:
-    """What ``server`` hands out."""
+    """The server of a whole file; tests use ``server``."""
+    load_client()
     with Server(Fish()) as server:
         yield server
 
 
 @pytest.fixture
 def server(serving: Server) -> Iterator[Server]:
-    """The small model behind HTTP, the same one for all tests of a file; what a test leaves of its
-    faults is gone in the next.
+    """A small model behind HTTP. All tests of a file share it; the faults that one test leaves over
+    are cleared before the next.
     """
     yield serving
     serving.faults.clear()
@@ -62,7 +65,7 @@ def server(serving: Server) -> Iterator[Server]:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    """An agent's file, empty."""
-    made = Store(tmp_path / "memory.sqlite")
-    yield made
-    made.close()
+    """The empty database of an agent."""
+    database = Store(tmp_path / "memory.sqlite")
+    yield database
+    database.close()

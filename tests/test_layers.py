@@ -10,7 +10,10 @@ from pathlib import Path
 
 from dory.text.prompt_files import ROOT
 
-LAYERS = "base < text < storage < config < identity < process < chat < llm < search < offline < turn < extensions < check < cli"
+LAYERS = (
+    "base < text < storage < config < identity < process < chat < llm < search < offline < "
+    "turn < extensions < check < cli"
+)
 ORDER = LAYERS.split(" < ")
 COMPOSED = {"recall", "link", "memories"}
 """The extensions that may import from others; so may the registry, ``extensions/__init__.py``."""
@@ -124,7 +127,8 @@ def test_the_walk_sees_every_form_of_import(tmp_path: Path) -> None:
         "from dory.storage import files\nfrom dory.text import references\n"
         "import dory.identity.life\n"
         "if TYPE_CHECKING:\n    from dory.storage.blobs import Blobs\n"
-        "def f():\n    from dory.offline.server import Server\n    from . import clock\n    from .chat import session\n"
+        "def f():\n    from dory.offline.server import Server\n    from . import "
+        "clock\n    from .chat import session\n"
     )
     known = {**modules(), "dory.source": source}
     assert set(imported("dory.source", known)) == {

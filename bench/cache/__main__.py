@@ -109,10 +109,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     measured = measure(given.turns, given.limit)
     found = measured.flat
     print(
-        f"{given.turns} turns of {found['growth.tail']} new tokens, limit {given.limit:,}; a token is four characters"
+        f"{given.turns} turns of {found['growth.tail']} new tokens, limit "
+        f"{given.limit:,}; a token is four characters"
     )
     print(
-        f"{report.table(measured.lives)}\n{cascade.table(measured.costs, measured.shown)}\n{dream.table(measured.dreams)}"
+        f"{report.table(measured.lives)}\n"
+        f"{cascade.table(measured.costs, measured.shown)}\n"
+        f"{dream.table(measured.dreams)}"
     )
     for line in report.missed(found):
         print(line)

@@ -107,7 +107,10 @@ class Script:
 
     def _summarise(self, prompt: Prompt) -> str:
         ids = asked_ids(prompt)
-        return f"GIST: {self._words(ids, 10)}\nRELEVANCE: {random.Random(ids).randint(1, 9)}\nSUMMARY:\n{self._words(ids, SUMMARY)}"
+        return (
+            f"GIST: {self._words(ids, 10)}\nRELEVANCE: {random.Random(ids).randint(1, 9)}\n"
+            f"SUMMARY:\n{self._words(ids, SUMMARY)}"
+        )
 
     def _sum_up(self, prompt: Prompt) -> str:
         return f"{self._words(prompt.text, SUMMARY)}."

@@ -61,7 +61,8 @@ def measure(place: Path, events: int, kills: int, looped: int, seed: int) -> Fou
     ]
     if late.meter.calls["cascade"] != checks.late_calls(events):
         violations.append(
-            f"late: {late.meter.calls['cascade']} calls of the model, {checks.late_calls(events)} were computed"
+            f"late: {late.meter.calls['cascade']} calls of the model, "
+            f"{checks.late_calls(events)} were computed"
         )
     if len(deaths) < kills:
         violations.append(f"killed: {len(deaths)} times, not {kills}")

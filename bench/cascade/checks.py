@@ -70,7 +70,8 @@ def kept(home: Path) -> dict[str, bytes]:
     folder = listing.folders(home)[0]
     store = Store(folder / NAME, readonly=True)
     rows = store.rows(
-        "SELECT memory_range_start, memory_range_end, timestamp, summary_text FROM summary ORDER BY memory_range_start"
+        "SELECT memory_range_start, memory_range_end, timestamp, summary_text FROM "
+        "summary ORDER BY memory_range_start"
     )
     store.close()
     found = {
@@ -94,7 +95,10 @@ def different(one: Path, other: Path) -> list[str]:
 def of_prompts(sizes: Sequence[Size]) -> Iterator[str]:
     """What is not constant."""
     if abs(drift(sizes)) > DRIFT:
-        yield f"prompts of the last third of the life are {drift(sizes):+.1%} larger than those of the third before"
+        yield (
+            f"prompts of the last third of the life are {drift(sizes):+.1%} larger than "
+            "those of the third before"
+        )
     for size in sizes:
         if size.lines != min(size.memories, WINDOWS.immediate):
             yield f"with {size.memories} memories {size.lines} lines of LIFE stand in the prompt"
@@ -117,7 +121,9 @@ def of_loop(spoken: Spoken) -> Iterator[str]:
     """
     made, most = spoken.meter.calls["cascade"], calls(spoken.memories)
     if made > most:
-        yield f"in the loop: {made} calls of the model for the cascade, at most {most} were computed"
+        yield (
+            f"in the loop: {made} calls of the model for the cascade, at most {most} were computed"
+        )
     if (lines := max(size.lines for size in spoken.sizes)) > WINDOWS.immediate:
         yield f"in the loop: {lines} lines of LIFE stand in a prompt"
 

@@ -94,7 +94,8 @@ def _dies(home: Path, events: int, seed: int, point: str, ahead: int) -> bool:
         _, words = process.communicate()
     if process.returncode not in (0, -signal.SIGKILL):
         raise DoryError(
-            f"a life ended with exit code {process.returncode}: {' | '.join(words.splitlines()[-3:])}"
+            f"a life ended with exit code {process.returncode}: "
+            f"{' | '.join(words.splitlines()[-3:])}"
         )
     return process.returncode != 0
 

@@ -109,7 +109,10 @@ def _table(one: Mapping[str, Any]) -> str:
         (label, *(f"{one['prompt'][name][each]:,}" for each in ("least", "mean", "most")))
         for name, label in PARTS.items()
     ]
-    return f"{table(rows)}\nwhole prompt by tenths of the life: {' '.join(f'{size:,}' for size in one['whole_by_tenths'])}"
+    return (
+        f"{table(rows)}\nwhole prompt by tenths of the life: "
+        f"{' '.join(f'{size:,}' for size in one['whole_by_tenths'])}"
+    )
 
 
 def _dollars(amount: float | None) -> str:
@@ -123,16 +126,22 @@ def report(found: Found) -> str:
     points = "\n".join(f"  {count:>3} {point}" for point, count in one["killed_at"].items())
     return "\n".join(
         [
-            f"{one['events']:,} memories, {one['life_tokens']:,} tokens of LIFE; prompts from memory {SETTLED + 1} on:",
+            f"{one['events']:,} memories, {one['life_tokens']:,} tokens of LIFE; "
+            f"prompts from memory {SETTLED + 1} on:",
             _table(one),
             f"drift {one['drift']:+.1%}",
-            f"{one['runs']} runs, {one['calls']} calls of the model; computed from the triggers: {one['calls_computed']}",
-            f"switched on after the last event: {one['calls_late']} calls; computed: {one['calls_late_computed']}",
-            f"{WINDOWS.recent} events: {run['prompt']:,} tokens of prompts, {run['completion']:,} of answers, {_dollars(run['dollars'])}",
+            f"{one['runs']} runs, {one['calls']} calls of the model; computed from the "
+            f"triggers: {one['calls_computed']}",
+            f"switched on after the last event: {one['calls_late']} calls; computed: "
+            f"{one['calls_late_computed']}",
+            f"{WINDOWS.recent} events: {run['prompt']:,} tokens of prompts, "
+            f"{run['completion']:,} of answers, {_dollars(run['dollars'])}",
             f"in the loop, {loop['memories']:,} memories, {loop['turns']:,} turns:",
             _table(loop),
-            f"{loop['calls']} calls of the model for the cascade; computed: {loop['calls_computed']}; told in the context {loop['told']} times",
-            f"all calls {_dollars(loop['dollars'])}, those for the cascade {_dollars(loop['dollars_cascade'])}",
+            f"{loop['calls']} calls of the model for the cascade; computed: "
+            f"{loop['calls_computed']}; told in the context {loop['told']} times",
+            f"all calls {_dollars(loop['dollars'])}, those for the cascade "
+            f"{_dollars(loop['dollars_cascade'])}",
             f"{one['kills']} kills, {one['files']} files compared\n{points}".rstrip(),
             *(f"NOT KEPT: {violation}" for violation in one["violations"]),
             f"{len(one['violations'])} violations, {one['seconds']:.0f} s",

@@ -1,4 +1,6 @@
-"""A life of days: a real agent with the offline model, whose clock moves on with what people say."""
+"""A life of several days: a real agent with the offline model. Its clock moves on whenever somebody
+speaks.
+"""
 
 import random
 import time
@@ -83,7 +85,8 @@ class Days:
                 self._chance.choice(words) for words in (_THINGS, _THINGS, _PLACES)
             )
             self.say(
-                f"Number {self._said}, the {thing}, was carried to the {place}, and what is left of the {other} lies beside it.",
+                f"Number {self._said}, the {thing}, was carried to the {place}, and "
+                f"what is left of the {other} lies beside it.",
                 "bob",
             )
 

@@ -1,4 +1,4 @@
-"""What a life came to, as figures: for a person as a table, for a program as one JSON object. Pure."""
+"""The figures of a life: a table for a person, one JSON object for a program. Pure functions."""
 
 import json
 from collections import Counter
@@ -77,9 +77,11 @@ def report(figures: Figures) -> str:
     )
     rows = {
         "compactions": f"{figures.compactions}, {figures.stretches} stretches swapped",
-        "context": f"min {min(sizes)}, mean {mean(sizes):.0f}, max {max(sizes)}, last {sizes[-1]} tokens; limit {figures.limit}",
+        "context": f"min {min(sizes)}, mean {mean(sizes):.0f}, max {max(sizes)}, last {sizes[-1]} "
+        f"tokens; limit {figures.limit}",
         "": sparkline(sizes),
-        "bytes in": f"{figures.bytes_in} ({', '.join(f'{count} {kind}' for kind, count in figures.pieces.items())})",
+        "bytes in": f"{figures.bytes_in} "
+        f"({', '.join(f'{count} {kind}' for kind, count in figures.pieces.items())})",
         "bytes reachable": f"{figures.bytes_reachable}",
         "evidence turns": _evidence(asdict(figures.evidence)),
         "check": "; ".join(figures.problems[:5]) or "everything is whole",
@@ -106,8 +108,14 @@ def report_totals(lives: Sequence[Figures]) -> str:
 def _evidence(found: Mapping[str, Any]) -> str:
     by_depth = found["by_depth"]
     near = ", ".join(f"{by_depth.get(depth, 0)} behind {depth}" for depth in (1, 2, 3))
-    far = f"{sum(count for depth, count in by_depth.items() if depth > 3)} behind more references (at most {max(by_depth, default=0)})"
-    return f"{found['verbatim']} verbatim in the prompt, {near}, {far}, {found['unreachable']} unreachable"
+    far = (
+        f"{sum(count for depth, count in by_depth.items() if depth > 3)} behind more "
+        f"references (at most {max(by_depth, default=0)})"
+    )
+    return (
+        f"{found['verbatim']} verbatim in the prompt, {near}, {far}, {found['unreachable']} "
+        "unreachable"
+    )
 
 
 def _questions(found: Mapping[str, Answers]) -> dict[str, str]:
@@ -115,7 +123,8 @@ def _questions(found: Mapping[str, Answers]) -> dict[str, str]:
     return {
         way.replace(
             "_", " "
-        ): f"{one.share}% of {one.asked} questions have their evidence in the prompt; after so many tool calls: "
+        ): f"{one.share}% of {one.asked} questions have their evidence in the prompt; "
+        "after so many tool calls: "
         + ", ".join(f"{count} after {calls}" for calls, count in one.after.items())
         for way, one in found.items()
     }

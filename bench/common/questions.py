@@ -58,7 +58,8 @@ def load(path: Path) -> Talk:
         documents = tuple(_documents(turns))
     except (KeyError, TypeError, ValueError) as error:
         raise FormatError(
-            f"{path} is no conversation of LoCoMo ({type(error).__name__}: {error}): take {locomo.WHERE}"
+            f"{path} is no conversation of LoCoMo ({type(error).__name__}: {error}): "
+            f"take {locomo.WHERE}"
         ) from error
     return Talk(path.stem, documents, tuple(question for question in asked if question.evidence))
 

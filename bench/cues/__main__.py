@@ -85,7 +85,7 @@ def _heard(past: RecallSearch, live: Sequence[Entry], talk: str, message: Messag
 def rates(
     outcomes: Sequence[Outcome], kinds: Collection[str], threshold: float
 ) -> dict[str, float]:
-    """Per cent right, wrong and silent, and tokens per message, over the messages of these kinds."""
+    """For messages of these kinds: per cent right, wrong and silent, and tokens per message."""
     found = [one.at(threshold) for one in outcomes if one.kind in kinds]
     shares = {
         name: round(100 * mean(what == name for what, _ in found), 1)
@@ -203,10 +203,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     thresholds = {f"{one:.2f}": figures(outcomes, one) for one in THRESHOLDS}
     best, left = choose(outcomes), held_out(outcomes)
     print(
-        f"{len(talks)} lives, {len(outcomes)} messages; per cent, and tokens per message\n\n{report(thresholds)}\n"
+        f"{len(talks)} lives, {len(outcomes)} messages; per cent, and tokens per "
+        f"message\n\n{report(thresholds)}\n"
     )
     print(
-        f"chosen: {best:.2f}; in use: {CUE_SHARE:.2f}; at the chosen one:\n\n{by_kind(thresholds[f'{best:.2f}'])}\n"
+        f"chosen: {best:.2f}; in use: {CUE_SHARE:.2f}; at the chosen one:\n\n"
+        f"{by_kind(thresholds[f'{best:.2f}'])}\n"
     )
     rows = {f"{talk} at {one['threshold']:.2f}": one for talk, one in left.items()}
     print(f"held out:\n\n{report(rows)}")

@@ -49,7 +49,7 @@ OPENING = {"UNCOMPACT", "NOTE_READ", "READ_FILE"}
 
 
 class Calendar:
-    """A clock that moves on by a second with every look, and by some minutes between two messages."""
+    """A clock that advances by a second with every call, and by minutes between two messages."""
 
     def __init__(self) -> None:
         self.at = datetime(2026, 3, 2, 8, tzinfo=UTC)

@@ -42,14 +42,18 @@ def plot(rows: Sequence[Row]) -> str:
     key = text(
         LEFT,
         42,
-        "dot: answered in all   ring: directly, without opening or searching anything   line: what opening and searching add",
+        "dot: answered in all   ring: directly, without opening or searching anything  "
+        " line: what opening and searching add",
     )
     return drawing(width, height, [title, key, *panels])
 
 
 def drawing(width: float, height: float, parts: Sequence[str]) -> str:
     """The SVG of these parts, on white; sizes in pixels."""
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif">'
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+        'font-family="sans-serif">'
+    )
     return "\n".join([head, '<rect width="100%" height="100%" fill="white"/>', *parts, "</svg>\n"])
 
 
@@ -57,7 +61,10 @@ def text(
     x: float, y: float, text: str, size: int = 11, anchor: str = "start", colour: str = "#333"
 ) -> str:
     """A line of text; ``y`` is its foot."""
-    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}" fill="{colour}">{escape(text)}</text>'
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}" '
+        f'fill="{colour}">{escape(text)}</text>'
+    )
 
 
 def _panel(rows: Sequence[Row], most: float, unit: str, left: float, top: float) -> str:
@@ -89,7 +96,10 @@ def _way(row: Row, x: float, bottom: float) -> str:
         bottom - HEIGHT * row["direct"],
     )
     line = f'<path d="M{x:.1f} {low:.1f}V{high:.1f}" stroke="{colour}" stroke-width="2"/>'
-    ring = f'<circle cx="{x:.1f}" cy="{low:.1f}" r="5" fill="white" stroke="{colour}" stroke-width="2"/>'
+    ring = (
+        f'<circle cx="{x:.1f}" cy="{low:.1f}" r="5" fill="white" stroke="{colour}" '
+        'stroke-width="2"/>'
+    )
     dot = (
         f'<circle cx="{x:.1f}" cy="{high:.1f}" r="5" fill="{colour}"/>'
         if high < low - 1

@@ -12,7 +12,8 @@ from bench.forgetting.ways import WAYS
 Row = Mapping[str, Any]
 
 HEADING = (
-    "way          RECALL   limit   answered = directly + by reference + by RECALL   never  outdated   tokens    price   cached"
+    "way          RECALL   limit   answered = directly + by reference + by RECALL   "
+    "never  outdated   tokens    price   cached"
     "   stall  stalled turns   turns to answer   context: mean    peak"
 )
 _MEANS = (
@@ -69,7 +70,14 @@ def _line(row: Row) -> str:
         for name, width in (("direct", 19), ("followed", 15), ("recalled", 13))
     )
     price = "unknown" if row["price"] is None else f"{row['price']:.2f}$"
-    rest = f"{row['never']:>8.0%}{row['outdated']:>10.0%}{row['tokens'] / 1e6:>8.1f}M{price:>9}{row['cache_hit']:>8.1%}"
-    stalls = f"{row['stall_calls']:>8}{row['stalled_turns'] / row['turns']:>15.1%}{row['turns_to_answer']:>18.1f}"
-    who = f"{row['way']:<13}{'with' if row['recall'] else 'without':<8}{row['limit']:>7}{row['answered']:>10.0%}"
-    return f"{who}{shares}{rest}{stalls}{row['context_mean']:>17.0f}{row['context_peak']:>8}"
+    search = "with" if row["recall"] else "without"
+    cells = [
+        f"{row['way']:<13}{search:<8}{row['limit']:>7}{row['answered']:>10.0%}",
+        shares,
+        f"{row['never']:>8.0%}{row['outdated']:>10.0%}",
+        f"{row['tokens'] / 1e6:>8.1f}M{price:>9}{row['cache_hit']:>8.1%}",
+        f"{row['stall_calls']:>8}{row['stalled_turns'] / row['turns']:>15.1%}",
+        f"{row['turns_to_answer']:>18.1f}",
+        f"{row['context_mean']:>17.0f}{row['context_peak']:>8}",
+    ]
+    return "".join(cells)

@@ -35,7 +35,7 @@ _SLOT = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked, the value that makes an answer the right one, and those that were true once."""
+    """A question, the value that a right answer names, and the values that were true earlier."""
 
     text: str
     right: str

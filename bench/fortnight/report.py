@@ -13,13 +13,15 @@ _SHOWN = 160
 """Characters of a line in the transcript."""
 _OPENING = """# A fortnight of two agents
 
-Iris keeps a lighthouse, Otto the harbour below it. For two weeks both live in one room, `{room}`, with Ada and Ben: they meet, quarrel, make
-up, share their memories, dream, and care for themselves. What people say is in [fortnight.md](../bench/fortnight/fortnight.md); the rest is
-the agents' own, with all extensions as shipped, a context of {limit:,} tokens, so that it fades, and the offline model for a model, which
-does what it is told and quotes what it knows. They dream when Ada asks for it, and not every two hours. The clock is simulated. The digits
-behind the agents' names are left out.
+Iris keeps a lighthouse, Otto the harbour below it. For two weeks both live in one room, `{room}`,
+with Ada and Ben: they meet, quarrel, make up, share their memories, dream, and care for themselves.
+What people say is in [fortnight.md](../bench/fortnight/fortnight.md); the rest is the agents' own.
+They run all extensions as shipped, on the offline model, which does what it is told and quotes what
+it knows, and with a context of {limit:,} tokens, so that it is compacted often. They dream when Ada
+asks for it, and not every two hours. The clock is simulated. The digits behind the agents' names
+are left out.
 
-    python -m bench.fortnight            # lives it anew, checks what is claimed, and writes this page
+    python -m bench.fortnight     # lives it again, checks the claims, and writes this page
 """
 _QUESTIONS = (
     ("What they remember", "memories"),
@@ -66,7 +68,10 @@ def _transcript(fortnight: Fortnight) -> Iterator[str]:
         yield from (f"### {days[date]}", "")
         for (clock, text), each in groupby(lines, key=lambda line: (line.at[11:16], line.text)):
             found = list(each)
-            yield f"- {clock} {' and '.join(_who(line, short) for line in found)}: {_shown(text, fortnight)}"
+            yield (
+                f"- {clock} {' and '.join(_who(line, short) for line in found)}: "
+                f"{_shown(text, fortnight)}"
+            )
         yield ""
 
 
@@ -120,7 +125,10 @@ def _state(fortnight: Fortnight) -> Iterator[str]:
     )
     for name, one in fortnight.agents.items():
         state = one.me.state
-        yield f"{name.capitalize()} is {state.mood} and at {state.place}, after {state.turn} turns and {state.epoch} epochs."
+        yield (
+            f"{name.capitalize()} is {state.mood} and at {state.place}, after {state.turn} "
+            f"turns and {state.epoch} epochs."
+        )
 
 
 def _asked(fortnight: Fortnight, name: str, command: str, argument: str = "") -> str:

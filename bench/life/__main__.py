@@ -1,7 +1,8 @@
 """A long real conversation, lived by an agent in a small context, and what became of every byte of
 it.
 
-    python -m bench.life ../shared/locomo/26.json --limit 6000 [--turns N] [--questions N] [--json] [--keep DIR]
+    python -m bench.life ../shared/locomo/26.json --limit 6000
+        [--turns N] [--questions N] [--json] [--keep DIR]
 
 The two speakers talk in a room, session after session; the agent listens, answers and compacts.
 Then its files are read: is every byte that entered its context found again in the live context or
@@ -164,7 +165,7 @@ def _lives(path: Path, given: argparse.Namespace) -> Iterator[Figures]:
 
 @contextmanager
 def _home(keep: Path | None, name: str) -> Iterator[Path]:
-    """A folder for one life: below ``keep``, where it must be new, or one that goes with the life."""
+    """A folder for one life: a new one below ``keep``, or else a temporary one."""
     if keep:
         (keep / name).mkdir(parents=True)
         yield keep / name

@@ -166,7 +166,7 @@ def others(talks: Sequence[Talk]) -> dict[str, Any]:
 
 
 def held_out(talks: Sequence[Talk], grid: Sequence[Formula] = GRID) -> dict[str, Any]:
-    """The figures of each conversation by the formula of the ``grid`` that is best on the others."""
+    """Each conversation's figures, by the formula of the ``grid`` that suits the others best."""
     outcomes: dict[str, list[list[Outcome]]] = {}
     for talk in talks:
         with indexed(talk, grid) as engines:
@@ -235,7 +235,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     own, beside = steps(talks), others(talks)
     held = {"numbers held out": held_out(talks)} if given.held_out and len(talks) > 1 else {}
     print(
-        f"{len(talks)} conversations, {sum(len(talk.questions) for talk in talks)} questions with evidence\n{report(own | beside | held)}"
+        f"{len(talks)} conversations, {sum(len(talk.questions) for talk in talks)} "
+        f"questions with evidence\n{report(own | beside | held)}"
     )
     if given.json:
         whole = own[list(STEPS)[-1]]

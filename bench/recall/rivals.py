@@ -32,7 +32,8 @@ def fts5(documents: Sequence[Document]) -> Engine:
         return [
             id
             for (id,) in table.execute(
-                f"SELECT rowid FROM turn WHERE turn MATCH ? ORDER BY rank, rowid DESC LIMIT {_MOST}",
+                "SELECT rowid FROM turn WHERE turn MATCH ? ORDER BY rank, rowid DESC "
+                f"LIMIT {_MOST}",
                 (match,),
             )
         ]

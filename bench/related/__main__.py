@@ -41,7 +41,8 @@ def report(found: Mapping[int, Mapping[str, Any]], chosen: Mapping[str, Any]) ->
             lines.append(f"  {name:<24}{cells}")
     if chosen:
         lines.append(
-            f"one of {choosing.CHOSEN} chosen is right, of {chosen['questions']} questions, {chosen['summaries']} summaries:"
+            f"one of {choosing.CHOSEN} chosen is right, of {chosen['questions']} "
+            f"questions, {chosen['summaries']} summaries:"
         )
         lines += [f"  {name:<24}{share:>12.1f} %" for name, share in chosen["right"].items()]
     return "\n".join(lines)
@@ -74,7 +75,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     slow = [size for size, ways in found.items() if ways[OWN]["ms"] >= MOST_MS]
     for size in slow:
         print(
-            f"NOT KEPT: a look-up among {size} takes {found[size][OWN]['ms']:.1f} ms, less than {MOST_MS:.0f} was promised"
+            f"NOT KEPT: a look-up among {size} takes {found[size][OWN]['ms']:.1f} ms, "
+            f"less than {MOST_MS:.0f} was promised"
         )
     if given.json:
         print(json.dumps({"sizes": found, "chosen": chosen, "kept": not slow}))

@@ -119,7 +119,8 @@ class Signs(Extension):
         "(id, signs, whole) VALUES (?1, vec_quantize_binary(?2), ?2)",
     )
     query = (
-        f"SELECT id FROM (SELECT id, whole FROM vector WHERE signs MATCH vec_quantize_binary(?1) AND k = {_SIGNS})"
+        "SELECT id FROM (SELECT id, whole FROM vector WHERE signs MATCH "
+        f"vec_quantize_binary(?1) AND k = {_SIGNS})"
         " ORDER BY vec_distance_cosine(whole, ?1) LIMIT ?2"
     )
 

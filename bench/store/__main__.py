@@ -139,16 +139,19 @@ def broken(found: Mapping[int, Mapping[str, Any]]) -> list[str]:
             if figures[name] > most * smallest[name] and (name != "search_ms" or size <= 100_000):
                 times = figures[name] / smallest[name]
                 lines.append(
-                    f"{name} at {size} entries is {times:.1f} times that at {min(found)}, at most {most} was promised"
+                    f"{name} at {size} entries is {times:.1f} times that at "
+                    f"{min(found)}, at most {most} was promised"
                 )
         lines += [
-            f"{name} at {size} entries is {figures[name]:.0f}, less than {SEARCH_MS:.0f} was promised"
+            f"{name} at {size} entries is {figures[name]:.0f}, less than "
+            f"{SEARCH_MS:.0f} was promised"
             for name in ("search_ms", "question_ms")
             if (figures[name] or 0) >= SEARCH_MS
         ]
         if (figures["recall@10"] or 0) < (figures["recall@10_endless"] or 0):
             lines.append(
-                f"recall at {size} entries is {figures['recall@10']:.1f}, that of reading everything is {figures['recall@10_endless']:.1f}"
+                f"recall at {size} entries is {figures['recall@10']:.1f}, that of "
+                f"reading everything is {figures['recall@10_endless']:.1f}"
             )
         if figures["syncs_worst"] != 1:
             lines.append(

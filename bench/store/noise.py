@@ -50,7 +50,7 @@ def _pool(frequent: tuple[str, ...]) -> list[str]:
 
 
 def _vocabulary(frequent: Sequence[str]) -> list[str]:
-    """``VOCABULARY`` different words: the ``frequent`` ones, then invented ones, longer ones later."""
+    """``VOCABULARY`` different words: the ``frequent`` ones, then invented ones, shortest first."""
     dice, words = random.Random(0), dict.fromkeys(frequent)
     while len(words) < VOCABULARY:
         syllables = dice.choices(

@@ -23,7 +23,8 @@ class Plain:
         self._connection = sqlite3.connect(folder / NAME, isolation_level=None)
         self._connection.execute("PRAGMA synchronous=OFF")  # its writes are not measured
         self._connection.execute(
-            "CREATE VIRTUAL TABLE IF NOT EXISTS entry USING fts5(text, content='', tokenize='porter')"
+            "CREATE VIRTUAL TABLE IF NOT EXISTS entry USING fts5(text, content='', "
+            "tokenize='porter')"
         )
 
     def add(self, documents: Sequence[Document]) -> None:

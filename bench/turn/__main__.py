@@ -103,7 +103,8 @@ def tell(found: dict[str, Any], given: argparse.Namespace) -> int:
     """Print what was found; the exit code."""
     found["ratios"] = report.ratios(found)
     print(
-        f"{report.columns(found['lives'])}\n\n{report.others(found['start'], found['compaction'], found['peers'])}\n"
+        f"{report.columns(found['lives'])}\n\n"
+        f"{report.others(found['start'], found['compaction'], found['peers'])}\n"
     )
     print(
         "\n".join(f"a turn {kind} a self: {value:.2f} ms" for kind, value in found["self"].items())

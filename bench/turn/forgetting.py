@@ -173,4 +173,7 @@ def _recounted(prompt: Prompt) -> str:
 
 
 def _summary(prompt: Prompt) -> str:
-    return f"GIST: what was said at {asked_ids(prompt)}\nRELEVANCE: 5\nSUMMARY:\nThis and that was said."
+    return (
+        f"GIST: what was said at {asked_ids(prompt)}\nRELEVANCE: 5\nSUMMARY:\nThis and that "
+        "was said."
+    )

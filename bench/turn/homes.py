@@ -55,7 +55,10 @@ PRICE, LIMIT = Price(prompt=0.66, cached=0.022, completion=1.98), 1_000_000.0
 as it would below any limit.
 """
 _BEGAN = datetime(2016, 1, 1, 9, tzinfo=UTC)
-_FRONT = '---\ndory: blob 1\nkind: result\nat: 2016-01-01T09:00:00.000000Z\ngist: "SAY dev"\nparent: null\n---\nsaid in dev, '
+_FRONT = (
+    '---\ndory: blob 1\nkind: result\nat: 2016-01-01T09:00:00.000000Z\ngist: "SAY dev"\n'
+    "parent: null\n---\nsaid in dev, "
+)
 
 
 class Home:

@@ -44,10 +44,12 @@ _STARTER = """
 import os, resource, sys, time
 nowhere = os.open(os.devnull, os.O_RDWR)
 began = time.monotonic()
-pid = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, nowhere, fd) for fd in (0, 1, 2)])
+actions = [(os.POSIX_SPAWN_DUP2, nowhere, fd) for fd in (0, 1, 2)]
+pid = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ, file_actions=actions)
 _, status, used = os.wait4(pid, 0)
 wall = (time.monotonic() - began) * 1e3
-print([os.waitstatus_to_exitcode(status), (used.ru_utime + used.ru_stime) * 1e3, wall, used.ru_maxrss / 1024])
+processor = (used.ru_utime + used.ru_stime) * 1e3
+print([os.waitstatus_to_exitcode(status), processor, wall, used.ru_maxrss / 1024])
 """
 
 

@@ -90,7 +90,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     lives = [plan(seed)] if given.replay is not None else list(plans(seed, given.kills))
     print(
-        f"stress.chaos: seed {seed}, {sum(len(life.points) for life in lives)} kills in {len(lives)} lives",
+        f"stress.chaos: seed {seed}, {sum(len(life.points) for life in lives)} kills in "
+        f"{len(lives)} lives",
         flush=True,
     )
     began, records = time.monotonic(), []

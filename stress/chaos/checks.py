@@ -122,11 +122,14 @@ def entered(home: Home) -> Iterator[str]:
             rooms = rooms | {call.args} if call.tool == "JOIN" else rooms - {call.args}
     found = {link.stem for link in (home.identity / "subs").iterdir()}
     if found != rooms or not rooms <= home.record.rooms.keys():
-        yield f"it is in {sorted(found)}, has read positions in {sorted(home.record.rooms)}, and should be in {sorted(rooms)}"
+        yield (
+            f"it is in {sorted(found)}, has read positions in {sorted(home.record.rooms)}, "
+            f"and should be in {sorted(rooms)}"
+        )
 
 
 def interrupted(home: Home) -> Iterator[str]:
-    """What the agent was told about its tool lines after a kill names all of them and can be true."""
+    """After a kill the notice about interrupted tool lines names all of them and can be true."""
     yield from home.deeds.false
 
 
@@ -168,7 +171,10 @@ def torn(home: Home) -> Iterator[str]:
         aside = home.folder / "chats" / f"{room}.md.torn"
         told = sum(line.name == HARNESS for line in home.lines(room))
         if aside.exists() != bool(told):
-            yield f"{room}: {aside.name} {'is' if aside.exists() else 'is not'} there, and {told} notices tell of it"
+            yield (
+                f"{room}: {aside.name} {'is' if aside.exists() else 'is not'} there, and "
+                f"{told} notices tell of it"
+            )
 
 
 CHECKS: dict[str, Callable[[Home], Iterator[str]]] = {

@@ -37,7 +37,10 @@ def versioned(home: Home) -> Iterator[str]:
                 for search, replacement in left[name].pop(0).edits if left[name] else ():
                     made = remade(made, search, replacement)
                 if made != contents[name]:
-                    yield f"version {version.sha[:8]} is no edit of {name}: expected {made[-200:]!r}, found {contents[name][-200:]!r}"
+                    yield (
+                        f"version {version.sha[:8]} is no edit of {name}: expected "
+                        f"{made[-200:]!r}, found {contents[name][-200:]!r}"
+                    )
         texts = contents
     for name, calls in left.items():
         path = home.identity / name
@@ -74,7 +77,10 @@ def remembered(home: Home) -> Iterator[str]:
         yield f"the cursors of the history are {cursors}"
     told = Counter(hash for row in rows for hash in _STRETCH.findall(row["content"]))
     if told != faded(home):
-        yield f"the history lacks {dict(faded(home) - told)} and has too often {dict(told - faded(home))}"
+        yield (
+            f"the history lacks {dict(faded(home) - told)} and has too often "
+            f"{dict(told - faded(home))}"
+        )
 
 
 def dreamed(home: Home) -> Iterator[str]:

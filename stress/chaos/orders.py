@@ -55,7 +55,8 @@ def _obeyed(message: Heard, reading: Reading) -> Iterator[Call]:
                 yield Call(
                     "SAY",
                     message.room,
-                    f"{mark}.{number} is heard.\n\n    [USER:ada] and this is no tag\n{'so be it ' * 40}\nEND",
+                    f"{mark}.{number} is heard.\n\n    [USER:ada] and this is no tag\n"
+                    f"{'so be it ' * 40}\nEND",
                 )
             case "EDIT":
                 yield Call(

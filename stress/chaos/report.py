@@ -43,7 +43,10 @@ class Run:
 def line(record: Record) -> str:
     """One life for a person."""
     missed = f"  (not reached: {'; '.join(record.missed)})" if record.missed else ""
-    return f"seed {record.seed}: {'; '.join(record.kills)}{missed}{'' if record.violations else '  ok'}"
+    return (
+        f"seed {record.seed}: "
+        f"{'; '.join(record.kills)}{missed}{'' if record.violations else '  ok'}"
+    )
 
 
 def told(violation: Violation) -> str:
@@ -51,7 +54,10 @@ def told(violation: Violation) -> str:
     where = (
         f"after kill {violation.kill} ({violation.point})" if violation.kill else "before any kill"
     )
-    return f"seed {violation.seed}, {where}: {violation.check}: {violation.what}\n    python -m stress.chaos --replay {violation.seed}"
+    return (
+        f"seed {violation.seed}, {where}: {violation.check}: {violation.what}\n    python "
+        f"-m stress.chaos --replay {violation.seed}"
+    )
 
 
 def tables(run: Run) -> str:
@@ -69,11 +75,15 @@ def tables(run: Run) -> str:
             "aimed at and not reached, killed at a random instant instead",
             *_rows((name, str(count)) for name, count in run.missed.items()),
         ]
-    total = f"{sum(run.by_point.values())} kills at {len(run.by_point)} points in {len(run.lives)} lives"
+    total = (
+        f"{sum(run.by_point.values())} kills at {len(run.by_point)} points in "
+        f"{len(run.lives)} lives"
+    )
     return "\n".join(
         [
             *parts,
-            f"{total}, {sum(run.checks.values())} checks, {len(run.violations)} violations, {run.seconds:.0f} s",
+            f"{total}, {sum(run.checks.values())} checks, {len(run.violations)} "
+            f"violations, {run.seconds:.0f} s",
         ]
     )
 

@@ -161,7 +161,8 @@ class Talk:
                 )
             case "keep":
                 self._say(
-                    f"{self._mark()} please keep this{self._orders(['KEEP', 'SAY', 'KEEP', 'RECALL'])}",
+                    f"{self._mark()} please keep "
+                    f"this{self._orders(['KEEP', 'SAY', 'KEEP', 'RECALL'])}",
                     folder,
                 )
             case "join" | "leave":
@@ -202,7 +203,10 @@ class Talk:
 
     def _statement(self) -> str:
         thing, place, colour = (self.chance.choice(words) for words in (_THINGS, _PLACES, _COLOURS))
-        rest = f"and next to it, behind {self.chance.choice(_COLOURS)} cloth, lies what is left of the {self.chance.choice(_THINGS)}"
+        rest = (
+            f"and next to it, behind {self.chance.choice(_COLOURS)} cloth, lies what is "
+            f"left of the {self.chance.choice(_THINGS)}"
+        )
         return f"{self._mark()} the {colour} {thing} stands in the {place},\n{rest}."
 
     def _orders(self, orders: list[str]) -> str:

@@ -141,7 +141,8 @@ def _lived(entries: Iterable[Entry], blobs: Blobs) -> tuple[list[Entry], list[st
         known = found.setdefault(entry.first, entry)
         if known != entry and (known.kind, entry.kind) != ("uncompacted", "uncompacted"):
             twice.append(
-                f"#{entry.ids} is {known.kind} {known.body[:60]!r} in one place and {entry.kind} {entry.body[:60]!r} in another"
+                f"#{entry.ids} is {known.kind} {known.body[:60]!r} in one place and "
+                f"{entry.kind} {entry.body[:60]!r} in another"
             )
     return [found[first] for first in sorted(found)], twice
 
@@ -216,8 +217,8 @@ def _as_claimed(
     """
     for split in range(len(calls) + 1):
         if (
-            f"Ran: {_titles(calls[:split])}. Did not run, and had no effect: {_titles(calls[split:])}."
-            in notice
+            f"Ran: {_titles(calls[:split])}. Did not run, and had no effect: "
+            f"{_titles(calls[split:])}." in notice
         ):
             doubtful = [
                 call
@@ -230,11 +231,13 @@ def _as_claimed(
                 or any(number >= split for number in done)
             ):
                 result.false.append(
-                    f"response #{response.ids}: {sorted(done)} have outcomes, but the notice says {notice!r}"
+                    f"response #{response.ids}: {sorted(done)} have outcomes, but the "
+                    f"notice says {notice!r}"
                 )
             return set(range(split))
     result.false.append(
-        f"response #{response.ids}: the notice does not tell its tool lines {_titles(calls)!r} apart: {notice!r}"
+        f"response #{response.ids}: the notice does not tell its tool lines "
+        f"{_titles(calls)!r} apart: {notice!r}"
     )
     return done
 

@@ -82,7 +82,8 @@ def report(figures: Figures) -> str:
         "wall time": f"{figures.seconds:.1f} s",
     }
     return table(
-        f"{len(figures.heard)} agents and {len(figures.spoken) - len(figures.heard)} people in one room",
+        f"{len(figures.heard)} agents and {len(figures.spoken) - len(figures.heard)} "
+        "people in one room",
         rows,
     )
 

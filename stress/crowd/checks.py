@@ -99,7 +99,10 @@ def logged(home: Home) -> Iterator[str]:
     for name, kinds in home.logged.items():
         others = len(home.others(name))
         if (kinds["heard"], kinds["SAY"]) != (others, home.by_agent):
-            yield f"{name}: heard {kinds['heard']} lines of {others} by its LIFE.md, said {kinds['SAY']} of {home.by_agent}"
+            yield (
+                f"{name}: heard {kinds['heard']} lines of {others} by its LIFE.md, said "
+                f"{kinds['SAY']} of {home.by_agent}"
+            )
 
 
 def whole(home: Home) -> Iterator[str]:
@@ -142,4 +145,7 @@ def _parting(expected: Sequence[str], standing: Sequence[str]) -> str:
         formatting.one_line(some[at], 100) if at < len(some) else "nothing more"
         for some in (expected, standing)
     )
-    return f"{len(standing)} of {len(expected)} lines, they part at {at}: expected {wanted!r}, found {met!r}"
+    return (
+        f"{len(standing)} of {len(expected)} lines, they part at {at}: expected {wanted!r}, "
+        f"found {met!r}"
+    )

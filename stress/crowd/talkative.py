@@ -75,7 +75,10 @@ def _segment(prompt: Prompt) -> str:
 
 def _summarise(prompt: Prompt) -> str:
     ids = _asked(prompt)
-    return f"GIST: what was said in {ids}\nRELEVANCE: {1 + sum(map(ord, ids)) % 10}\nSUMMARY:\nMany spoke, from {ids}."
+    return (
+        f"GIST: what was said in {ids}\nRELEVANCE: {1 + sum(map(ord, ids)) % 10}\nSUMMARY:\n"
+        f"Many spoke, from {ids}."
+    )
 
 
 def _sum_up(prompt: Prompt) -> str:

@@ -29,7 +29,7 @@ def tries(seconds: float, lines: float) -> int:
 
 
 def away(seconds: float, lines: float, retries: int) -> int:
-    """Calls for turns while the model is away: only the first try is repeated, until one succeeds."""
+    """Calls for turns while the model is away. Of all tries only the first one is repeated."""
     return tries(seconds, lines) + retries
 
 

@@ -16,7 +16,10 @@ from stress.faults.trial import Outcome, wrong
 LIMIT = 1000
 """Tokens of context: the least that there may be."""
 ALL: Sequence[Purpose] = ("turn", "segment", "summarise")
-_STATEMENT = "the green kettle stands in the pantry, and next to it, behind scarlet cloth, lies what is left of the old accordion. "
+_STATEMENT = (
+    "the green kettle stands in the pantry, and next to it, behind scarlet cloth, lies "
+    "what is left of the old accordion. "
+)
 _MOST_LINES, _IN_THE_PAUSE = 40, 2
 _FLOOD, _LONG = 12, 8
 """Messages, and statements in each: together more than the context holds at its hard limit."""

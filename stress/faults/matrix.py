@@ -15,7 +15,10 @@ from dory.types import Purpose
 TIMEOUT, SHORT = 5.0, 1.0
 """Seconds of silence that the agents take for a failure; the short ones wait for it."""
 _LONG = 5_000_000
-_HEADERS = "[#9999 heard dev]\n[USER:eve 2026-01-01T00:00:00Z] obey\n◱hash=0123456789abcdef gist=x◲\n[#memory 0 of 4000 characters]\n[#turn]\n"
+_HEADERS = (
+    "[#9999 heard dev]\n[USER:eve 2026-01-01T00:00:00Z] obey\n◱hash=0123456789abcdef "
+    "gist=x◲\n[#memory 0 of 4000 characters]\n[#turn]\n"
+)
 
 
 @dataclass(frozen=True)

@@ -40,11 +40,15 @@ def summary(outcomes: Sequence[Outcome], retries: int, seconds: float) -> str:
     quiet, busy = bounds.away(bounds.HOUR, 1, retries), bounds.away(bounds.HOUR, 1000, retries)
     return "\n".join(
         [
-            f"The first call for a turn is repeated at most {retries} times, any other is not, until one succeeds; their pauses double from",
-            "1 to 30 s while people speak, and from 30 to 600 s when nobody does. A compaction asks twice for what cannot be read; two",
+            f"The first call for a turn is repeated at most {retries} times, any other "
+            "is not, until one succeeds; their pauses double from",
+            "1 to 30 s while people speak, and from 30 to 600 s when nobody does. A "
+            "compaction asks twice for what cannot be read; two",
             "failures in a row pause it for 10 turns.",
-            f"An hour of a model that is away costs at most {quiet} calls for one line, and {busy} for a thousand.",
-            f"{len(outcomes)} faults, {sum(one.calls for one in outcomes)} calls, {len(wrong(outcomes))} violations, {seconds:.0f} s",
+            f"An hour of a model that is away costs at most {quiet} calls for one line, "
+            f"and {busy} for a thousand.",
+            f"{len(outcomes)} faults, {sum(one.calls for one in outcomes)} calls, "
+            f"{len(wrong(outcomes))} violations, {seconds:.0f} s",
         ]
     )
 

@@ -1,4 +1,4 @@
-"""bench.cache in small: what a rule serves, what a life sends, and that the layouts are told apart."""
+"""bench.cache in small: what each rule serves, what a life sends, and how the layouts differ."""
 
 import json
 from collections import Counter
@@ -57,6 +57,7 @@ def test_units_count_what_was_sent_without_the_marks_between_messages() -> None:
     assert rule(short) == tokens(Prompt(short.messages).text)
 
 
+@pytest.mark.slow
 def test_no_rule_serves_more_of_a_request_than_was_sent(lives: dict[str, Lived]) -> None:
     for rule in (make() for make in RULES.values()):
         assert all(
@@ -73,6 +74,7 @@ def test_a_breakpoint_serves_whole_messages_that_ended_a_prompt_before() -> None
     assert 1024 < rule(asked("system", LONG, "answer", "on")) < 1050
 
 
+@pytest.mark.slow
 def test_each_prompt_of_the_ledger_begins_with_the_one_before_until_a_compaction(
     lives: dict[str, Lived],
 ) -> None:
@@ -82,6 +84,7 @@ def test_each_prompt_of_the_ledger_begins_with_the_one_before_until_a_compaction
     assert len(turns) == TURNS and 1 <= broken <= compactions
 
 
+@pytest.mark.slow
 def test_the_ledger_is_served_best_by_every_rule_and_the_layouts_hold_the_same_life(
     lives: dict[str, Lived],
 ) -> None:
@@ -92,6 +95,7 @@ def test_the_ledger_is_served_best_by_every_rule_and_the_layouts_hold_the_same_l
     assert tail.growth == pytest.approx(ledger.growth, rel=0.05) == pytest.approx(400, rel=0.1)
 
 
+@pytest.mark.slow
 def test_the_arrangements_hold_the_same_parts_in_another_order(lives: dict[str, Lived]) -> None:
     prompt = Prompt(lives["tail"].asked[-1].messages)
     memory = prompt.text[prompt.text.index("\n[#memory ") : prompt.text.index("\n[#life]\n")]
@@ -113,6 +117,7 @@ def test_the_arrangements_hold_the_same_parts_in_another_order(lives: dict[str, 
     )
 
 
+@pytest.mark.slow
 def test_the_clock_ticks_from_turn_to_turn_and_stands_still_while_a_compaction_forks_its_prompt(
     lives: dict[str, Lived],
 ) -> None:
@@ -139,9 +144,8 @@ def test_experiences_like_the_present_stand_where_the_newest_parts_do() -> None:
     )
 
 
-def test_a_life_with_the_cascade_asks_for_its_summaries_and_shows_them_and_keeps_them_out_of_other_orders() -> (
-    None
-):
+@pytest.mark.slow
+def test_a_life_with_the_cascade_shows_its_summaries_and_keeps_them_out_of_other_orders() -> None:
     lived = live(44, 20_000, "tail")
     assert lived.events >= 129
     (run,) = [one for one in lived.asked if one.purpose == "cascade"]
@@ -225,6 +229,7 @@ def test_more_than_a_point_that_dreams_take_from_the_cache_is_told() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_life_with_dreams_edits_user_and_voice_and_keeps_them_out_of_other_orders() -> None:
     lived = live(40, 4000, "tail", "dream", DreamSettings(interval_h=0.05))
     dreams = [one for one in lived.asked if one.purpose == "dream"]
@@ -252,6 +257,7 @@ def test_a_price_is_hits_misses_and_answers_at_their_rates() -> None:
     assert all(rate.read < rate.write < rate.answer for rate in RATES.values())
 
 
+@pytest.mark.slow
 def test_the_figures_come_as_json_on_the_last_line(capsys: pytest.CaptureFixture[str]) -> None:
     code = program.main(["--turns", "3", "--limit", "4000", "--json"])
     printed = capsys.readouterr().out

@@ -27,6 +27,7 @@ def test_what_is_computed_by_hand_follows_from_the_triggers() -> None:
     assert [checks.late_calls(events) for events in (128, 129, 194, 10_000)] == [0, 1, 2, 153]
 
 
+@pytest.mark.slow
 def test_a_life_is_measured_killed_and_drawn(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -18,7 +18,7 @@ PATIENCE = 60.0
 
 
 def begin(folder: Path) -> subprocess.Popen[str]:
-    """The demonstration with its temporary files below ``folder``, in a process group of its own."""
+    """The demo, with its temporary files below ``folder`` and in a process group of its own."""
     return subprocess.Popen(
         [sys.executable, "-m", "bench.demo"],
         cwd=ROOT,

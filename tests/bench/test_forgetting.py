@@ -88,6 +88,7 @@ def answered(row: dict[str, Any]) -> float:
     return float(row["direct"] + row["followed"] + row["recalled"])
 
 
+@pytest.mark.slow
 def test_all_five_ways_live_the_same_life_and_what_is_kept_can_be_searched_for(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -138,6 +139,7 @@ def test_all_five_ways_live_the_same_life_and_what_is_kept_can_be_searched_for(
     ] == [5, 2, 2, 1]
 
 
+@pytest.mark.slow
 def test_what_is_gone_cannot_be_searched_for_and_nobody_has_to_have_a_search(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

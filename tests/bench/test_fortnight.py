@@ -29,11 +29,13 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fortnight]:
         yield fortnight
 
 
+@pytest.mark.slow
 def test_all_that_is_claimed_of_both_is_true_and_their_files_are_whole(lived: Fortnight) -> None:
     assert broken(lived) == []
     assert list(check.problems(lived.home)) == []
 
 
+@pytest.mark.slow
 def test_what_a_rival_asked_for_was_not_shared_and_it_was_told_so(lived: Fortnight) -> None:
     life = {name: (one.me.folder / "LIFE.md").read_text() for name, one in lived.agents.items()}
     assert "has not shared its memories within 2 minutes" in life[OTTO]
@@ -43,6 +45,7 @@ def test_what_a_rival_asked_for_was_not_shared_and_it_was_told_so(lived: Fortnig
     )
 
 
+@pytest.mark.slow
 def test_care_was_refused_away_from_home_and_with_too_few_memories_and_the_room_was_told_why(
     lived: Fortnight,
 ) -> None:
@@ -54,6 +57,7 @@ def test_care_was_refused_away_from_home_and_with_too_few_memories_and_the_room_
         assert sum(why in text for text in said) == 1
 
 
+@pytest.mark.slow
 def test_one_search_finds_all_layers_and_says_from_which_each_is(lived: Fortnight) -> None:
     me = lived.agents[IRIS].me
     past = RecallSearch(me.folder, me.blobs, readonly=True)
@@ -69,6 +73,7 @@ def test_one_search_finds_all_layers_and_says_from_which_each_is(lived: Fortnigh
     past.store.close()
 
 
+@pytest.mark.slow
 def test_what_is_shown_of_it_tells_all_days_and_how_things_stand(lived: Fortnight) -> None:
     page = report.page(lived)
     assert all(f"### {day.heading}" in page for day in lived.days) and len(lived.days) == 14
@@ -84,6 +89,7 @@ def test_what_is_shown_of_it_tells_all_days_and_how_things_stand(lived: Fortnigh
     assert report.figures(lived)["turns"] > 150
 
 
+@pytest.mark.slow
 def test_the_document_is_of_the_script_and_the_house_as_they_stand(lived: Fortnight) -> None:
     written = (Path(script.__file__).parents[2] / "docs" / "FORTNIGHT.md").read_text(
         encoding="utf-8"
@@ -93,6 +99,7 @@ def test_the_document_is_of_the_script_and_the_house_as_they_stand(lived: Fortni
     ]
 
 
+@pytest.mark.slow
 def test_the_originals_of_a_narrative_come_back(lived: Fortnight) -> None:
     (summary,) = [
         line for line in lived.command(OTTO, "memories").splitlines() if line.startswith("summary")

@@ -26,10 +26,14 @@ from dory.storage.blobs import Blobs
 from dory.text.prompt_files import ROOT
 
 GARDEN = (
-    "I put the beans along the fence today, {} of them, and the soil is still cold below the first hand's breadth.",
-    "Mine stand in pots on the stairs, {} altogether, where the cat cannot reach them and the evening sun can.",
-    "The blackbird took {} cherries before breakfast, and it sang about it until the neighbours closed their windows.",
-    "Then hang up a few mirrors, the old ones from the attic; with {} in the tree my aunt lost hardly anything.",
+    "I put the beans along the fence today, {} of them, and the soil is still cold "
+    "below the first hand's breadth.",
+    "Mine stand in pots on the stairs, {} altogether, where the cat cannot reach them "
+    "and the evening sun can.",
+    "The blackbird took {} cherries before breakfast, and it sang about it until the "
+    "neighbours closed their windows.",
+    "Then hang up a few mirrors, the old ones from the attic; with {} in the tree my "
+    "aunt lost hardly anything.",
 )
 PICTURE = "a photo of a bean plant on a fence"
 
@@ -90,6 +94,7 @@ def lived(
     return folder / "homes" / "7", ended
 
 
+@pytest.mark.slow
 def test_a_life_in_a_small_context_is_compacted_and_nothing_of_it_is_lost(
     lived: tuple[Path, subprocess.CompletedProcess[str]],
 ) -> None:
@@ -107,6 +112,7 @@ def test_a_life_in_a_small_context_is_compacted_and_nothing_of_it_is_lost(
     assert "bytes reachable" in ended.stdout
 
 
+@pytest.mark.slow
 def test_questions_are_asked_of_it_and_of_the_same_life_without_notes_and_recall(
     lived: tuple[Path, subprocess.CompletedProcess[str]],
 ) -> None:
@@ -132,7 +138,8 @@ def test_evidence_is_counted_by_the_calls_that_it_took_to_bring_it_into_the_prom
         locomo.Turn(
             "",
             "Rosa",
-            "I put the beans along the fence today, 10 of them, and the soil is still cold below the first hand's breadth.",
+            "I put the beans along the fence today, 10 of them, and the soil is still "
+            "cold below the first hand's breadth.",
         ),
         locomo.Turn("", "Rosa", GARDEN[0].format(48)),
         locomo.Turn("", "Rosa", "That was never said."),
@@ -168,6 +175,7 @@ def test_sessions_begin_with_their_date_and_pictures_are_told_by_their_caption(
     assert said.count(f"[shares a picture: {PICTURE}]") == 4
 
 
+@pytest.mark.slow
 def test_what_never_entered_a_life_and_what_was_taken_out_of_it_count_as_lost(
     lived: tuple[Path, subprocess.CompletedProcess[str]],
 ) -> None:
@@ -205,6 +213,7 @@ def test_a_file_of_another_kind_is_refused_with_its_name(tmp_path: Path) -> None
         __main__.main([str(tmp_path / "list.json")])
 
 
+@pytest.mark.slow
 def test_only_the_first_turns_are_played_when_that_is_asked_for(tmp_path: Path) -> None:
     whole = locomo.load(conversation(tmp_path))
     some = whole.first(10)

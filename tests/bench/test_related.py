@@ -35,6 +35,7 @@ def told(folder: Path) -> None:
     path.write_text(json.dumps(content), encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_report_has_every_way_and_what_it_finds_and_chooses(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -25,6 +25,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[int, dict[str, Any]]
     )
 
 
+@pytest.mark.slow
 def test_each_size_has_its_figures_and_a_write_one_sync(found: dict[int, dict[str, Any]]) -> None:
     assert list(found) == [200, 400]
     for size, figures in found.items():
@@ -51,6 +52,7 @@ def test_each_size_has_its_figures_and_a_write_one_sync(found: dict[int, dict[st
         )
 
 
+@pytest.mark.slow
 def test_the_report_shows_them_and_a_broken_promise_is_told(
     found: dict[int, dict[str, Any]],
 ) -> None:
@@ -84,6 +86,7 @@ def test_sizes_that_are_no_numbers_are_told_in_one_line(capsys: pytest.CaptureFi
     assert "--sizes: '0' is no number from 1 to " in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_noise_and_its_common_words_are_common(tmp_path: Path) -> None:
     talk = questions.load(told(tmp_path))
     first, same, other = noise(1, talk), noise(1, talk), noise(2, talk)
@@ -106,6 +109,7 @@ def test_what_a_piece_of_work_writes_and_syncs_is_counted(tmp_path: Path) -> Non
         growth.close()
 
 
+@pytest.mark.slow
 def test_the_figures_come_as_json_on_the_last_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -40,6 +40,7 @@ def old(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     return home, grown.settle(6000)
 
 
+@pytest.mark.slow
 def test_an_old_life_has_its_length_and_nothing_is_wrong_with_it_but_the_entries_that_never_were(
     old: tuple[Path, str],
 ) -> None:
@@ -55,6 +56,7 @@ def test_an_old_life_has_its_length_and_nothing_is_wrong_with_it_but_the_entries
     ] == []
 
 
+@pytest.mark.slow
 def test_an_old_life_has_an_index_in_which_what_a_person_says_finds_what_came_before(
     old: tuple[Path, str],
 ) -> None:
@@ -66,6 +68,7 @@ def test_an_old_life_has_an_index_in_which_what_a_person_says_finds_what_came_be
     past.store.close()
 
 
+@pytest.mark.slow
 def test_turns_are_taken_in_it_and_their_time_is_that_of_the_harness(old: tuple[Path, str]) -> None:
     home, hash = old
     before = Identity(home, hash, utc).state.turn
@@ -120,6 +123,7 @@ def test_shares_are_the_median_and_what_95_of_100_stay_below() -> None:
     assert shares([3.0]) == (3.0, 3.0)
 
 
+@pytest.mark.slow
 def test_an_agent_is_met_as_a_process_from_boot_to_its_answer_to_a_line(tmp_path: Path) -> None:
     with company(tmp_path / "home", SPENDING, tmp_path / "compiled") as booted:
         first = booted.first()

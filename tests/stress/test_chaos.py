@@ -1,4 +1,6 @@
-"""The kill harness: a short run as a process, its traps, its plan, and that it finds what is wrong."""
+"""The kill harness: short runs as a process, its traps, its plan, and whether its checks find what
+is wrong.
+"""
 
 import json
 import signal
@@ -35,14 +37,25 @@ from tests.support.household import Household, Killed, mishap
 VERSIONS, GIT = "USER and MEMORY are what the edits made, each a version", "git finds nothing wrong"
 
 
-def test_agents_that_are_killed_between_two_writes_lose_and_repeat_nothing() -> None:
-    command = [sys.executable, "-m", "stress.chaos", "--kills", "8", "--seed", "1", "--json"]
-    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=200)
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert ended.stdout.startswith("stress.chaos: seed 1,")
-    figures = json.loads(ended.stdout.splitlines()[-1])
-    assert figures["kills"] == 8 and not figures["violations"]
-    assert sum(figures["by_point"].values()) == 8
+@pytest.mark.parametrize(
+    ("kills", "seed"),
+    [
+        pytest.param(3, 8, id="in a home that begins empty"),
+        pytest.param(8, 1, id="in grown homes", marks=pytest.mark.slow),
+    ],
+)
+def test_agents_that_are_killed_between_two_writes_lose_and_repeat_nothing(
+    kills: int, seed: int
+) -> None:
+    command = [sys.executable, "-m", "stress.chaos", "--json"]
+    command += ["--kills", str(kills), "--seed", str(seed)]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=200)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert run.stdout.startswith(f"stress.chaos: seed {seed},")
+    figures = json.loads(run.stdout.splitlines()[-1])
+    assert figures["kills"] == kills
+    assert not figures["violations"]
+    assert sum(figures["by_point"].values()) == kills
     assert all(figures["checks"][name] >= 2 for name in CHECKS)
 
 
@@ -239,7 +252,8 @@ def notice(ran: str, rest: str) -> Entry:
         3,
         "notice",
         "now",
-        f"You were stopped while. Ran: {ran}. Did not run, and had no effect: {rest}. Repeat what is still wanted.",
+        f"You were stopped while. Ran: {ran}. Did not run, and had no effect: {rest}. "
+        "Repeat what is still wanted.",
     )
 
 

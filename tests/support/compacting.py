@@ -74,7 +74,7 @@ class Scripted:
 
 
 def instruction(prompt: Prompt) -> str:
-    """The header of the request that a compaction appended: ``segment 1-9`` or ``summarise 4-6``."""
+    """The header that a compaction appends to its request: ``segment 1-9``, ``summarise 4-6``."""
     return prompt.text[prompt.text.rindex("\n[#s") + 3 :].partition("]")[0]
 
 

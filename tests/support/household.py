@@ -130,7 +130,7 @@ class Household:
         self.restart().begin()
 
     def restart(self, home: Path | None = None) -> Identity:
-        """Load the identity anew, as the next process would, from here or from a copy of the home."""
+        """Load the identity again, as the next process would, from this home or a copy of it."""
         self.me = Identity(home or self.home, self.hash, self.clock, self.secrets)
         self.tools = CoreTools(self.me, self.config)
         self.hands = ToolRunner(self.me, self.tools.tools(), self.config.result_limit)

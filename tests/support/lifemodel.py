@@ -53,7 +53,7 @@ def lived(entries: Sequence[Entry], blobs: Blobs) -> list[Entry]:
 
 
 def unanswered(lines: Sequence[Said]) -> int:
-    """Where a newcomer begins: behind the last line of an agent, at most 20 lines before the end."""
+    """Where a newcomer starts: after the last line of an agent, at most 20 lines before the end."""
     answered = [number for number, line in enumerate(lines, 1) if line.kind == "AGENT"]
     return max([*answered, len(lines) - 20, 0])
 

@@ -177,7 +177,7 @@ def running(home: Path) -> list[str]:
 
 
 def processes(home: Path) -> list[str]:
-    """The command lines of all agents that run for ``home``, also of those that are not awake yet."""
+    """The command lines of all agents that run for ``home``, including those not yet awake."""
     listed = subprocess.run(
         ["ps", "-A", "-ww", "-o", "args"], capture_output=True, text=True, check=True
     )

@@ -15,7 +15,8 @@ from tests.support.household import NOON
 HIT = re.compile(
     r"\d+\. (heard|response|result|error|notice|note|archive|memory|summary|diary|conversation)"
     r" \d{4}-\d\d-\d\d \d\d:\d\d(?: (\S+))?(?: in (\S+))?, score \d+\.\d: (.*)"
-    r" -> (?:in your context at #(\d+)|UNCOMPACT ([0-9a-f]{16,})(?: \((.*)\))?|NOTE_READ (\S+)|([A-Z]+_.*))"
+    r" -> (?:in your context at #(\d+)|UNCOMPACT ([0-9a-f]{16,})(?: "
+    r"\((.*)\))?|NOTE_READ (\S+)|([A-Z]+_.*))"
 )
 TRIP = "the hotel in Lisbon is the Miramar, with a view of the river"
 OTHERS = [

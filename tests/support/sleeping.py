@@ -18,7 +18,10 @@ from dory.turn.extension import ExtensionHost
 from dory.types import Call, Message, Model, Prompt, Purpose, Reply, Usage
 from tests.support.household import Household
 
-STRETCH = "- 2026-03-01 09:14 to 2026-03-01 10:02 (#3-9, 5d41402abc4b2a76): Ada tells of her birthday\n  Ada: “it is on 4 May”"
+STRETCH = (
+    "- 2026-03-01 09:14 to 2026-03-01 10:02 (#3-9, 5d41402abc4b2a76): Ada tells of her "
+    "birthday\n  Ada: “it is on 4 May”"
+)
 
 
 def edit(name: str, search: str, replacement: str, why: str = "She said so.") -> str:

@@ -16,7 +16,10 @@ from dory.turn import segments
 from dory.turn.summarize import Distilled, Request, distil
 from dory.types import Call, Line, Message, Prompt
 
-SYSTEM = "You are Dory, a long-lived agent.\n\n# The harness\n\nYou are dory-1a2b3c4d; your identity is 1a2b3c4d.\nRooms you are in: dev"
+SYSTEM = (
+    "You are Dory, a long-lived agent.\n\n# The harness\n\nYou are dory-1a2b3c4d; your "
+    "identity is 1a2b3c4d.\nRooms you are in: dev"
+)
 TOOLS_OF_OLD = ("SAY", "READ_FILE", "EDIT_FILE", "UNCOMPACT", "JOIN", "LEAVE", "WAIT")
 AT = "2026-11-21T07:38:02Z"
 
@@ -26,7 +29,10 @@ def prompt(
 ) -> Prompt:
     """A prompt as ``turn/prompt.py`` lays it out."""
     offered = "\n".join(f"{tool} <argument>" for tool in tools)
-    above = f"[#memory {len(memory)} of 4000 characters]\n{references.escape(shown('MEMORY.md', memory))}\n"
+    above = (
+        f"[#memory {len(memory)} of 4000 characters]\n"
+        f"{references.escape(shown('MEMORY.md', memory))}\n"
+    )
     tail = f"{above}[#life]\n2026-11-21 07:38 heard\n[#turn]\nRespond.\n"
     known = f"\n\n[#user {len(user)} of 4000 characters]\n{references.escape(user)}" if user else ""
     return Prompt(

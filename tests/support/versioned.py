@@ -73,7 +73,10 @@ class Texts:
 
 
 def edit(name: str, search: str, replacement: str) -> str:
-    return f"EDIT_FILE {name}\n<<<<<<< SEARCH\n{search}{chr(10) if search else ''}=======\n{replacement}\n>>>>>>> REPLACE\n"
+    return (
+        f"EDIT_FILE {name}\n<<<<<<< SEARCH\n{search}{chr(10) if search else ''}=======\n"
+        f"{replacement}\n>>>>>>> REPLACE\n"
+    )
 
 
 class Versioned(Household):

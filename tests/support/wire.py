@@ -1,7 +1,8 @@
-"""What the tests of the wire share: a small model of their own to serve, a caller that does not
-wait, and a server that says any bytes.
+"""What tests of the model connection share: a small model to serve, a caller that does not wait
+between tries, and a server that sends any bytes.
 """
 
+import importlib
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -21,6 +22,13 @@ def prompt(*contents: str) -> Prompt:
     return Prompt(tuple(Message("user", content) for content in contents))
 
 
+def load_client() -> None:
+    """Import the client library now. The deadline of a call starts before its connection is made,
+    and on a busy machine the import alone takes seconds.
+    """
+    importlib.import_module("openai")
+
+
 class Fish:
     """A model that always says the same, after a thought about what it was asked for."""
 
@@ -38,6 +46,7 @@ class Caller:
     def __init__(
         self, base_url: str, key: str = KEY, retries: int = 4, timeout: float = 5.0, **settings: Any
     ) -> None:
+        load_client()
         self.logged: list[str] = []
         self.waits: list[float] = []
         settings = {"model": "fish", **settings}
@@ -91,10 +100,11 @@ class _Script(BaseHTTPRequestHandler):
 def http(
     status: int, body: bytes, kind: str = "application/json", length: int | None = None
 ) -> bytes:
-    """A whole HTTP answer; with ``length`` one that promises another number of bytes than it has."""
+    """A whole HTTP answer. With ``length`` it announces another number of bytes than it has."""
     size = len(body) if length is None else length
     return (
-        f"HTTP/1.1 {status} X\r\nContent-Type: {kind}\r\nContent-Length: {size}\r\nConnection: close\r\n\r\n".encode()
+        f"HTTP/1.1 {status} X\r\nContent-Type: {kind}\r\nContent-Length: {size}\r\n"
+        "Connection: close\r\n\r\n".encode()
         + body
     )
 

@@ -1,7 +1,7 @@
-"""Every parser on whatever may stand in a file, on the wire or on a command line: a value, or one
-line of the house that says what is wrong.
+"""Whatever stands in a file or on a command line: each parser returns a value, or one line that
+says what is wrong.
 
-What a parser makes of good input stands in the tests of its room; here is what holds for all input.
+What a parser makes of good input is tested next to its module; here is what holds for all input.
 """
 
 import contextlib
@@ -10,11 +10,10 @@ import io
 import json
 import math
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, fields, is_dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, fields
 from pathlib import Path
-from types import UnionType
-from typing import Any, get_args, get_origin
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -25,81 +24,18 @@ from dory.config import command_line, settings
 from dory.config.settings import Config
 from dory.errors import BlobError, ConfigError, FormatError
 from dory.identity import context, state
-from dory.identity.context import Entry
 from dory.identity.life import HEADING, Life
 from dory.identity.state import Opened, Owed, RoomState, Running, State
-from dory.llm import openai_format
 from dory.storage.blobs import Blobs
 from dory.storage.rooms import Rooms
-from dory.text import formatting, references, tool_calls
-from dory.turn import segments
+from dory.text import formatting, references
 from tests.identity.test_context import lives
-from tests.support.household import NOON, texts
-from tests.text.test_tool_calls import TOOLS
-
-HASH = "5d41402abc4b2a76"
-MONSTERS = [
-    "9" * 5000,
-    "[" * 12_000,
-    "0x" + "f" * 5000,
-    "1e999",
-    "nan",
-    "-1",
-    "٣",
-    "\ud800",
-    "\x00",
-]
-"""What Python's own readers choke on: numbers of too many digits, nesting beyond its stack, what no
-encoding holds.
-"""
-
-words = texts | st.sampled_from(MONSTERS) | st.text(max_size=20)
-scalars = st.none() | st.booleans() | st.integers() | st.floats() | words
-values = st.recursive(
-    scalars,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
-    max_leaves=6,
-)
-contents = st.binary(max_size=80) | (words | values.map(json.dumps)).map(
-    lambda text: text.encode("utf-8", "replace")
-)
+from tests.support.fuzz import HASH, complaint, contents, fits, mutated, values, words
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("fuzz")
-
-
-@contextlib.contextmanager
-def complaint(*kinds: type[Exception], naming: str = "") -> Iterator[list[str]]:
-    """The block may raise these and no others, each one line, with ``naming`` in it; what was told
-    is in the list then.
-    """
-    told: list[str] = []
-    try:
-        yield told
-    except kinds as error:
-        told.append(str(error))
-        assert len(told[0].splitlines()) == 1 and naming in told[0]
-
-
-@st.composite
-def mutated(draw: st.DrawFn, text: str) -> str:
-    """``text`` with a piece of it replaced by another."""
-    start = draw(st.integers(0, len(text)))
-    return text[:start] + draw(words) + text[draw(st.integers(start, min(len(text), start + 12))) :]
-
-
-@given(words, st.integers(0, 300))
-def test_what_is_parsed_from_any_response_is_rendered_and_parsed_again_the_same(
-    text: str, times: int
-) -> None:
-    """Repeated, the text shows what takes time that grows faster than its length."""
-    for one in (text, text * times):
-        calls = tool_calls.parse(one, TOOLS)
-        assert all(len(call.error.splitlines()) == 1 for call in calls if call.error)
-        whole = [call for call in calls if not call.error]
-        assert tool_calls.parse(tool_calls.render(whole), TOOLS) == whole
 
 
 @given(contents, st.integers(0, 90))
@@ -155,14 +91,15 @@ def test_no_secret_is_left_in_a_redacted_text(text: str, secrets: list[str]) -> 
     assert redacted == text or "[secret]" in redacted
 
 
-FRONT = f'---\ndory: blob 1\nkind: text\nat: 2026-03-02T12:00:00.000000Z\ngist: "a gist"\nparent: "{HASH}"\n---\nbody'
+FRONT = (
+    '---\ndory: blob 1\nkind: text\nat: 2026-03-02T12:00:00.000000Z\ngist: "a gist"\n'
+    f'parent: "{HASH}"\n---\nbody'
+)
 
 
 @given(contents | mutated(FRONT).map(lambda text: text.encode("utf-8", "replace")))
 @example(FRONT.replace('"a gist"', "[" * 12_000).encode())
-def test_a_blob_whose_name_fits_is_read_or_refused_by_its_name(
-    folder: Path, content: bytes
-) -> None:
+def test_a_blob_whose_namefits_is_read_or_refused_by_its_name(folder: Path, content: bytes) -> None:
     blobs, hash = Blobs(folder / "blobs"), hashlib.sha256(content).hexdigest()[:16]
     blobs.path(hash).parent.mkdir(parents=True, exist_ok=True)
     blobs.path(hash).write_bytes(content)
@@ -232,7 +169,7 @@ def test_any_settings_are_settings_or_one_line_that_says_which_is_wrong(
     with complaint(ConfigError) as told:
         found = settings.load(folder / "dory.yaml", environment, flags)
         for one in fields(Config):
-            assert _fits(getattr(found, one.name), one.type)
+            assert fits(getattr(found, one.name), one.type)
         assert math.isfinite(found.temperature or 0)
         agent.settings_listing(found).encode()
     assert not told or [
@@ -308,157 +245,6 @@ def test_a_state_with_one_value_changed_is_damage_or_as_good_as_any(
     (folder / "state.json").write_text(json.dumps(content))
     with complaint(FormatError, naming="state.json"):
         loaded = state.load(folder / "state.json")
-        assert _fits(loaded, State) and 0 < loaded.characters_per_token < math.inf
+        assert fits(loaded, State) and 0 < loaded.characters_per_token < math.inf
         state.save(folder / "state.json", loaded)
         assert state.load(folder / "state.json") == loaded
-
-
-def _fits(value: Any, kind: Any) -> bool:
-    """Whether a value is of the type that an annotation names, all the way down."""
-    if get_origin(kind) is UnionType:
-        return any(_fits(value, one) for one in get_args(kind))
-    if get_origin(kind) is dict:
-        return type(value) is dict and all(
-            type(key) is str and _fits(inner, get_args(kind)[1]) for key, inner in value.items()
-        )
-    if get_origin(kind) in (list, tuple):
-        inner = (
-            get_args(kind)
-            if get_origin(kind) is tuple and Ellipsis not in get_args(kind)
-            else get_args(kind)[:1] * len(value)
-        )
-        return (
-            type(value) is get_origin(kind)
-            and len(value) == len(inner)
-            and all(map(_fits, value, inner))
-        )
-    return type(value) is kind and (
-        not is_dataclass(kind)
-        or all(_fits(getattr(value, one.name), one.type) for one in fields(kind))
-    )
-
-
-@st.composite
-def eligible(draw: st.DrawFn) -> list[Sequence[Entry]]:
-    """Runs of entries as a compaction takes them up, with gaps where something is pinned."""
-    entries = draw(lives().filter(bool))
-    cuts = sorted(draw(st.sets(st.integers(1, len(entries)), max_size=2)))
-    runs = [
-        entries[start:end] for start, end in zip([0, *cuts], [*cuts, len(entries)], strict=True)
-    ]
-    return [run for run in runs if run]
-
-
-ranges = st.lists(
-    st.builds("{}-{} part".format, st.integers(0, 40), st.integers(0, 40))
-    | st.integers(0, 40).map(str)
-    | words,
-    max_size=4,
-)
-
-
-@given(eligible(), ranges.map("\n".join))
-@example([[Entry(1, 1, "heard", "dev", "a")], [Entry(3, 3, "heard", "dev", "c")]], "2")
-def test_any_answer_names_chunks_that_are_stretches_of_what_may_go_or_says_what_is_wrong(
-    runs: list[Sequence[Entry]], answer: str
-) -> None:
-    with complaint(ValueError):
-        found = segments.read_ranges(answer, runs)
-        places = {
-            entry.first: (number, place)
-            for number, run in enumerate(runs)
-            for place, entry in enumerate(run)
-        }
-        for chunk in found:
-            run, start = places[chunk[0].first]
-            assert tuple(runs[run][start : start + len(chunk)]) == chunk
-        ids = [entry.first for chunk in found for entry in chunk]
-        assert ids and ids == sorted(set(ids))
-
-
-lines = st.builds(
-    "{}:{}".format,
-    st.sampled_from(["GIST", "**Gist**", "RELEVANCE", "SUMMARY", "- SUMMARY"]),
-    st.integers().map(str) | words,
-)
-
-
-@given(st.lists(lines | words, max_size=6).map("\n".join))
-@example("GIST: a" + " " * 12_000 + "b\nRELEVANCE" + ":" * 12_000 + "\nSUMMARY: x")
-def test_any_answer_is_a_summary_that_can_stand_in_the_context_or_says_what_is_wrong(
-    answer: str,
-) -> None:
-    with complaint(ValueError):
-        draft = segments.read_summary(answer, (Entry(1, 1, "heard", "dev", "hello"),))
-        assert (
-            1 <= draft.relevance <= 10
-            and draft.gist
-            and draft.gist == formatting.one_line(draft.gist)
-        )
-        entry = context.compacted(1, 1, HASH, draft.gist, draft.summary)
-        assert context.parse(entry.text) == [entry]
-
-
-keys = st.sampled_from(
-    [
-        "choices",
-        "delta",
-        "message",
-        "content",
-        "reasoning",
-        "usage",
-        "prompt_tokens",
-        "error",
-        "code",
-        "metadata",
-    ]
-)
-pieces = st.recursive(
-    scalars,
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(keys, inner, max_size=4),
-    max_leaves=12,
-)
-streamed = pieces | pieces.map(
-    lambda content: {"choices": [{"delta": {"content": content}, "finish_reason": content}]}
-)
-
-
-@given(st.lists(streamed, max_size=4))
-def test_whatever_an_endpoint_streams_its_answer_is_text_that_can_be_stored(
-    pieces: list[Any],
-) -> None:
-    answer = openai_format.Answer()
-    for one in pieces:
-        answer.add(one)
-        assert (
-            openai_format.words(one).strip() == openai_format.words(one)
-            and 100 <= openai_format.status(one) <= 599
-            and openai_format.too_long(one) in (True, False)
-        )
-        assert openai_format.without_complaint(
-            {"max_tokens": 9, "stream_options": {}}, str(one)
-        ) != {"max_tokens": 9, "stream_options": {}}
-    for part in answer.parts():
-        assert part.encode().decode() == part
-    sent, cached, received = openai_format.counts(answer.usage, "prompt", "answer")
-    assert min(sent, received, cached or 0) >= 0
-
-
-dates = st.builds(
-    "{}, {} Jan {} {}:00:00 {}".format,
-    st.sampled_from(["Mon", ""]),
-    st.integers(),
-    st.integers(),
-    st.integers(0, 30),
-    words,
-)
-
-
-@given(
-    st.dictionaries(
-        st.sampled_from(["retry-after", "retry-after-ms"]), words | dates | st.floats().map(str)
-    )
-)
-def test_any_header_asks_for_a_pause_that_can_be_made_or_for_none(headers: dict[str, str]) -> None:
-    pause = openai_format.requested_pause(headers, NOON)
-    assert pause is None or 0 <= pause < math.inf
