@@ -20,6 +20,10 @@ test: .venv/.test  ## set up; lint, types, all tests
 demo: .venv/.run  ## a life in under a minute: told, forgotten, brought back, killed, resumed
 	@$(BIN)/python -m bench.demo
 
+.PHONY: demo-svg
+demo-svg: .venv/.run  ## draw docs/demo.svg, the picture in the README, from a run of the demo
+	@$(BIN)/python -m bench.demo --svg docs/demo.svg
+
 bench: .venv/.run  ## play a real conversation into an agent and account for every byte of it
 	$(BIN)/python -m bench.life ../shared/locomo/26.json --limit 6000 --json
 
@@ -41,7 +45,7 @@ bench-dream: .venv/.run  ## what Dreams make of two days, and what they cost
 bench-sections: .venv/.run  ## what an ordinary self puts into each prompt, by section
 	$(BIN)/python -m bench.sections
 
-bench-fortnight: .venv/.run  ## two agents live a scripted fortnight, which is told in docs/FORTNIGHT.md
+bench-fortnight: .venv/.run  ## two agents live a scripted fortnight, which is told in docs/fortnight.md
 	$(BIN)/python -m bench.fortnight
 
 bench-cache: .venv/.run  ## what providers' caches can serve of a life of 500 turns, and what it costs; three minutes

@@ -16,7 +16,7 @@ life        ``python -m bench.life``: a long conversation, and what became of ev
 demo        ``python -m bench.demo``: forgetting and bringing back, as a transcript
 dream       ``python -m bench.dream``: what Dreams make of two days, and what they cost
 fortnight   ``python -m bench.fortnight``: two agents live a scripted fortnight together, told as
-            docs/FORTNIGHT.md
+            docs/fortnight.md
 recall      ``python -m bench.recall``: how well a search finds the evidence for real questions
 rivals      other engines on the same texts
 cues        ``python -m bench.cues``: how well the line below a message names what it belongs to

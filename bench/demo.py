@@ -1,17 +1,21 @@
-"""Forgetting and bringing back, told as a transcript: ``python -m bench.demo``. Asks nothing, takes
-some seconds, leaves nothing behind.
+"""A whole life as a transcript: ``python -m bench.demo``. It takes some seconds, asks nothing and
+leaves nothing behind. ``--svg FILE`` also draws the transcript; the README shows that picture.
 
-A person tells an agent a few things (``demo.md``), talks with it about others until the first have
-left its context, and asks for details that stand nowhere in its prompt any more, the second time
-after the agent was killed and resumed. Whatever is claimed is checked. Exit code 0 if all of it
-came true, 1 with the step that did not, 130 after Ctrl-C.
+A person tells an agent a few things (``demo.md``). Then she talks about other things until the
+first ones have left the agent's context. She asks for two details that are nowhere in its prompt
+any more; before the second one, the agent is killed and resumed. Every claim is checked.
+
+Exit code: 0 if every step came true, 1 with the step that did not, 130 after Ctrl-C.
 """
 
+import io
 import json
+import re
 import sys
 import tempfile
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -24,9 +28,18 @@ from dory.text import formatting
 LIMIT = 2000
 """Tokens of context; a real agent has 40,000."""
 COMPACTIONS = 3
-"""So much is talked about other things; ``demo.md`` has more than it takes."""
+"""Ada talks until there were so many; ``demo.md`` has more text than that takes."""
 _SCRIPT = Path(__file__).with_name("demo.md")
-_WIDTH = 110
+_WIDTH = 92
+_COMPACTION = "~ ~ ~ compaction"
+_STYLES = (
+    (re.compile(r"\d\. |All of it"), "bold yellow"),
+    (re.compile(r"Ada:"), "cyan"),
+    (re.compile(r"Dory:"), "green"),
+    (re.compile(_COMPACTION), "bold magenta"),
+    (re.compile(r"UNCOMPACT|\[#"), "magenta"),
+)
+"""The picture's style of a line that begins like this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +59,7 @@ FROM_LATER = (
     Question("How many leaves has Godzilla, the monstera?", "eleven leaves"),
     Question("How many euros was the compass with the lid?", "34 euros"),
 )
-"""Of each the first is asked whose detail has left the prompt by then."""
+"""The demonstration asks the first question whose detail has left the prompt by then."""
 
 
 class NotShown(DoryError):
@@ -57,14 +70,8 @@ def play(house: Household) -> dict[str, int]:
     """The whole of it; returns its figures. Raises ``NotShown`` at the first step that did not come
     true.
     """
-    show(
-        "One agent, a process of its own with the offline model for a model, and a "
-        f"context of {LIMIT} tokens."
-    )
-    show(
-        "Look at what fades, at the reference that stays, and at how a detail comes "
-        "back through it."
-    )
+    show(f"One agent: a process of its own, the offline model, and a context of {LIMIT} tokens.")
+    show("See what fades, which reference stays, and how a detail comes back through it.")
     house.wake()
     told, talk = script()
     tell(house, *told)
@@ -73,23 +80,19 @@ def play(house: Household) -> dict[str, int]:
     for entry in house.entries:
         if entry.kind == "compacted":
             show(entry.text.splitlines()[0])
-    show(
-        f"and the newest talk word for word, {house.tokens} tokens in all. Every "
-        "original is in a file named by its hash."
-    )
+    show(f"and the newest talk word for word; {house.tokens} tokens in all")
+    show("Every original is in a file named by its hash.")
     heading("4. A detail from the first day")
     opened = ask(house, FROM_THE_FIRST_DAY)
     heading(f"5. kill -9 {house.pid}, then python agent.py {house.folder.name[:8]}")
     house.kill()
     house.wake()
-    show(
-        f"process {house.pid} goes on where the other was: turn {house.state.turn}, "
-        f"{house.tokens} tokens of context"
-    )
+    where = f"turn {house.state.turn}, {house.tokens} tokens of context"
+    show(f"process {house.pid} goes on where the other was: {where}")
     opened += ask(house, FROM_LATER)
     heading(
-        f"All of it came true: {COMPACTIONS} compactions, two details forgotten and "
-        "brought back, one of them after a kill."
+        f"All of it came true: {COMPACTIONS} compactions, "
+        "and two details brought back, one after a kill."
     )
     return {
         "compactions": COMPACTIONS,
@@ -127,7 +130,7 @@ def forget(house: Household, title: str, said: list[str]) -> None:
         show(formatting.one_line(f"Ada: {text}", _WIDTH))
         if house.state.last_compaction != before and house.state.last_swap:
             count, before = count + 1, house.state.last_compaction
-            show(f"      ~ ~ ~ compaction {count}, {before} ~ ~ ~")
+            show(f"      {_COMPACTION} {count}, {before} ~ ~ ~")
         if count == COMPACTIONS:
             return
     raise NotShown(f"there were {count} compactions, {COMPACTIONS} were to be shown")
@@ -138,12 +141,12 @@ def ask(house: Household, questions: Sequence[Question]) -> int:
     how many references were opened.
     """
     in_view = house.in_view
-    question = next((one for one in questions if one.detail not in in_view), None)
+    question = next((asked for asked in questions if asked.detail not in in_view), None)
     if question is None:
         raise NotShown("every detail that could be asked for still stands in the prompt")
     show(
-        f"“{question.detail}” stands nowhere in its context, in MEMORY.md or in the "
-        "part of LIFE.md that it sees."
+        f"“{question.detail}” stands nowhere in its context, "
+        "MEMORY.md or the lines of LIFE.md it sees."
     )
     show_speech("Ada", question.text)
     lived = len(house.life)
@@ -187,24 +190,72 @@ def show_speech(name: str, text: str) -> None:
         show(line)
 
 
+class _CopyingOutput(io.StringIO):
+    """Standard output that keeps a copy of what was printed."""
+
+    def write(self, text: str) -> int:
+        """Print ``text`` and keep it."""
+        print(text, end="", file=sys.__stdout__, flush=True)
+        return super().write(text)
+
+
+def draw(transcript: str, file: Path) -> None:
+    """Write the transcript as an SVG picture. It shows only the first of the messages between two
+    compactions.
+    """
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(
+        record=True,
+        width=_WIDTH + 4,
+        file=io.StringIO(),
+        color_system="truecolor",
+        legacy_windows=False,
+    )
+    style = ""
+    for line in _shortened(transcript.strip("\n").splitlines()):
+        text = line.lstrip()
+        indent = len(line) - len(text)
+        new = next((name for pattern, name in _STYLES if pattern.match(text)), "")
+        if new or indent < len("  Dory: "):  # the lines below a speech have its style
+            style = new or "white"
+        console.print(Text.assemble(" " * indent, (text, style)), no_wrap=True, overflow="ellipsis")
+    console.save_svg(str(file), title="make demo", unique_id="demo")
+
+
+def _shortened(lines: Sequence[str]) -> Iterator[str]:
+    """The lines, with one line in place of all but the first of each run of talk."""
+    for talk, group in groupby(lines, key=lambda line: line.startswith("  Ada: ") and "…" in line):
+        shown = list(group)
+        if talk and len(shown) > 1:
+            shown = [shown[0], f"        … and {len(shown) - 1} more messages like this"]
+        yield from shown
+
+
 def main() -> int:
-    """Play it in a home that goes with it."""
+    """Play it in a temporary home."""
     options = running.options(
         "bench.demo",
         "A whole life in under a minute: told, forgotten, brought back, killed, resumed.",
     )
+    options.add_argument("--svg", metavar="FILE", type=Path, help="also draw the transcript here")
     given = options.parse_args()
+    output = _CopyingOutput()
     try:
         with (
             tempfile.TemporaryDirectory(prefix="dory-demo-") as home,
             Household(Path(home), LIMIT) as house,
+            redirect_stdout(output),
         ):
             figures = play(house)
-        if given.json:
-            print(json.dumps(figures))
     except KeyboardInterrupt:
         print("bench.demo: stopped; nothing is left behind", file=sys.stderr)
         return 130
+    if given.svg:
+        draw(output.getvalue(), given.svg)
+    if given.json:
+        print(json.dumps(figures))
     return 0
 
 

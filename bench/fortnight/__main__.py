@@ -2,7 +2,7 @@
 [--json]``.
 
 They meet, disagree, make up, link, dream and care for themselves, by a simulated clock and on the
-offline model; what was said and the final state of both are written to docs/FORTNIGHT.md. Exit code
+offline model; what was said and the final state of both are written to docs/fortnight.md. Exit code
 0 if all that is claimed came true, 1 with what did not, 130 after Ctrl-C.
 """
 
@@ -26,8 +26,8 @@ def main() -> int:
     options.add_argument(
         "--to",
         type=Path,
-        default=ROOT / "docs" / "FORTNIGHT.md",
-        help="the document to write (default: docs/FORTNIGHT.md)",
+        default=ROOT / "docs" / "fortnight.md",
+        help="the document to write (default: docs/fortnight.md)",
     )
     given = options.parse_args()
     with (

@@ -15,7 +15,7 @@ _OPENING = """# A fortnight of two agents
 
 Iris keeps a lighthouse, Otto the harbour below it. For two weeks both live in one room, `{room}`,
 with Ada and Ben: they meet, quarrel, make up, share their memories, dream, and care for themselves.
-What people say is in [fortnight.md](../bench/fortnight/fortnight.md); the rest is the agents' own.
+What people say is in `bench/fortnight/fortnight.md`; the rest is the agents' own.
 They run all extensions as shipped, on the offline model, which does what it is told and quotes what
 it knows, and with a context of {limit:,} tokens, so that it is compacted often. They dream when Ada
 asks for it, and not every two hours. The clock is simulated. The digits behind the agents' names

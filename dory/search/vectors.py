@@ -6,7 +6,7 @@ bits, which changes a cosine by less than 0.0001.
 
 From the first look-up on, all of them are kept in memory as one matrix of 32-bit floats, a row for
 each vector. A look-up multiplies the whole matrix with the vector that it is given, so its result
-is exact. docs/RELATED.md says what this costs.
+is exact. docs/related.md says what this costs.
 """
 
 from __future__ import annotations

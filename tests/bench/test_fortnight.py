@@ -91,7 +91,7 @@ def test_what_is_shown_of_it_tells_all_days_and_how_things_stand(lived: Fortnigh
 
 @pytest.mark.slow
 def test_the_document_is_of_the_script_and_the_house_as_they_stand(lived: Fortnight) -> None:
-    written = (Path(script.__file__).parents[2] / "docs" / "FORTNIGHT.md").read_text(
+    written = (Path(script.__file__).parents[2] / "docs" / "fortnight.md").read_text(
         encoding="utf-8"
     )
     assert [_CHANGING.sub("…", page) for page in report.page(lived).splitlines()] == [

@@ -42,7 +42,7 @@ def test_each_section_is_measured_keeps_its_ceiling_and_stands_in_the_docs(
     assert tuple(ceilings) == LIMITED and all(
         10 < found[name] <= most for name, most in ceilings.items()
     )
-    text = (ROOT / "docs" / "COGNITION.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "cognition.md").read_text(encoding="utf-8")
     rows = re.findall(
         r"^\| [^|]+ \| ([\d,]+(?:, (?:\d+|none))*) \|",
         text.partition("| section |")[2],

@@ -126,7 +126,7 @@ CUE_SHARE = 0.45
 """What a hit must have to be in a cue: its score as a share of what an entry would have in which
 every word of the message stands, and one more that never was. Other words that never were count as
 well, so a message about something new stays below it, and the one more leaves a short message below
-it of which only one word is found. ``python -m bench.cues`` chooses the number; docs/CUES.md has
+it of which only one word is found. ``python -m bench.cues`` chooses the number; docs/cues.md has
 its table.
 """
 CONSIDERED = 20
