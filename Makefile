@@ -1,21 +1,40 @@
-# `make run` and `make test` need Python 3.11 or newer with venv, make and git; everything else they set up in .venv.
+# `make run` and `make test` need Python 3.11 or newer with venv, make, bash and git; everything else
+# they set up in .venv, from pyproject.toml.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
 PYTHON ?= python3
 BIN := .venv/bin
 KILLS ?= 300
 SEED ?= $(shell date +%s)
 SEED := $(SEED)
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PIP := -m pip --disable-pip-version-check --quiet --root-user-action=ignore
+# What pip warns of helps nobody here; its errors are shown and end the step.
+NO_WARNINGS := 2>&1 | { grep -v '^WARNING' || true; }
+EXTRA = import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$(1)"], sep="\n")
 
-.PHONY: run test demo bench bench-recall bench-cues bench-related bench-store bench-dream bench-sections bench-fortnight bench-cascade bench-forgetting bench-cache bench-turn chaos fuzz faults crowd
+.PHONY: run test test-slow test-all demo docs bench bench-recall bench-cues bench-related bench-store bench-dream bench-sections bench-fortnight bench-cascade bench-forgetting bench-cache bench-turn chaos fuzz faults crowd
 
 run: .venv/.run  ## set up, boot (or wake) an agent and talk to it in the room dev
 	@$(BIN)/python chat.py dev --boot
 
-test: .venv/.test  ## set up; lint, types, all tests
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+test: .venv/.test  ## set up; lint, types, all tests but the slow ones
+	@echo "lint"
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check .
+	@echo "types (about a minute)"
+	@$(BIN)/mypy --no-error-summary
+	@echo "tests (some minutes)"
+	@$(BIN)/python -m pytest -m "not slow" --numprocesses auto --dist loadfile
+
+test-slow: .venv/.test  ## the slow tests: small runs of the benches and harnesses, the wheel
+	@echo "slow tests (some minutes)"
+	@$(BIN)/python -m pytest -m slow --numprocesses auto --dist loadfile
+
+test-all: test test-slow  ## lint, types, all tests
+
+docs: .venv/.docs  ## build the pages of docs/ in site/; a dead link is an error
+	@$(BIN)/python -m mkdocs build --strict --quiet
+	@echo "the pages are in site/"
 
 demo: .venv/.run  ## a life in under a minute: told, forgotten, brought back, killed, resumed
 	@$(BIN)/python -m bench.demo
@@ -65,7 +84,7 @@ chaos: .venv/.run  ## kill agents at every point between two writes and check wh
 
 fuzz: .venv/.test  ## ever new input for every parser and ever new whole lives, for half an hour; SEED=1 for the ones of that seed
 	@echo "seed $(SEED)"
-	@$(BIN)/python -m pytest tests/test_fuzz.py tests/test_life_machine.py --hypothesis-profile=fuzz --hypothesis-seed=$(SEED)
+	@$(BIN)/python -m pytest tests/whole_agent/test_fuzz.py tests/whole_agent/test_life_machine.py --hypothesis-profile=fuzz --hypothesis-seed=$(SEED)
 
 faults: .venv/.run  ## let the model fail in every way at the wire and check that agents get over it and ask it no more than promised
 	@$(BIN)/python -m stress.faults
@@ -75,27 +94,33 @@ crowd: .venv/.run  ## let 20 agents and 20 writers share a room and a blob store
 
 .venv/.python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Dory needs Python 3.11 or newer: make PYTHON=python3.12 run"; exit 1; }
-	@echo "setting up .venv (once)"
+	@echo "setting up .venv (once; about a minute)"
 	@$(PYTHON) -m venv .venv
 	@touch $@
 
-.venv/.run: .venv/.python requirements.txt
-	@$(PIP) install -r requirements.txt
+.venv/.run: .venv/.python pyproject.toml
+	@$(BIN)/python $(PIP) install -e . $(NO_WARNINGS)
 	@touch $@
 
 # The real llama.cpp server is tested against where its package can be had; its tests say so when it cannot.
-.venv/.test: .venv/.run requirements-dev.txt requirements-llama.txt
-	@$(PIP) install -r requirements-dev.txt
-	@$(PIP) install -r requirements-llama.txt || echo "llama.cpp cannot be installed here: its tests will be skipped"
+.venv/.test: .venv/.run pyproject.toml
+	@echo "setting up what the tests need (once; about a minute)"
+	@$(BIN)/python $(PIP) install -e '.[test]' $(NO_WARNINGS)
+	@$(BIN)/python $(PIP) install -e '.[llama]' $(NO_WARNINGS) || echo "llama.cpp cannot be installed here: its tests will be skipped"
+	@touch $@
+
+.venv/.docs: .venv/.run pyproject.toml
+	@echo "setting up what the pages need (once)"
+	@$(BIN)/python $(PIP) install -e '.[docs]' $(NO_WARNINGS)
 	@touch $@
 
 # One engine after the other: one that cannot be installed does not keep the rest away.
-.venv/.bench: .venv/.run requirements-bench.txt
-	@grep -v '^#' requirements-bench.txt | xargs -n 1 $(PIP) install || echo "an engine cannot be installed here: it will be left out"
+.venv/.bench: .venv/.run pyproject.toml
+	@$(BIN)/python -c '$(call EXTRA,bench)' | xargs -n 1 $(BIN)/python $(PIP) install $(NO_WARNINGS) || echo "an engine cannot be installed here: it will be left out"
 	@touch $@
 
 # In an environment of their own, and one after the other: what cannot be installed is left out of the table.
 .venv-peers/.installed: requirements-peers.txt
 	@$(PYTHON) -m venv .venv-peers
-	@grep -v '^#' requirements-peers.txt | xargs -n 1 .venv-peers/bin/python -m pip --disable-pip-version-check --quiet install || echo "not all other programs can be installed here"
+	@grep -v '^#' requirements-peers.txt | xargs -n 1 .venv-peers/bin/python $(PIP) install $(NO_WARNINGS) || echo "not all other programs can be installed here"
 	@touch $@

@@ -3,9 +3,8 @@
 import signal
 
 if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-    signal.signal(
-        signal.SIGINT, signal.SIG_DFL
-    )  # Ctrl-C ends the process without a traceback, also while the rest is imported
+    # Ctrl-C ends the process without a traceback, also while the rest is imported
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 from dory.process import requirements
 
@@ -16,36 +15,37 @@ import shutil
 import sys
 from pathlib import Path
 
+import click
+
 from dory import check
-from dory.cli import agent
-from dory.config import command_line
-from dory.config.command_line import Parser
+from dory.cli.output import show, show_table, tell
+from dory.config.command_line import command, failure
+from dory.config.options import home_option, program
 from dory.identity import listing
 from dory.text import formatting
-from dory.text.formatting import table
 
 STATE = ("agents", "chats", "blobs", "links")
+_PROBLEM_WIDTH = 1000
+"""Characters of a problem that are shown."""
 
 
-def main() -> int:
+@program("clean.py", "Wipe all agents, rooms and blobs, or check them.")
+@home_option
+@click.option("--yes", is_flag=True, help="wipe without asking")
+@click.option(
+    "--check",
+    "only_check",
+    is_flag=True,
+    help="wipe nothing: verify every blob, reference and identity",
+)
+def main(home: Path, yes: bool, only_check: bool) -> int:
     """Exit code 0; 1 when the check finds something or the person says no; 2 when an agent runs or
     the disk refuses.
     """
-    options = Parser(
-        prog="clean.py", description="Wipe all agents, rooms and blobs, or check them."
-    )
-    options.add_home()
-    options.add_argument("--yes", action="store_true", help="wipe without asking")
-    options.add_argument(
-        "--check",
-        action="store_true",
-        help="wipe nothing: verify every blob, reference and identity",
-    )
-    given = options.parse_args()
     try:
-        return checked(given.home) if given.check else wiped(given.home, given.yes)
+        return checked(home) if only_check else wiped(home, yes)
     except OSError as error:
-        agent.tell("clean.py", command_line.failure(error, given.home))
+        tell(main.shown_name, failure(error, home))
         return 2
 
 
@@ -54,64 +54,58 @@ def checked(home: Path) -> int:
     misspelt one than a healthy one.
     """
     if not any((home / name).exists() for name in STATE):
-        agent.tell(
-            "clean.py", f"{home} holds no agents, rooms or blobs to check: is it the right folder?"
-        )
+        message = f"{home} holds no agents, rooms or blobs to check: is it the right folder?"
+        tell(main.shown_name, message)
         return 2
-    found = list(check.problems(home))
-    for problem in found:
-        agent.show(formatting.one_line(problem, 1000))
-    agent.show(
-        f"{home}: {len(found)} problem{'s' * (len(found) > 1)}"
-        if found
-        else f"{home}: everything is whole"
-    )
-    return 1 if found else 0
+    problems = list(check.problems(home))
+    for problem in problems:
+        show(formatting.one_line(problem, _PROBLEM_WIDTH))
+    if not problems:
+        show(f"{home}: everything is whole")
+        return 0
+    show(f"{home}: {len(problems)} {'problem' if len(problems) == 1 else 'problems'}")
+    return 1
 
 
 def wiped(home: Path, yes: bool) -> int:
     """Show what goes, ask, remove."""
-    running = [one for one in listing.agents(home) if one.pid is not None]
+    running = [agent for agent in listing.agents(home) if agent.pid is not None]
     if running:
-        names = ", ".join(f"{one.name} (process {one.pid})" for one in running)
-        agent.tell(
-            "clean.py",
-            f"{names} runs: stop it first: {command_line.command(home, 'agent.py', '--stop', running[0].hash[:8])}",
-        )
+        names = ", ".join(f"{agent.name} (process {agent.pid})" for agent in running)
+        stop = command(home, "agent.py", "--stop", running[0].hash[:8])
+        tell(main.shown_name, f"{names} runs: stop it first: {stop}")
         return 2
     present = [home / name for name in STATE if (home / name).exists()]
     if not present:
-        agent.show(f"{home} holds no agents, rooms or blobs: nothing to do")
+        show(f"{home} holds no agents, rooms or blobs: nothing to do")
         return 0
-    agent.show(table([("what", "how many", "bytes"), *map(_row, present)]))
+    show_table([("what", "how many", "bytes"), *(_row(folder) for folder in present)])
     if not yes and not _agreed():
-        agent.show("nothing was removed")
+        show("nothing was removed")
         return 1
     for folder in present:
         shutil.rmtree(folder)
-    agent.show("removed")
+    show("removed")
     return 0
 
 
 def _row(folder: Path) -> tuple[str, str, str]:
-    inside = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
-    count = (
-        len(listing.folders(folder.parent))
-        if folder.name == "agents"
-        else len([path for path in inside if path.suffix in (".md", ".json")])
-    )
-    return f"{folder.name}/", str(count), str(sum(path.stat().st_size for path in inside))
+    """A folder, the number of what it holds, and its size."""
+    files = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
+    if folder.name == "agents":
+        count = len(listing.folders(folder.parent))
+    else:
+        count = sum(path.suffix in (".md", ".json") for path in files)
+    return f"{folder.name}/", str(count), str(sum(path.stat().st_size for path in files))
 
 
 def _agreed() -> bool:
     try:
-        return input("Remove all of it? It cannot be undone. [y/N] ").strip().lower() in (
-            "y",
-            "yes",
-        )
+        answer = input("Remove all of it? It cannot be undone. [y/N] ")
     except EOFError:
-        agent.show("")
+        show("")
         return False
+    return answer.strip().lower() in ("y", "yes")
 
 
 if __name__ == "__main__":

@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
+import click
+
 from bench.common import running
 from bench.common.household import Household
 from dory.errors import DoryError
@@ -233,14 +235,12 @@ def _shortened(lines: Sequence[str]) -> Iterator[str]:
         yield from shown
 
 
-def main() -> int:
+@running.measurement(
+    "bench.demo", "A whole life in under a minute: told, forgotten, brought back, killed, resumed."
+)
+@click.option("--svg", type=Path, metavar="FILE", help="also draw the transcript here")
+def main(svg: Path | None, print_json: bool) -> int:
     """Play it in a temporary home."""
-    options = running.options(
-        "bench.demo",
-        "A whole life in under a minute: told, forgotten, brought back, killed, resumed.",
-    )
-    options.add_argument("--svg", metavar="FILE", type=Path, help="also draw the transcript here")
-    given = options.parse_args()
     output = _CopyingOutput()
     try:
         with (
@@ -252,9 +252,9 @@ def main() -> int:
     except KeyboardInterrupt:
         print("bench.demo: stopped; nothing is left behind", file=sys.stderr)
         return 130
-    if given.svg:
-        draw(output.getvalue(), given.svg)
-    if given.json:
+    if svg:
+        draw(output.getvalue(), svg)
+    if print_json:
         print(json.dumps(figures))
     return 0
 

@@ -8,7 +8,6 @@ names of the identity and of the versions is the same at every run.
 
 import json
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
 from bench.common import running
@@ -88,19 +87,16 @@ def figures(days: Days) -> dict[str, float]:
     }
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+@running.measurement("bench.dream", "Show what Dreams make of two days, and what they cost.")
+def main(print_json: bool) -> int:
     """Do what the command line says and print what came of it."""
-    options = running.options(
-        "bench.dream", "Show what Dreams make of two days, and what they cost."
-    )
-    given = options.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="dory-dream-") as home:
         days = Days(Path(home))
         live(days)
         found = figures(days)
         print(told(days))
     print("\n" + ", ".join(f"{name} {value:,}" for name, value in found.items()))
-    if given.json:
+    if print_json:
         print(json.dumps(found))
     return 0
 

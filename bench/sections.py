@@ -9,7 +9,6 @@ line, or grows with the context and is paid from its limit. Exit code 0, 130 aft
 
 import json
 import tempfile
-from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -101,12 +100,9 @@ def _known(me: Identity) -> None:
         )
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+@running.measurement("bench.sections", "What an ordinary self puts into each prompt, by section.")
+def main(print_json: bool) -> int:
     """Measure it in a home that goes with it."""
-    options = running.options(
-        "bench.sections", "What an ordinary self puts into each prompt, by section."
-    )
-    given = options.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="dory-sections-") as home:
         found = {
             name: round(count / CHARACTERS_PER_TOKEN) for name, count in measure(Path(home)).items()
@@ -114,7 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     most = {name: f"{limit / CHARACTERS_PER_TOKEN:,.0f}" for name, limit in _MOST.items()}
     rows = [(name, f"{count:,}", most.get(name, "-")) for name, count in found.items()]
     print(table([("section", "tokens", "at most"), *rows, ("all", f"{sum(found.values()):,}", "")]))
-    if given.json:
+    if print_json:
         print(json.dumps(found))
     return 0
 

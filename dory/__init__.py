@@ -1,8 +1,11 @@
-"""Dory: a long-lived agent that forgets gracefully. The rooms of the house and their floors are
-listed in CONTRIBUTING.md.
+"""Dory: a long-lived agent that forgets gracefully. CONTRIBUTING.md lists the packages and their
+layers.
 """
 
 import sys
+
+__version__ = "0.1.0"
+"""The one place of the version; pyproject.toml reads it here."""
 
 if sys.version_info < (3, 11):  # noqa: UP036 - people meet it with the Python that they have
     sys.stderr.write(

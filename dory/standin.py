@@ -1,6 +1,4 @@
-"""``python -m dory.standin``: the former name of ``python -m dory.offline``, the offline model over
-HTTP.
-"""
+"""``python -m dory.standin``: the former name of ``python -m dory.offline``."""
 
 import sys
 

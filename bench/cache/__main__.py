@@ -7,9 +7,10 @@ are reached, 1 if one is not, 130 after Ctrl-C.
 """
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+
+import click
 
 from bench.cache import cascade, dream, report
 from bench.cache.arrangements import (
@@ -86,31 +87,30 @@ def measure(turns: int, context_limit: int) -> Measured:
     )
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+@running.measurement(
+    "bench.cache", "Measure what providers' caches can serve of a life, and what it costs."
+)
+@click.option(
+    "--turns",
+    type=running.whole(1),
+    default=500,
+    metavar="N",
+    help="turns of each life (default: 500)",
+)
+@click.option(
+    "--limit",
+    type=running.whole(1),
+    default=32_000,
+    metavar="TOKENS",
+    help="its context limit (default: 32000)",
+)
+def main(turns: int, limit: int, print_json: bool) -> int:
     """Do what the command line says and print what came of it."""
-    options = running.options(
-        "bench.cache", "Measure what providers' caches can serve of a life, and what it costs."
-    )
-    options.add_argument(
-        "--turns",
-        type=running.whole(1),
-        default=500,
-        metavar="N",
-        help="turns of each life (default: %(default)s)",
-    )
-    options.add_argument(
-        "--limit",
-        type=running.whole(1),
-        default=32_000,
-        metavar="TOKENS",
-        help="its context limit (default: %(default)s)",
-    )
-    given = options.parse_args(arguments)
-    measured = measure(given.turns, given.limit)
+    measured = measure(turns, limit)
     found = measured.flat
     print(
-        f"{given.turns} turns of {found['growth.tail']} new tokens, limit "
-        f"{given.limit:,}; a token is four characters"
+        f"{turns} turns of {found['growth.tail']} new tokens, limit "
+        f"{limit:,}; a token is four characters"
     )
     print(
         f"{report.table(measured.lives)}\n"
@@ -119,7 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     for line in report.missed(found):
         print(line)
-    if given.json:
+    if print_json:
         print(json.dumps(found))
     return 1 if report.missed(found) else 0
 

@@ -12,9 +12,9 @@ import random
 import sys
 import tempfile
 import time
-from argparse import Namespace
-from collections.abc import Sequence
 from pathlib import Path
+
+import click
 
 from bench.cascade import checks, spoken
 from bench.cascade.killed import Kill, killed
@@ -83,60 +83,55 @@ def measure(place: Path, events: int, kills: int, looped: int, seed: int) -> Fou
     )
 
 
-def read_arguments(arguments: Sequence[str] | None) -> Namespace:
-    """The command line."""
-    options = running.options(
-        "bench.cascade", "A life that is summed up in constant space, also when it is killed."
-    )
-    options.add_argument(
-        "--events",
-        type=running.whole(1),
-        default=EVENTS,
-        metavar="N",
-        help=f"of the life, at least {LEAST} (default: %(default)s)",
-    )
-    options.add_argument(
-        "--kills",
-        type=running.whole(1),
-        default=KILLS,
-        metavar="N",
-        help="spread over it (default: %(default)s)",
-    )
-    options.add_argument(
-        "--loop",
-        type=running.whole(1),
-        default=EVENTS,
-        metavar="N",
-        help="events in the real loop (default: %(default)s)",
-    )
-    options.add_argument(
-        "--seed", type=int, metavar="S", help="of what happens and of the kills (default: any)"
-    )
-    options.add_argument(
-        "--plot", type=Path, metavar="FILE", help="draw the sizes of prompts as an SVG"
-    )
-    given = options.parse_args(arguments)
-    if given.events < LEAST or given.loop < LEAST_LOOP:
-        options.error(
-            f"--events {given.events} --loop {given.loop}: at least {LEAST} and {LEAST_LOOP}"
-        )
-    return given
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
+@running.measurement(
+    "bench.cascade", "A life that is summed up in constant space, also when it is killed."
+)
+@click.option(
+    "--events",
+    type=running.whole(LEAST),
+    default=EVENTS,
+    metavar="N",
+    help=f"of the life, at least {LEAST} (default: {EVENTS})",
+)
+@click.option(
+    "--kills",
+    type=running.whole(1),
+    default=KILLS,
+    metavar="N",
+    help=f"spread over it (default: {KILLS})",
+)
+@click.option(
+    "--loop",
+    type=running.whole(LEAST_LOOP),
+    default=EVENTS,
+    metavar="N",
+    help=f"events in the real loop, at least {LEAST_LOOP} (default: {EVENTS})",
+)
+@click.option(
+    "--seed", type=int, metavar="S", help="of what happens and of the kills (default: any)"
+)
+@click.option(
+    "--plot", "drawing", type=Path, metavar="FILE", help="draw the sizes of prompts as an SVG"
+)
+def main(
+    events: int,
+    kills: int,
+    loop: int,
+    seed: int | None,
+    drawing: Path | None,
+    print_json: bool,
+) -> int:
     """Live what the command line names and print what came of it."""
-    given = read_arguments(arguments)
-    seed = random.randrange(10**6) if given.seed is None else given.seed
-    with tempfile.TemporaryDirectory(
-        prefix="dory-cascade-", dir=MEMORY if MEMORY.is_dir() else None
-    ) as place:
-        found = measure(Path(place), given.events, given.kills, given.loop, seed)
-    if given.plot:
-        given.plot.write_text(
+    seed = random.randrange(10**6) if seed is None else seed
+    place = MEMORY if MEMORY.is_dir() else None
+    with tempfile.TemporaryDirectory(prefix="dory-cascade-", dir=place) as folder:
+        found = measure(Path(folder), events, kills, loop, seed)
+    if drawing:
+        drawing.write_text(
             plot(found.sizes, found.life_tokens, found.spoken.sizes), encoding="utf-8"
         )
     print(f"seed {seed}\n{report(found)}")
-    if given.json:
+    if print_json:
         print(json.dumps(figures(found)))
     return 1 if found.violations else 0
 

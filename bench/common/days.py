@@ -106,7 +106,7 @@ class Days:
         while due:
             news = agent.inbox.drain()
             self._until_done(agent.compaction.step, lambda: agent.compaction.under_way)
-            if due := self.me.state.awake and agent.thought.ready(news):
+            if due := self.me.state.awake and agent.model_call.ready(news):
                 agent.turn()
             self._until_done(agent.extensions.step, lambda: bool(agent.extensions.under_way()))
 

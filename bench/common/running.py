@@ -1,49 +1,58 @@
-"""What all measurements have in common as programs: ``--json``, numbers on the command line, and
-how they end.
+"""What all measurements share as programs: ``--json``, numbers on the command line, and how they
+end.
 """
 
 import signal
 import subprocess
 import sys
-from argparse import ArgumentTypeError
 from collections.abc import Callable
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from dory.config.command_line import Parser
+import click
+
+from dory.config.options import Program, program
 from dory.errors import ConfigError, DoryError
 
-
-def options(name: str, description: str) -> Parser:
-    """The command line of ``python -m <name>``."""
-    made = Parser(prog=f"python -m {name}", description=description)
-    made.add_argument(
-        "--json", action="store_true", help="print the figures as one JSON object on the last line"
-    )
-    return made
+_JSON_HELP = "print the figures as one JSON object on the last line"
 
 
-def whole(least: int, most: int = 10**9) -> Callable[[str], int]:
-    """For the command line: a number from ``least`` to ``most``."""
+def measurement(name: str, description: str) -> Callable[[Callable[..., Any]], Program]:
+    """Make a function the program ``python -m <name>``. Its argument ``print_json`` is ``--json``."""
 
-    def number(text: str) -> int:
+    def decorate(function: Callable[..., Any]) -> Program:
+        with_json = click.option("--json", "print_json", is_flag=True, help=_JSON_HELP)(function)
+        return program(f"python -m {name}", description)(with_json)
+
+    return decorate
+
+
+def whole(least: int, most: int = 10**9) -> Callable[[str | int], int]:
+    """A type for the command line: a number from ``least`` to ``most``."""
+
+    def number(value: str | int) -> int:
+        text = str(value)
         if not text.isdecimal() or not least <= int(text[:20]) <= most:
-            raise ArgumentTypeError(f"{text!r} is no number from {least} to {most}")
+            raise click.BadParameter(f"{text!r} is no number from {least} to {most}")
         return int(text)
 
     return number
 
 
 def rising(least: int) -> Callable[[str], list[int]]:
-    """For the command line: numbers with commas between them, each at least ``least``; they come
-    back in their order, each once.
+    """A type for the command line: numbers with commas between them, each at least ``least``. They
+    come back in rising order, each once.
     """
-    return lambda text: sorted(set(map(whole(least), text.split(","))))
+    number = whole(least)
+
+    def numbers(text: str) -> list[int]:
+        return sorted({number(part) for part in text.split(",")})
+
+    return numbers
 
 
 def run(name: str, main: Callable[[], int]) -> NoReturn:
-    """Exit with the code of ``main``; with 130 after Ctrl-C or SIGTERM, which leave in the same
-    good order, with 1 after one line that tells of a failure, with 2 after one that tells of a
-    setting.
+    """Exit with the code of ``main``; with 130 after Ctrl-C or SIGTERM, after which ``finally``
+    blocks still run; with 1 after one line about a failure; with 2 after one line about a setting.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

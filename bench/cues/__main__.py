@@ -21,6 +21,8 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+import click
+
 from bench.common import locomo, questions, running
 from bench.common.questions import Talk
 from bench.cues import faded
@@ -177,20 +179,20 @@ def by_kind(chosen: Mapping[str, Any]) -> str:
     )
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+@running.measurement("bench.cues", "How well cues name what a message belongs to.")
+@click.option(
+    "--data",
+    type=Path,
+    default=DATA,
+    metavar="DATA",
+    help=f"a folder with conversations of LoCoMo, two or more (default: {DATA})",
+)
+def main(data: Path, print_json: bool) -> int:
     """Measure what the command line names."""
-    options = running.options("bench.cues", "How well cues name what a message belongs to.")
-    options.add_argument(
-        "--data",
-        type=Path,
-        default=DATA,
-        help=f"a folder with conversations of LoCoMo, two or more (default: {DATA})",
-    )
-    given = options.parse_args(arguments)
-    paths = locomo.files(given.data)
+    paths = locomo.files(data)
     if len(paths) < 2:
         print(
-            f"bench.cues: there are not two conversations at {given.data}: get {locomo.WHERE}",
+            f"bench.cues: there are not two conversations at {data}: get {locomo.WHERE}",
             file=sys.stderr,
         )
         return 2
@@ -212,7 +214,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     rows = {f"{talk} at {one['threshold']:.2f}": one for talk, one in left.items()}
     print(f"held out:\n\n{report(rows)}")
-    if given.json:
+    if print_json:
         print(
             json.dumps(
                 {

@@ -11,10 +11,11 @@ a life could not be lived, 2 after a wrong command line.
 import json
 import os
 import sys
-from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
+
+import click
 
 from bench.common import running
 from bench.forgetting.lives import live
@@ -40,15 +41,15 @@ FACTS = 36
 
 
 def ways(text: str) -> list[str]:
-    """For the command line: names of ways. Raises ``ValueError``."""
-    found = text.split(",")
-    if not set(found) <= set(WAYS):
-        raise ValueError
-    return found
+    """For the command line: names of ways. Raises ``click.BadParameter``."""
+    names = text.split(",")
+    if not set(names) <= set(WAYS):
+        raise click.BadParameter(f"{text!r} is none of {', '.join(WAYS)}")
+    return names
 
 
 def recall(text: str) -> list[str]:
-    """For the command line: names of ways, or ``none``. Raises ``ValueError``."""
+    """For the command line: names of ways, or ``none``. Raises ``click.BadParameter``."""
     return [] if text == "none" else ways(text)
 
 
@@ -67,73 +68,95 @@ def reader(model: str, base_url: str) -> tuple[Model, Price | None]:
     return asked, settings.price(OFF_PEAK)
 
 
-def read_arguments(arguments: Sequence[str] | None) -> Namespace:
-    """The command line."""
-    options = running.options("bench.forgetting", "The same lives under five ways of forgetting.")
-    options.add_argument(
-        "--limits",
-        type=running.rising(1000),
-        default=LIMITS,
-        help="context limits in tokens (default: %(default)s)",
-    )
-    options.add_argument(
-        "--seeds", type=running.whole(1), default=SEEDS, help="lives (default: %(default)s)"
-    )
-    options.add_argument(
-        "--ways",
-        type=ways,
-        default=",".join(WAYS),
-        help="ways of forgetting (default: %(default)s)",
-    )
-    options.add_argument(
-        "--recall",
-        type=recall,
-        default=RECALL,
-        help="those to run with RECALL, too, or none (default: %(default)s)",
-    )
-    options.add_argument(
-        "--life",
-        type=running.whole(1000),
-        metavar="TOKENS",
-        help=f"length of a life (default: {TIMES} limits, at least {LEAST})",
-    )
-    options.add_argument(
-        "--facts",
-        type=running.whole(1, FACTS),
-        default=FACTS,
-        help="facts that are asked for, at most %(default)s",
-    )
-    options.add_argument("--model", default="", help="a real model as the reader")
-    options.add_argument("--base-url", default="", help="its OpenAI-compatible endpoint")
-    options.add_argument("--plot", type=Path, metavar="FILE", help="draw them as an SVG")
-    return options.parse_args(arguments)
-
-
-def lives(given: Namespace) -> Iterator[Row]:
-    """One row after the other. Raises ``DoryError``."""
-    model, price = reader(given.model, given.base_url)
-    for limit, seed in product(given.limits, range(1, given.seeds + 1)):
-        life = script(seed, given.life or max(LEAST, round(TIMES * limit)), given.facts)
-        for way, recalls in product(given.ways, (False, True)):
-            if recalls and way not in given.recall:
+def lives(
+    limits: Sequence[int],
+    seeds: int,
+    chosen: Sequence[str],
+    with_recall: Sequence[str],
+    length: int | None,
+    facts: int,
+    asked: tuple[Model, Price | None],
+) -> Iterator[Row]:
+    """One row after the other; ``asked`` is the reader with its price. Raises ``DoryError``."""
+    model, price = asked
+    for limit, seed in product(limits, range(1, seeds + 1)):
+        life = script(seed, length or max(LEAST, round(TIMES * limit)), facts)
+        for way, recalls in product(chosen, (False, True)):
+            if recalls and way not in with_recall:
                 continue
             row = {"seed": seed, **live(life, way, limit, Meter(model, price), recalls)}
+            suffix = ", RECALL" if recalls else ""
             print(
-                f"seed {seed}, {way} at {limit}{', RECALL' * recalls}: {row['seconds']} s",
+                f"seed {seed}, {way} at {limit}{suffix}: {row['seconds']} s",
                 file=sys.stderr,
                 flush=True,
             )
             yield row
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+@running.measurement("bench.forgetting", "The same lives under five ways of forgetting.")
+@click.option(
+    "--limits",
+    type=running.rising(1000),
+    default=LIMITS,
+    metavar="N,N",
+    help=f"context limits in tokens (default: {LIMITS})",
+)
+@click.option(
+    "--seeds", type=running.whole(1), default=SEEDS, metavar="N", help=f"lives (default: {SEEDS})"
+)
+@click.option(
+    "--ways",
+    "chosen",
+    type=ways,
+    default=",".join(WAYS),
+    metavar="NAMES",
+    help=f"ways of forgetting (default: {','.join(WAYS)})",
+)
+@click.option(
+    "--recall",
+    "with_recall",
+    type=recall,
+    default=RECALL,
+    metavar="NAMES",
+    help=f"those to run with RECALL, too, or none (default: {RECALL})",
+)
+@click.option(
+    "--life",
+    "length",
+    type=running.whole(1000),
+    metavar="TOKENS",
+    help=f"length of a life (default: {TIMES} limits, at least {LEAST})",
+)
+@click.option(
+    "--facts",
+    type=running.whole(1, FACTS),
+    default=FACTS,
+    metavar="N",
+    help=f"facts that are asked for, at most {FACTS}",
+)
+@click.option("--model", default="", metavar="NAME", help="a real model as the reader")
+@click.option("--base-url", default="", metavar="URL", help="its OpenAI-compatible endpoint")
+@click.option("--plot", "drawing", type=Path, metavar="FILE", help="draw them as an SVG")
+def main(
+    limits: Sequence[int],
+    seeds: int,
+    chosen: Sequence[str],
+    with_recall: Sequence[str],
+    length: int | None,
+    facts: int,
+    model: str,
+    base_url: str,
+    drawing: Path | None,
+    print_json: bool,
+) -> int:
     """Live all lives and print what came of them."""
-    given = read_arguments(arguments)
-    rows = list(lives(given))
+    asked = reader(model, base_url)
+    rows = list(lives(limits, seeds, chosen, with_recall, length, facts, asked))
     print(report(rows))
-    if given.plot:
-        given.plot.write_text(plot(mean_rows(rows)), encoding="utf-8")
-    if given.json:
+    if drawing:
+        drawing.write_text(plot(mean_rows(rows)), encoding="utf-8")
+    if print_json:
         print(json.dumps({"rows": rows}))
     return 0
 

@@ -11,6 +11,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import click
+
 from bench.common import running
 from bench.fortnight import report
 from bench.fortnight.claims import broken
@@ -18,33 +20,31 @@ from bench.fortnight.living import Fortnight
 from dory.text.prompt_files import ROOT
 
 
-def main() -> int:
+@running.measurement("bench.fortnight", "Two agents live a scripted fortnight in one room.")
+@click.option(
+    "--to",
+    type=Path,
+    default=ROOT / "docs" / "fortnight.md",
+    metavar="TO",
+    help="the document to write (default: docs/fortnight.md)",
+)
+def main(to: Path, print_json: bool) -> int:
     """Live it in a home that goes with it."""
-    options = running.options(
-        "bench.fortnight", "Two agents live a scripted fortnight in one room."
-    )
-    options.add_argument(
-        "--to",
-        type=Path,
-        default=ROOT / "docs" / "fortnight.md",
-        help="the document to write (default: docs/fortnight.md)",
-    )
-    given = options.parse_args()
     with (
         tempfile.TemporaryDirectory(prefix="dory-fortnight-") as home,
         Fortnight(Path(home)) as fortnight,
     ):
         fortnight.live()
         wrong, figures = broken(fortnight), report.figures(fortnight)
-        given.to.write_text(report.page(fortnight), encoding="utf-8")
+        to.write_text(report.page(fortnight), encoding="utf-8")
     print(
         ", ".join(f"{value} {name}" for name, value in figures.items()),
-        f"written to {given.to}",
+        f"written to {to}",
         sep="; ",
     )
     for claim in wrong:
         print(f"bench.fortnight: not true: {claim}", file=sys.stderr)
-    if given.json:
+    if print_json:
         print(json.dumps({**figures, "broken": wrong}))
     return 1 if wrong else 0
 

@@ -116,8 +116,8 @@ class Fortnight:
         the machine. Whether there was any.
         """
         news = one.inbox.drain()
-        one.compaction.step(one.purse.open())
-        if due := one.me.state.awake and one.thought.ready(news):
+        one.compaction.step(one.budget.open())
+        if due := one.me.state.awake and one.model_call.ready(news):
             one.turn()
         one.extensions.step()
         waits = 0
@@ -127,7 +127,7 @@ class Fortnight:
                     f"{one.me.name} does not come to an end: {one.extensions.under_way()}"
                 )
             time.sleep(_REST)
-            one.compaction.step(one.purse.open())
+            one.compaction.step(one.budget.open())
             one.extensions.step()
         return bool(news or due or waits)
 

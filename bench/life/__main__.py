@@ -13,7 +13,6 @@ the same talk without notes and recall. Exit code 0 if both lives are whole, 1 i
 nothing to play.
 """
 
-import argparse
 import json
 import sys
 import tempfile
@@ -21,9 +20,11 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
+
+import click
 
 from bench.common import locomo, questions, running
 from bench.common.figures import Answers, Evidence, Figures, as_json, report, report_totals
@@ -120,34 +121,46 @@ def asked_of(
     return Answers(len(asked), {calls: found[calls] for calls in range(asking.CALLS + 1)})
 
 
-def _lives(path: Path, given: argparse.Namespace) -> Iterator[Figures]:
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the command line says: the context limit, how many turns of each conversation are played
+    (None: all), how many questions are asked, and where homes are kept.
+    """
+
+    limit: int
+    turns: int | None
+    questions: int
+    keep: Path | None
+
+
+def _lives(path: Path, choice: Choice) -> Iterator[Figures]:
     """The life of a conversation, and if questions are asked, the one without notes and recall
     before it.
     """
-    conversation = locomo.load(path).first(given.turns)
+    conversation = locomo.load(path).first(choice.turns)
     told = (
         [
             one
             for one in questions.load(path).questions
             if max(one.evidence) < len(conversation.turns)
         ]
-        if given.questions
+        if choice.questions
         else []
     )
-    asked = asking.sample(told, given.questions)
-    settings = Config(model=OFFLINE, context_limit=given.limit)
+    asked = asking.sample(told, choice.questions)
+    settings = Config(model=OFFLINE, context_limit=choice.limit)
     if asked:
-        with _home(given.keep, f"{path.stem}-without-recall") as home:
+        with _home(choice.keep, f"{path.stem}-without-recall") as home:
             bare = live(
                 replace(conversation, name=f"{conversation.name} without recall"),
                 home,
-                given.limit,
+                choice.limit,
                 ("--extensions", ""),
             )
             without = asked_of(conversation, home, replace(settings, extensions=""), asked)
         yield bare
-    with _home(given.keep, path.stem) as home:
-        lived = live(conversation, home, given.limit)
+    with _home(choice.keep, path.stem) as home:
+        lived = live(conversation, home, choice.limit)
         if not asked:
             yield lived
             return
@@ -174,57 +187,55 @@ def _home(keep: Path | None, name: str) -> Iterator[Path]:
         yield Path(folder)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+@running.measurement(
+    "bench.life",
+    "Play long conversations to an agent and check that nothing is lost. "
+    f"PATH: a conversation of LoCoMo, or a folder of them (default: {DATA}).",
+)
+@click.argument("path", type=Path, default=DATA)
+@click.option(
+    "--limit",
+    type=int,
+    default=6000,
+    metavar="TOKENS",
+    help="the agent's context_limit (default: 6000)",
+)
+@click.option(
+    "--turns", type=running.whole(1), metavar="N", help="play only the first N turns of each"
+)
+@click.option(
+    "--questions",
+    type=running.whole(0),
+    default=60,
+    metavar="N",
+    help="ask N of its questions; 0: none (default: 60)",
+)
+@click.option(
+    "--keep",
+    type=Path,
+    metavar="DIR",
+    help="keep each agent's home below DIR, to look around in it",
+)
+def main(
+    path: Path, limit: int, turns: int | None, questions: int, keep: Path | None, print_json: bool
+) -> int:
     """Play what the command line names and print what came of it."""
-    options = running.options(
-        "bench.life", "Play long conversations to an agent and check that nothing is lost."
-    )
-    options.add_argument(
-        "path",
-        nargs="?",
-        type=Path,
-        default=DATA,
-        help=f"a conversation of LoCoMo, or a folder of them (default: {DATA})",
-    )
-    options.add_argument(
-        "--limit",
-        type=int,
-        default=6000,
-        metavar="TOKENS",
-        help="the agent's context_limit (default: 6000)",
-    )
-    options.add_argument(
-        "--turns", type=running.whole(1), metavar="N", help="play only the first N turns of each"
-    )
-    options.add_argument(
-        "--questions",
-        type=running.whole(0),
-        default=60,
-        metavar="N",
-        help="ask N of its questions; 0: none (default: 60)",
-    )
-    options.add_argument(
-        "--keep",
-        type=Path,
-        metavar="DIR",
-        help="keep each agent's home below DIR, to look around in it",
-    )
-    given = options.parse_args(arguments)
-    paths = locomo.files(given.path)
+    paths = locomo.files(path)
     if not paths:
         print(
-            f"bench.life: there is no conversation at {given.path}: get {locomo.WHERE}",
+            f"bench.life: there is no conversation at {path}: get {locomo.WHERE}",
             file=sys.stderr,
         )
         return 2
+    choice = Choice(limit, turns, questions, keep)
     lives, played = list[Figures](), list[Figures]()
     for path in paths:
-        played += _lives(path, given)
+        played += _lives(path, choice)
         lives.append(played[-1])
         print(report(lives[-1]), flush=True)
     if len(lives) > 1:
         print(report_totals(lives))
-    if given.json:
+    if print_json:
         print(as_json(lives))
     lost = [one.name for one in played if not one.whole]
     if lost:

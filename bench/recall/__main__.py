@@ -21,6 +21,8 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+import click
+
 from bench.common import locomo, questions, running
 from bench.common.questions import CATEGORIES, Question, Talk
 from bench.recall import rivals
@@ -207,38 +209,37 @@ def report(rows: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+@running.measurement("bench.recall", "How well a search finds the evidence for LoCoMo's questions.")
+@click.option(
+    "--data",
+    type=Path,
+    default=DATA,
+    metavar="DATA",
+    help=f"a conversation of LoCoMo, or a folder of them (default: {DATA})",
+)
+@click.option(
+    "--held-out",
+    "choose_held_out",
+    is_flag=True,
+    help="also choose the numbers without the talk they are measured on",
+)
+def main(data: Path, choose_held_out: bool, print_json: bool) -> int:
     """Measure what the command line names."""
-    options = running.options(
-        "bench.recall", "How well a search finds the evidence for LoCoMo's questions."
-    )
-    options.add_argument(
-        "--data",
-        type=Path,
-        default=DATA,
-        help=f"a conversation of LoCoMo, or a folder of them (default: {DATA})",
-    )
-    options.add_argument(
-        "--held-out",
-        action="store_true",
-        help="also choose the numbers without the talk they are measured on",
-    )
-    given = options.parse_args(arguments)
-    paths = locomo.files(given.data)
+    paths = locomo.files(data)
     if not paths:
         print(
-            f"bench.recall: there is no conversation at {given.data}: get {locomo.WHERE}",
+            f"bench.recall: there is no conversation at {data}: get {locomo.WHERE}",
             file=sys.stderr,
         )
         return 2
     talks = [questions.load(path) for path in paths]
     own, beside = steps(talks), others(talks)
-    held = {"numbers held out": held_out(talks)} if given.held_out and len(talks) > 1 else {}
+    held = {"numbers held out": held_out(talks)} if choose_held_out and len(talks) > 1 else {}
     print(
         f"{len(talks)} conversations, {sum(len(talk.questions) for talk in talks)} "
         f"questions with evidence\n{report(own | beside | held)}"
     )
-    if given.json:
+    if print_json:
         whole = own[list(STEPS)[-1]]
         print(
             json.dumps(

@@ -7,9 +7,11 @@ questions, if there are any. Exit code 0; 1 if a look-up in the own table takes 
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+import click
 
 from bench.common import locomo, running
 from bench.related import choosing, costs
@@ -48,28 +50,27 @@ def report(found: Mapping[int, Mapping[str, Any]], chosen: Mapping[str, Any]) ->
     return "\n".join(lines)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+@running.measurement(
+    "bench.related", "What it costs to find the summaries that are like the present."
+)
+@click.option(
+    "--sizes",
+    type=running.rising(choosing.CHOSEN + 1),
+    default=SIZES,
+    metavar="N,N",
+    help=f"numbers of summaries (default: {SIZES})",
+)
+@click.option(
+    "--data",
+    type=Path,
+    default=DATA,
+    metavar="DATA",
+    help=f"conversations of LoCoMo (default: {DATA}, if there)",
+)
+def main(sizes: list[int], data: Path, print_json: bool) -> int:
     """Measure what the command line names."""
-    options = running.options(
-        "bench.related", "What it costs to find the summaries that are like the present."
-    )
-    least = running.rising(choosing.CHOSEN + 1)
-    options.add_argument(
-        "--sizes",
-        type=least,
-        default=SIZES,
-        metavar="N,N",
-        help=f"numbers of summaries (default: {SIZES})",
-    )
-    options.add_argument(
-        "--data",
-        type=Path,
-        default=DATA,
-        help=f"conversations of LoCoMo (default: {DATA}, if there)",
-    )
-    given = options.parse_args(arguments)
-    lives = [choosing.load(path) for path in locomo.files(given.data)]
-    found = {size: costs.measure(size) for size in given.sizes}
+    lives = [choosing.load(path) for path in locomo.files(data)]
+    found = {size: costs.measure(size) for size in sizes}
     chosen = choosing.measure(lives) if lives else {}
     print(report(found, chosen))
     slow = [size for size, ways in found.items() if ways[OWN]["ms"] >= MOST_MS]
@@ -78,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"NOT KEPT: a look-up among {size} takes {found[size][OWN]['ms']:.1f} ms, "
             f"less than {MOST_MS:.0f} was promised"
         )
-    if given.json:
+    if print_json:
         print(json.dumps({"sizes": found, "chosen": chosen, "kept": not slow}))
     return 1 if slow else 0
 

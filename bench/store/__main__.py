@@ -17,6 +17,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import click
+
 from bench.common import questions, running
 from bench.common.questions import CATEGORIES, Question, Talk
 from bench.store import cost, snapshot
@@ -174,33 +176,33 @@ def report(found: Mapping[int, Mapping[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+@running.measurement(
+    "bench.store", "What a memory costs that grows: writes, searches, opening, size."
+)
+@click.option(
+    "--sizes",
+    type=running.rising(1),
+    default=SIZES,
+    metavar="N,N",
+    help=f"numbers of entries, rising (default: {SIZES})",
+)
+@click.option(
+    "--data",
+    type=Path,
+    default=DATA,
+    metavar="DATA",
+    help=f"a conversation of LoCoMo to hide in it (default: {DATA}, if there)",
+)
+def main(sizes: list[int], data: Path, print_json: bool) -> int:
     """Measure what the command line names."""
-    options = running.options(
-        "bench.store", "What a memory costs that grows: writes, searches, opening, size."
-    )
-    options.add_argument(
-        "--sizes",
-        type=running.rising(1),
-        default=SIZES,
-        metavar="N,N",
-        help=f"numbers of entries, rising (default: {SIZES})",
-    )
-    options.add_argument(
-        "--data",
-        type=Path,
-        default=DATA,
-        help=f"a conversation of LoCoMo to hide in it (default: {DATA}, if there)",
-    )
-    given = options.parse_args(arguments)
-    talk = questions.load(given.data) if given.data.exists() else None
+    talk = questions.load(data) if data.exists() else None
     with tempfile.TemporaryDirectory(prefix="dory-store-") as folder:
-        found = measure(Path(folder), given.sizes, talk)
+        found = measure(Path(folder), sizes, talk)
     print(report(found))
     wrong = broken(found)
     for line in wrong:
         print(f"bench.store: {line}", file=sys.stderr)
-    if given.json:
+    if print_json:
         print(
             json.dumps(
                 {"sizes": {str(size): figures for size, figures in found.items()}, "broken": wrong}

@@ -8,7 +8,6 @@ installed in ``--peers``. Times are processor time where nothing else is said. L
 0 if the promises hold, 1 if one does not, 130 after Ctrl-C.
 """
 
-import argparse
 import json
 import sys
 import tempfile
@@ -16,6 +15,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+
+import click
 
 from bench.common import running
 from bench.turn import forgetting, peers, report, selves, turns
@@ -99,7 +100,7 @@ def life(home: Path, hash: str, runs: int, compiled: Path) -> dict[str, float]:
     return figures | {"line_ms": middle, "line_ms_p95": most}
 
 
-def tell(found: dict[str, Any], given: argparse.Namespace) -> int:
+def tell(found: dict[str, Any], environment: Path, print_json: bool) -> int:
     """Print what was found; the exit code."""
     found["ratios"] = report.ratios(found)
     print(
@@ -112,53 +113,50 @@ def tell(found: dict[str, Any], given: argparse.Namespace) -> int:
     print("\n".join(f"{name}: {value:.2f}" for name, value in found["ratios"].items()))
     missing = [name for name in peers.PROGRAMS if name not in found["peers"]]
     if missing:
-        print(f"not installed in {given.peers}, and left out: {', '.join(missing)}")
+        print(f"not installed in {environment}, and left out: {', '.join(missing)}")
     wrong = report.broken(found["ratios"])
     for line in wrong:
         print(f"bench.turn: {line}", file=sys.stderr)
-    if given.json:
+    if print_json:
         print(json.dumps({**found, "broken": wrong}))
     return 1 if wrong else 0
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+@running.measurement(
+    "bench.turn", "What the harness itself costs: turns, start-up, sleep, compactions."
+)
+@click.option(
+    "--lines",
+    type=running.rising(1),
+    default=LINES,
+    metavar="N,N",
+    help=f"lines of LIFE, and blobs, of each life (default: {LINES})",
+)
+@click.option(
+    "--contexts",
+    type=running.rising(1),
+    default=CONTEXTS,
+    metavar="N,N",
+    help=f"tokens of the contexts (default: {CONTEXTS})",
+)
+@click.option(
+    "--runs",
+    type=running.whole(1),
+    default=5,
+    metavar="N",
+    help="how often each is measured; turns and lines tenfold (default: 5)",
+)
+@click.option(
+    "--peers",
+    type=Path,
+    default=Path(".venv-peers"),
+    metavar="DIR",
+    help="where other programs are installed, if at all",
+)
+def main(lines: list[int], contexts: list[int], runs: int, peers: Path, print_json: bool) -> int:
     """Measure what the command line names."""
-    options = running.options(
-        "bench.turn", "What the harness itself costs: turns, start-up, sleep, compactions."
-    )
-    options.add_argument(
-        "--lines",
-        type=running.rising(1),
-        default=LINES,
-        metavar="N,N",
-        help=f"lines of LIFE, and blobs, of each life (default: {LINES})",
-    )
-    options.add_argument(
-        "--contexts",
-        type=running.rising(1),
-        default=CONTEXTS,
-        metavar="N,N",
-        help=f"tokens of the contexts (default: {CONTEXTS})",
-    )
-    options.add_argument(
-        "--runs",
-        type=running.whole(1),
-        default=5,
-        metavar="N",
-        help="how often each is measured; turns and lines tenfold (default: 5)",
-    )
-    options.add_argument(
-        "--peers",
-        type=Path,
-        default=Path(".venv-peers"),
-        metavar="DIR",
-        help="where other programs are installed, if at all",
-    )
-    given = options.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="dory-turn-") as folder:
-        return tell(
-            measure(Path(folder), given.lines, given.contexts, given.runs, given.peers), given
-        )
+        return tell(measure(Path(folder), lines, contexts, runs, peers), peers, print_json)
 
 
 if __name__ == "__main__":

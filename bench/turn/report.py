@@ -21,7 +21,7 @@ GROWTH = 1.5
 """
 SELF = 1.5
 """How many times as much a turn may cost with a self as without."""
-HELP, BOOT = 6.0, 1.3
+HELP, BOOT = 8.0, 1.3
 """``--help`` in times of ``python -c pass``; boot to first request in times of ``import openai``.
 """
 LINE, IDLE = 100.0, 1.0

@@ -1,14 +1,17 @@
-"""An agent's past from the shell, whether it runs or not.
+"""An agent's past from the shell, whether the agent runs or not.
 
-    python -m dory.recall 1a2b hotel lisbon        what RECALL would answer; only reads
-    python -m dory.recall 1a2b --dump notes        its notes and archives as markdown files in a new folder; only reads
-    python -m dory.recall 1a2b --load notes        puts those in the place of all that it has; the agent must not run
-    python -m dory.recall 1a2b --rebuild           makes the index anew from the life, the notes and the layers; the agent must not run
+    python -m dory.recall 1a2b hotel lisbon     print what RECALL would answer; only reads
+    python -m dory.recall 1a2b --dump notes     write its notes and archives into the new folder
+                                                ``notes`` as markdown files; only reads
+    python -m dory.recall 1a2b --load notes     replace all its notes and archives by the files in
+                                                ``notes``; the agent must not run
+    python -m dory.recall 1a2b --rebuild        make the index anew from the life, the notes and the
+                                                layers; the agent must not run
 
-Notes stand nowhere else, so they are to be dumped now and then. So do memories, conversations and
-relationships, which no rebuilding touches: a copy of the agent's folder keeps them. Archives of
-stretches that still stand behind references are no such loss: the agent makes those that are
-missing, after its next start.
+Notes exist nowhere else, so they should be dumped now and then. The same holds for memories,
+conversations and relationships, which a rebuild does not touch: a copy of the agent's folder keeps
+them. Archives of stretches that still stand behind references are no such loss: after its next
+start the agent makes those that are missing.
 
 Exit code 0; 1 when nothing was found, or not everything could be indexed; 2 after a one-line error.
 """
@@ -18,14 +21,17 @@ from dory.process import requirements
 if __name__ == "__main__":
     requirements.check()
 
-import argparse
 import sys
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
+import click
+
 from dory import check
-from dory.cli import agent
-from dory.config.command_line import Parser, failure
+from dory.cli.output import show, tell
+from dory.config.command_line import failure
+from dory.config.options import home_option, program
 from dory.errors import ConfigError, DoryError, FormatError
 from dory.extensions.notes import export
 from dory.extensions.recall.search import RecallSearch
@@ -34,99 +40,110 @@ from dory.storage import locks
 from dory.storage.blobs import Blobs
 
 
-def main() -> int:
-    """Do what the command line says."""
-    options = Parser(
-        prog="dory.recall",
-        description="Search everything that an agent ever heard, said and did, and what it noted.",
-        epilog="Archives that are missing, of stretches that still stand behind references, come back after the next start of the agent.",
-    )
-    options.add_argument(
-        "identity", metavar="HASH", help="whose past; 4 or more digits of the identity will do"
-    )
-    options.add_argument(
-        "query", nargs="*", default=[], metavar="QUERY", help="what to look for: any words"
-    )
-    options.add_home()
-    options.add_argument(
-        "--dump",
-        type=_folder,
-        metavar="FOLDER",
-        help="write its notes and archives into a new folder",
-    )
-    options.add_argument(
-        "--load",
-        type=_folder,
-        metavar="FOLDER",
-        help="replace its notes and archives by those in a folder",
-    )
-    options.add_argument("--rebuild", action="store_true", help="make the index anew")
-    given = options.parse_args()
-    try:
-        return _done(given)
-    except (DoryError, OSError) as error:
-        agent.tell("dory.recall", failure(error, given.home))
-        return 2
-
-
 def _folder(text: str) -> Path:
     if not text:
-        raise argparse.ArgumentTypeError("name a folder")
+        raise click.BadParameter("name a folder")
     return Path(text)
 
 
-def _done(given: argparse.Namespace) -> int:
-    if sum(map(bool, (given.query, given.dump, given.load, given.rebuild))) != 1:
-        raise ConfigError(
-            "give one thing to do: words to look for, --dump FOLDER, --load FOLDER or --rebuild"
-        )
-    folder = given.home / "agents" / listing.find(given.home, given.identity)
-    blobs = Blobs(given.home / "blobs")
-    if given.query:
-        return _searched(folder, blobs, " ".join(given.query))
-    if given.dump:
-        with closing(RecallSearch(folder, blobs, readonly=True)) as past:
-            agent.show(
-                f"{export.dump(past.notes, given.dump)} notes and archives are in {given.dump}"
+@program(
+    "dory.recall",
+    "Search everything that the agent HASH ever heard, said and did, and what it noted. "
+    "4 or more digits of the hash will do; the QUERY is any words.",
+    epilog="Archives that are missing, of stretches that still stand behind references, come back "
+    "after the next start of the agent.",
+)
+@click.argument("identity", metavar="HASH")
+@click.argument("query", nargs=-1, metavar="[QUERY]...")
+@home_option
+@click.option(
+    "--dump",
+    type=_folder,
+    metavar="FOLDER",
+    help="write its notes and archives into a new folder",
+)
+@click.option(
+    "--load",
+    type=_folder,
+    metavar="FOLDER",
+    help="replace its notes and archives by those in a folder",
+)
+@click.option("--rebuild", is_flag=True, help="make the index anew")
+def main(
+    identity: str,
+    query: Sequence[str],
+    home: Path,
+    dump: Path | None,
+    load: Path | None,
+    rebuild: bool,
+) -> int:
+    """Do what the command line says."""
+    try:
+        if [bool(query), bool(dump), bool(load), rebuild].count(True) != 1:
+            raise ConfigError(
+                "give one thing to do: words to look for, --dump FOLDER, --load FOLDER or --rebuild"
             )
-        return 0
-    with locks.held(folder), closing(RecallSearch(folder, blobs)) as past:
-        if given.rebuild:
-            return _rebuilt(folder, blobs, past)
-        agent.show(
-            f"{export.load(past.store, past.notes, given.load)} notes and archives were loaded from {given.load}"
-        )
-        return 0
+        folder = home / "agents" / listing.find(home, identity)
+        blobs = Blobs(home / "blobs")
+        if query:
+            return _searched(folder, blobs, " ".join(query))
+        if dump:
+            return _dumped(folder, blobs, dump)
+        if load:
+            return _loaded(folder, blobs, load)
+        return _rebuilt(folder, blobs)
+    except (DoryError, OSError) as error:
+        _tell(failure(error, home))
+        return 2
+
+
+def _tell(text: str) -> None:
+    tell(main.shown_name, text)
 
 
 def _searched(folder: Path, blobs: Blobs, query: str) -> int:
     record, live = check.as_committed(folder)
     with closing(RecallSearch(folder, blobs, readonly=True)) as past:
-        indexed, lived = past.chronicle.mark.newest, record.next_id - 1
+        indexed = past.chronicle.mark.newest
+        lived = record.next_id - 1
         if indexed < lived:
-            agent.tell(
-                "dory.recall",
-                f"{indexed} of {lived} entries are indexed: {record.name} does the rest while it runs, or --rebuild now",
-            )
+            rest = f"{record.name} does the rest while it runs, or --rebuild now"
+            _tell(f"{indexed} of {lived} entries are indexed: {rest}")
         answer = past.recall(query, live)
-    agent.show(answer)
-    return int(answer.startswith("no hits"))
+    show(answer)
+    return 1 if answer.startswith("no hits") else 0
 
 
-def _rebuilt(folder: Path, blobs: Blobs, past: RecallSearch) -> int:
-    record, live = check.as_committed(folder)
-    noted = len(list(past.notes))  # where these cannot be read, --dump would be of no use either
-    try:
-        past.reset()
-    except FormatError as error:
-        raise FormatError(
-            f"first save the {noted} notes and archives with --dump FOLDER, to --load them again afterwards; {error}"
-        ) from error
-    damage = past.chronicle.index_all(live, blobs, record.name)
-    for one in damage:
-        agent.tell("dory.recall", str(one))
-    agent.show(f"{past.chronicle.mark.newest} entries and {noted} notes and archives are indexed")
-    return int(bool(damage))
+def _dumped(folder: Path, blobs: Blobs, target: Path) -> int:
+    with closing(RecallSearch(folder, blobs, readonly=True)) as past:
+        show(f"{export.dump(past.notes, target)} notes and archives are in {target}")
+    return 0
+
+
+def _loaded(folder: Path, blobs: Blobs, source: Path) -> int:
+    with locks.held(folder), closing(RecallSearch(folder, blobs)) as past:
+        count = export.load(past.store, past.notes, source)
+        show(f"{count} notes and archives were loaded from {source}")
+    return 0
+
+
+def _rebuilt(folder: Path, blobs: Blobs) -> int:
+    with locks.held(folder), closing(RecallSearch(folder, blobs)) as past:
+        record, live = check.as_committed(folder)
+        count = len(list(past.notes))  # if these cannot be read, --dump would be of no use either
+        try:
+            past.reset()
+        except FormatError as error:
+            raise FormatError(
+                f"first save the {count} notes and archives with --dump FOLDER, to --load them "
+                f"again afterwards; {error}"
+            ) from error
+        damage = past.chronicle.index_all(live, blobs, record.name)
+        for problem in damage:
+            _tell(str(problem))
+        indexed = past.chronicle.mark.newest
+        show(f"{indexed} entries and {count} notes and archives are indexed")
+    return 1 if damage else 0
 
 
 if __name__ == "__main__":

@@ -19,6 +19,9 @@ from dory.config import loader
 OFFLINE = "offline"
 """The model name that asks for the offline model even when a key is there."""
 
+FORMER_OFFLINE = "stand-in"
+"""The name that the offline model had before; settings may still use it."""
+
 PROVIDERS = {
     "DEEPSEEK_API_KEY": ("https://api.deepseek.com", "deepseek-v4-pro"),
     "OPENAI_API_KEY": ("https://api.openai.com/v1", "gpt-5-mini"),
@@ -57,6 +60,12 @@ class Profile:
     def offline(self) -> bool:
         """Whether the offline model in this process does the thinking."""
         return self.model == OFFLINE and not self.base_url
+
+    def with_current_name(self) -> "Profile":
+        """With the offline model's present name where its former one stands."""
+        if self.model == FORMER_OFFLINE and not self.base_url:
+            return replace(self, model=OFFLINE)
+        return self
 
     @property
     def shown_url(self) -> str:

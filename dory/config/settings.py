@@ -5,7 +5,7 @@ This table is the one place where settings are documented; ``python agent.py --s
 An unknown key is an error that names the nearest known one.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +14,14 @@ from typing import Any
 from dory.config import dream_schedule, loader, prices, profiles
 from dory.config.dream_schedule import DreamSettings
 from dory.config.prices import Price, Prices
-from dory.config.profiles import OFFLINE, PROVIDERS, CascadeSettings, Profile, Profiles
+from dory.config.profiles import (
+    FORMER_OFFLINE,
+    OFFLINE,
+    PROVIDERS,
+    CascadeSettings,
+    Profile,
+    Profiles,
+)
 from dory.constants import RESULT_LIMIT
 from dory.errors import ConfigError
 
@@ -187,15 +194,23 @@ _NESTED = {
 """What reads the settings that are more than one text."""
 
 
-def load(file: Path, environment: Mapping[str, str], flags: Mapping[str, Any]) -> Config:
-    """Put the four sources together. ``flags`` holds only those that were given. Raises
-    ``ConfigError``.
+def _ignore(text: str) -> None:
+    """Nobody is there to be told."""
+
+
+def load(
+    file: Path,
+    environment: Mapping[str, str],
+    flags: Mapping[str, Any],
+    warn: Callable[[str], None] = _ignore,
+) -> Config:
+    """Put the four sources together. ``flags`` holds only those that were given. ``warn`` gets a
+    line for each former name that is used. Raises ``ConfigError``.
     """
     given: dict[str, Any] = {}
     nested: dict[str, object] = {}
-    for name, value, where in loader.layers(
-        [one.name for one in fields(Config)], file, environment, flags
-    ):
+    names = [setting.name for setting in fields(Config)]
+    for name, value, where in loader.layers(names, file, environment, flags, warn):
         try:
             if name in _NESTED:
                 nested[name] = loader.merged(nested.get(name), _nested(name, value))
@@ -204,12 +219,25 @@ def load(file: Path, environment: Mapping[str, str], flags: Mapping[str, Any]) -
                 given[name] = loader.typed(name, getattr(Config(), name), value)
         except ValueError as error:
             raise ConfigError(f"{where}: {error}") from None
+    config = _with_current_model_names(Config(**given), warn)
     try:
-        return _checked(
-            _with_profiles(_with_endpoint(replace(Config(), **given), environment), environment)
-        )
+        return _checked(_with_profiles(_with_endpoint(config, environment), environment))
     except ValueError as error:
         raise ConfigError(str(error)) from None
+
+
+def _with_current_model_names(config: Config, warn: Callable[[str], None]) -> Config:
+    """The former name of the offline model is replaced wherever a setting means that model."""
+    model, dream = config.model, config.dream
+    if model == FORMER_OFFLINE and not config.base_url:
+        model = OFFLINE
+    if dream.model_override == FORMER_OFFLINE and not config.profiles.of(FORMER_OFFLINE):
+        dream = replace(dream, model_override=OFFLINE)
+    rows = tuple((name, profile.with_current_name()) for name, profile in config.profiles.rows)
+    current = replace(config, model=model, dream=dream, profiles=Profiles(rows))
+    if current != config:
+        warn(f"model {FORMER_OFFLINE!r} is called {OFFLINE!r} now")
+    return current
 
 
 def _nested(name: str, value: object) -> object:

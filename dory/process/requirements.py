@@ -1,5 +1,5 @@
-"""Whether this Python has what requirements.txt names. Asked before anything of it is imported, so
-that nobody meets a traceback, nor an agent half of which fails.
+"""Whether this Python has the dependencies that pyproject.toml names. Asked before any of them is
+imported, so that nobody meets a traceback, nor an agent half of which fails. Imports nothing else.
 """
 
 import sys
@@ -9,6 +9,8 @@ NAMES = (
     "openai",
     "httpx2",
     "yaml",
+    "click",
+    "platformdirs",
     "prompt_toolkit",
     "rich",
     "markdown_it",
@@ -16,7 +18,7 @@ NAMES = (
     "numpy",
     "dulwich",
 )
-"""As they are imported."""
+"""The names under which they are imported."""
 
 
 def check() -> None:
@@ -24,6 +26,7 @@ def check() -> None:
     missing = [name for name in NAMES if not PathFinder.find_spec(name)]
     if missing:
         sys.stderr.write(
-            f"this Python has no {', '.join(missing)}: use .venv/bin/python, which `make run` sets up\n"
+            f"this Python has no {', '.join(missing)}: "
+            "use .venv/bin/python, which `make run` sets up\n"
         )
         sys.exit(2)

@@ -13,8 +13,13 @@ missing is empty.
 """
 SEGMENT, SUMMARISE = "SEGMENT.md", "SUMMARISE.md"
 """The texts of its own, besides those, that an agent may edit."""
-ROOT = Path(__file__).parents[2]
-"""The folder that holds the program."""
+_PACKAGED = Path(__file__).parents[1] / "program"
+INSTALLED = _PACKAGED.is_dir()
+"""Whether Dory was installed as a package. If not, it runs from a checkout."""
+ROOT = _PACKAGED if INSTALLED else Path(__file__).parents[2]
+"""The folder that holds the programs, SOUL.md and ``prompts/``: part of the package where that is
+installed (see ``force-include`` in pyproject.toml), otherwise the checkout.
+"""
 
 
 def template(home: Path, name: str) -> str:

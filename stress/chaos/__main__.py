@@ -15,6 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
+import click
+
 from bench.common import running
 from stress.chaos import report
 from stress.chaos.life import Life, Record, copied, grow
@@ -64,45 +66,37 @@ def run(lives: Sequence[Plan], keep: Path | None) -> Iterator[Record]:
                 raise
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+@running.measurement(
+    "stress.chaos", "Kill agents at named points and at random instants; check each resume."
+)
+@click.option("--kills", type=int, default=300, metavar="N", help="how many kills (default: 300)")
+@click.option("--seed", type=int, metavar="N", help="the seed of the first life (default: any)")
+@click.option(
+    "--replay", type=int, metavar="SEED", help="live the one life with this seed, and no other"
+)
+@click.option(
+    "--keep", type=Path, metavar="DIR", help="keep the homes in which something was wrong below DIR"
+)
+def main(
+    kills: int, seed: int | None, replay: int | None, keep: Path | None, print_json: bool
+) -> int:
     """Do what the command line says and print what came of it."""
-    options = running.options(
-        "stress.chaos", "Kill agents at named points and at random instants; check each resume."
-    )
-    options.add_argument(
-        "--kills", type=int, default=300, metavar="N", help="how many kills (default: %(default)s)"
-    )
-    options.add_argument(
-        "--seed", type=int, metavar="N", help="the seed of the first life (default: any)"
-    )
-    options.add_argument(
-        "--replay", type=int, metavar="SEED", help="live the one life with this seed, and no other"
-    )
-    options.add_argument(
-        "--keep",
-        type=Path,
-        metavar="DIR",
-        help="keep the homes in which something was wrong below DIR",
-    )
-    given = options.parse_args(arguments)
-    seed = next(
-        one for one in (given.replay, given.seed, random.randrange(10**6)) if one is not None
-    )
-    lives = [plan(seed)] if given.replay is not None else list(plans(seed, given.kills))
+    seed = next(one for one in (replay, seed, random.randrange(10**6)) if one is not None)
+    lives = [plan(seed)] if replay is not None else list(plans(seed, kills))
     print(
         f"stress.chaos: seed {seed}, {sum(len(life.points) for life in lives)} kills in "
         f"{len(lives)} lives",
         flush=True,
     )
     began, records = time.monotonic(), []
-    for record in run(lives, given.keep):
+    for record in run(lives, keep):
         records.append(record)
         print(report.line(record), flush=True)
         for violation in record.violations:
             print(report.told(violation), flush=True)
     ended = Run(seed, records, time.monotonic() - began)
     print(report.tables(ended))
-    if given.json:
+    if print_json:
         print(report.as_json(ended))
     return 1 if ended.violations else 0
 

@@ -9,14 +9,16 @@ something did not, 130 after Ctrl-C.
 import json
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
+
+import click
 
 from bench.common import running
 from bench.common.figures import table
-from dory.config.command_line import Parser
 from dory.storage.blobs import Blobs
 from stress.crowd.checks import Home, judged
 from stress.crowd.gathering import Gathering, Plan
@@ -99,39 +101,35 @@ def _home(keep: Path | None) -> Iterator[Path]:
         yield Path(folder)
 
 
-def _parser() -> Parser:
-    parser = running.options(
-        "stress.crowd", "Agents and writers share a room: is every line whole and heard?"
-    )
-    for one in fields(Plan):
-        flag, meaning = (
-            f"--{one.name.replace('_', '-')}",
-            f"{one.metadata['meaning']} (default: %(default)s)",
-        )
-        parser.add_argument(
-            flag, type=type(one.default), default=one.default, metavar="N", help=meaning
-        )
-    parser.add_argument(
-        "--keep",
-        type=Path,
-        metavar="DIR",
-        help="meet in the new folder DIR and leave it behind, to look around in it",
-    )
-    return parser
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
+@running.measurement(
+    "stress.crowd", "Agents and writers share a room: is every line whole and heard?"
+)
+@click.option(
+    "--keep",
+    type=Path,
+    metavar="DIR",
+    help="meet in the new folder DIR and leave it behind, to look around in it",
+)
+def main(keep: Path | None, print_json: bool, **plan: Any) -> int:
     """Let them meet as the command line says and print what came of it."""
-    given = _parser().parse_args(arguments)
-    with _home(given.keep) as home:
-        figures = hold(
-            home,
-            Plan(given.agents, given.writers, given.messages, given.pause, given.context_limit),
-        )
+    with _home(keep) as home:
+        figures = hold(home, Plan(**plan))
     print(report(figures))
-    if given.json:
+    if print_json:
         print(json.dumps(asdict(figures), ensure_ascii=False))
     return 0 if figures.sound else 1
+
+
+main.params += [
+    click.Option(
+        [f"--{setting.name.replace('_', '-')}"],
+        type=type(setting.default),
+        default=setting.default,
+        metavar="N",
+        help=f"{setting.metadata['meaning']} (default: {setting.default})",
+    )
+    for setting in fields(Plan)
+]
 
 
 if __name__ == "__main__":

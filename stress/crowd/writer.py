@@ -9,8 +9,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
+
 from dory import clock
-from dory.config.command_line import Parser
+from dory.config.options import program
 from dory.storage.rooms import Rooms, laid_out
 from stress.crowd.lines import ROOM, message
 
@@ -35,25 +37,20 @@ def script(home: Path, name: str, messages: int, pause: float) -> Iterator[str]:
         yield f"sleep {pause}"
 
 
-def main() -> int:
+@program("python -m stress.crowd.writer", "Say numbered messages in a room as NAME.")
+@click.argument("name")
+@click.option("--home", type=Path, metavar="FOLDER", required=True, help="where chats/ is")
+@click.option("--messages", type=int, default=200, metavar="N", help="how many (default: 200)")
+@click.option(
+    "--pause",
+    type=float,
+    default=0.2,
+    metavar="SECONDS",
+    help="between two of them (default: 0.2)",
+)
+def main(name: str, home: Path, messages: int, pause: float) -> int:
     """Say what the command line asks for."""
-    options = Parser(
-        prog="python -m stress.crowd.writer", description="Say numbered messages in a room."
-    )
-    options.add_argument("name", help="who is speaking")
-    options.add_argument("--home", type=Path, required=True, help="where chats/ is")
-    options.add_argument(
-        "--messages", type=int, default=200, metavar="N", help="how many (default: %(default)s)"
-    )
-    options.add_argument(
-        "--pause",
-        type=float,
-        default=0.2,
-        metavar="SECONDS",
-        help="between two of them (default: %(default)s)",
-    )
-    given = options.parse_args()
-    write(given.home, given.name, given.messages, given.pause)
+    write(home, name, messages, pause)
     return 0
 
 

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import click
+
 from bench.common import running
 from dory.errors import DoryError
 from stress.faults import forgetting, report, trial
@@ -116,38 +118,31 @@ def run(wanted: Sequence[Share], at_once: int) -> Iterator[Outcome]:
             raise
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+@running.measurement(
+    "stress.faults", "Let models fail at the wire and see what becomes of their agents."
+)
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="say two lines to a fault instead of three, and try fewer in compactions",
+)
+@click.option("--only", default="", metavar="TEXT", help="only the faults with TEXT in their name")
+@click.option(
+    "--at-once", type=int, default=6, metavar="N", help="agents that live at a time (default: 6)"
+)
+def main(quick: bool, only: str, at_once: int, print_json: bool) -> int:
     """Do what the command line says and print what came of it."""
-    options = running.options(
-        "stress.faults", "Let models fail at the wire and see what becomes of their agents."
-    )
-    options.add_argument(
-        "--quick",
-        action="store_true",
-        help="say two lines to a fault instead of three, and try fewer in compactions",
-    )
-    options.add_argument(
-        "--only", default="", metavar="TEXT", help="only the faults with TEXT in their name"
-    )
-    options.add_argument(
-        "--at-once",
-        type=int,
-        default=6,
-        metavar="N",
-        help="agents that live at a time (default: %(default)s)",
-    )
-    given = options.parse_args(arguments)
-    wanted = shares(given.quick, given.only)
+    wanted = shares(quick, only)
     if not wanted:
-        options.error(f"no fault has {given.only!r} in its name")
+        raise click.UsageError(f"no fault has {only!r} in its name")
     began, outcomes = time.monotonic(), []
     print(report.heading(), flush=True)
-    for outcome in run(wanted, max(1, given.at_once)):
+    for outcome in run(wanted, max(1, at_once)):
         outcomes.append(outcome)
         print(report.row(outcome), flush=True)
     seconds = time.monotonic() - began
     print(report.summary(outcomes, RETRIES, seconds))
-    if given.json:
+    if print_json:
         print(report.as_json(outcomes, RETRIES, seconds))
     return 1 if report.wrong(outcomes) else 0
 

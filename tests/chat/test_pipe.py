@@ -104,7 +104,7 @@ def test_when_the_agent_does_not_come_up_its_last_words_are_shown(tmp_path: Path
     ended = chat(tmp_path, "--boot", "--", "--no-such-flag", said="hello\n")
     assert (ended.returncode, ended.stdout) == (1, "")
     assert "no agent came up in dev" in ended.stderr
-    assert "unrecognized arguments: --no-such-flag" in ended.stderr
+    assert "No such option '--no-such-flag'" in ended.stderr
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from bench.common import household
-from dory.cli import agent as cli_agent
+from dory.cli import startup
+from dory.cli.agent_options import parse
 from dory.config import command_line
 from dory.config.profiles import OFFLINE
 from dory.config.settings import Config
@@ -172,9 +173,9 @@ def test_a_room_that_is_none_is_one_line_and_boots_nothing(tmp_path: Path) -> No
 def test_a_changed_soul_is_told_on_resume_and_the_old_one_goes_on(tmp_path: Path) -> None:
     (tmp_path / "SOUL.md").write_text("I am who I am.\n")
     house = Household(tmp_path)
-    assert "SOUL.md has changed" not in cli_agent.greeting(house.me, Config(), "")
+    assert "SOUL.md has changed" not in startup.greeting(house.me, Config(), "")
     (tmp_path / "SOUL.md").write_text("Somebody else.\n")
-    greeting = cli_agent.greeting(house.restart(), Config(), "")
+    greeting = startup.greeting(house.restart(), Config(), "")
     assert (
         "SOUL.md has changed since this identity was booted; it goes on with the one it was booted with"
         in greeting.splitlines()
@@ -185,13 +186,13 @@ def test_a_changed_soul_is_told_on_resume_and_the_old_one_goes_on(tmp_path: Path
 def test_the_greeting_says_how_to_talk_to_it_and_how_to_wake_it_and_which_model_it_is(
     house: Household,
 ) -> None:
-    stand_in = cli_agent.greeting(house.me, Config(model=OFFLINE), "the way back")
+    offline = startup.greeting(house.me, Config(model=OFFLINE), "the way back")
     assert (
-        f"python chat.py dev --home {house.home}   " in stand_in
-        and "wake it again: the way back" in stand_in
+        f"python chat.py dev --home {house.home}   " in offline
+        and "wake it again: the way back" in offline
     )
-    assert "No model is configured" in stand_in and "DEEPSEEK_API_KEY" in stand_in
-    assert cli_agent.greeting(
+    assert "No model is configured" in offline and "DEEPSEEK_API_KEY" in offline
+    assert startup.greeting(
         house.me, Config(model="m", base_url="http://localhost/v1"), ""
     ).endswith("model: m at http://localhost/v1")
 
@@ -209,10 +210,11 @@ def test_the_way_back_has_the_home_and_the_flags_and_no_key(house: Household) ->
         "--name",
         "x",
     ]
-    options = command_line.parser().parse_args([*given, "--verbose"])
-    again = cli_agent.again(
-        options, house.hash, Config(model="m", base_url=options.base_url, api_key=options.api_key)
+    options = parse([*given, "--verbose"])
+    current = Config(
+        model="m", base_url=options.given["base_url"], api_key=options.given["api_key"]
     )
+    again = startup.wake_command(options, house.hash, current)
     assert again.startswith(
         f"python agent.py {house.hash[:8]} --model=m --base-url="
     ) and again.endswith(f" --verbose --home {house.home}")
@@ -240,7 +242,7 @@ def test_state_lives_where_the_flag_or_the_environment_says_or_beside_the_progra
         ("/there", [], "/there"),
     ):
         monkeypatch.setenv("DORY_HOME", value)
-        assert command_line.parser().parse_args(given).home == Path(home)
+        assert parse(given).home == Path(home)
     assert "Could not determine home directory" in complaint(agent(Path("~nobody-has-this-name")))
 
 
@@ -249,7 +251,7 @@ def test_a_misspelt_flag_is_one_line_that_names_the_nearest(tmp_path: Path) -> N
     assert ended.returncode == 2
     assert (
         ended.stderr
-        == "agent.py: unrecognized arguments: --contxt-limit (did you mean --context-limit?)\n"
+        == "agent.py: No such option '--contxt-limit'. Did you mean '--context-limit'?\n"
     )
 
 
@@ -261,7 +263,7 @@ def test_what_only_a_new_agent_can_take_is_refused_on_resume(house: Household) -
 
 def test_an_address_is_shown_without_its_password(house: Household) -> None:
     settings = Config(model="m", base_url="http://ada:geheim@localhost:1/v1")
-    assert "geheim" not in cli_agent.greeting(house.me, settings, "")
+    assert "geheim" not in startup.greeting(house.me, settings, "")
 
 
 def test_a_limit_without_a_price_is_refused_at_the_start(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dory.cli import agent
+from dory.cli import overview
 from dory.config import prices, profiles, secrets
 from dory.config import settings as config_settings
 from dory.config.prices import Price, Prices
@@ -260,7 +260,7 @@ def test_settings_show_profiles_as_they_may_be_given_and_hide_their_keys(tmp_pat
     url = "https://ada:pass-word-1@host/v1?key=abcdefgh1"
     text = f"profiles: {{summarizer: {{model: m, base_url: '{url}', api_key: {KEY}, stop: [a, b], temperature: 0}}}}\n"
     found = load(tmp_path, text)
-    listed = agent.settings_listing(found)
+    listed = overview.settings_text(found)
     shown = '{"summarizer": {model: "m", base_url: "https://host/v1", api_key: "(given)", stop: ["a", "b"], temperature: 0.0}}'
     assert (
         shown in listed

@@ -79,7 +79,7 @@ def test_a_line_with_a_tool_of_what_is_switched_off_is_told_to_have_done_nothing
         OfflineModel(),
         verbose=False,
         stop=ShutdownSignal(),
-    ).hands
+    ).tool_runner
     for tool in TOOLS:
         (call,) = hands.parse(f"{tool} <<END\nSAY dev a lie\nEND")
         assert call.error == f"there is no tool {tool} here: nothing was done"

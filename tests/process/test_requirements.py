@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -16,6 +17,8 @@ PROGRAMS = [
     ["chat.py", "dev"],
     ["clean.py", "--check"],
     ["-m", "dory.recall", "5d41", "tea"],
+    ["-m", "dory.offline"],
+    ["-m", "dory.cli.main"],
 ]
 
 
@@ -42,8 +45,10 @@ def test_without_the_requirements_a_program_names_them_and_the_python_that_has_t
     )
 
 
-def test_help_needs_none_of_them(tmp_path: Path) -> None:
-    assert run(tmp_path, "-S", "agent.py", "--help").returncode == 0
+def test_help_names_them_too_for_it_needs_one_of_them(tmp_path: Path) -> None:
+    ended = run(tmp_path, "-S", "agent.py", "--help")
+    assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (2, "", 1)
+    assert ended.stderr.startswith("this Python has no ")
 
 
 def test_an_older_python_is_told_so_in_one_line(tmp_path: Path) -> None:
@@ -54,7 +59,8 @@ def test_an_older_python_is_told_so_in_one_line(tmp_path: Path) -> None:
     assert ended.stderr.count("\n") == 1
 
 
-def test_the_list_is_that_of_requirements_txt() -> None:
-    named = re.findall(r"^([\w-]+)[<>=]", (ROOT / "requirements.txt").read_text(), re.MULTILINE)
-    found = packages_distributions()
-    assert {found[name][0].lower() for name in NAMES} == {name.lower() for name in named}
+def test_the_list_is_that_of_pyproject() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = [re.split("[<>=]", text)[0] for text in project["dependencies"]]
+    distributions = packages_distributions()
+    assert {distributions[name][0].lower() for name in NAMES} == {name.lower() for name in named}

@@ -56,9 +56,9 @@ class Bell(Extension):
 def with_extension(house: House, bell: Bell) -> None:
     agent, me = house.agent, house.me
     agent.extensions.members.append(bell)
-    agent.hands = ToolRunner(me, agent.extensions.tools(), 1000)
+    agent.tool_runner = ToolRunner(me, agent.extensions.tools(), 1000)
     agent.inbox = Inbox(me, agent.extensions.commands(), agent.say)
-    agent.thought = ModelCall(me, house.model, agent.inbox, agent.say)
+    agent.model_call = ModelCall(me, house.model, agent.inbox, agent.say)
 
 
 def test_a_extension_adds_a_tool_a_command_a_section_and_work(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_a_response_is_on_disk_before_its_first_tool_runs_and_chained_to_the_one
 ) -> None:
     house = House(tmp_path, Scripted(turn=echo))
     seen: list[Blob] = []
-    say = house.agent.hands._tools["SAY"]
+    say = house.agent.tool_runner._tools["SAY"]
 
     def watched(call: Call) -> Outcome:
         on_disk = state.load(house.me.folder / "state.json")
@@ -108,7 +108,7 @@ def test_a_response_is_on_disk_before_its_first_tool_runs_and_chained_to_the_one
         seen.append(house.me.blobs.get(on_disk.running.response))
         return say.run(call)
 
-    house.agent.hands._tools["SAY"] = Tool(
+    house.agent.tool_runner._tools["SAY"] = Tool(
         "SAY", say.usage, watched, say.mark, say.acted, quiet=True
     )
     house.say("one")

@@ -64,7 +64,7 @@ def test_who_speaks_after_a_while_is_heard_at_once() -> None:
 
 def ask(house: House) -> Reply | None:
     """One try for a turn."""
-    return house.agent.thought.ask(house.agent.prompts.build(), house.compaction)
+    return house.agent.model_call.ask(house.agent.prompts.build(), house.compaction)
 
 
 def failing(errors: Iterator[ModelError]) -> Callable[[Prompt], str]:
@@ -149,7 +149,7 @@ def test_two_answers_in_a_row_that_come_to_nothing_are_told(tmp_path: Path) -> N
     )
     house = House(tmp_path, Scripted())
     house.model.complete = lambda prompt, purpose: next(replies)  # type: ignore[method-assign]
-    house.agent.thought = ModelCall(
+    house.agent.model_call = ModelCall(
         house.me, house.model, house.agent.inbox, print
     )  # nobody asks again
     told: list[int] = []

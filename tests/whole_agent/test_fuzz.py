@@ -19,8 +19,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dory.cli import agent
-from dory.config import command_line, settings
+from dory.cli import overview
+from dory.cli.agent_options import parse
+from dory.config import settings
 from dory.config.settings import Config
 from dory.errors import BlobError, ConfigError, FormatError
 from dory.identity import context, state
@@ -171,7 +172,7 @@ def test_any_settings_are_settings_or_one_line_that_says_which_is_wrong(
         for one in fields(Config):
             assert fits(getattr(found, one.name), one.type)
         assert math.isfinite(found.temperature or 0)
-        agent.settings_listing(found).encode()
+        overview.settings_text(found).encode()
     assert not told or [
         name
         for name in ("dory.yaml", "DORY_", "--", *(one.name for one in fields(Config)))
@@ -195,7 +196,7 @@ def test_any_command_line_is_understood_or_answered_with_one_line(given: list[st
         contextlib.redirect_stdout(io.StringIO()),
         contextlib.suppress(SystemExit),
     ):
-        command_line.parser().parse_args(given)
+        parse(given)
     assert len(told.getvalue().splitlines()) <= 1
 
 

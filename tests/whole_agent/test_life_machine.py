@@ -138,7 +138,7 @@ class Body:
         self.me = Identity(self.home, self.hash, self.clock)
         self.me.begin()
         self.agent = Agent(self.me, self.config, self.model, verbose=False, stop=ShutdownSignal())
-        self.agent.hands.report_interruption()
+        self.agent.tool_runner.report_interruption()
 
     def round(self) -> None:
         """One round of the loop, with a turn."""

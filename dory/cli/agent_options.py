@@ -1,0 +1,111 @@
+"""The command line of ``agent.py``: what to do, and one flag per setting. It imports little, so
+that ``--help`` is fast.
+"""
+
+from collections.abc import Mapping
+from dataclasses import Field, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dory.config.loader import FORMER_SETTINGS
+from dory.config.options import Program, home_option, program
+from dory.config.settings import Config
+
+
+@dataclass(frozen=True, slots=True)
+class AgentOptions:
+    """What the command line says. ``given`` holds the settings that it names."""
+
+    identity: str | None
+    home: Path
+    verbose: bool
+    detach: bool
+    stop: bool
+    usage: bool
+    list: bool
+    settings: bool
+    given: Mapping[str, Any]
+
+
+class SettingOption(click.Option):
+    """The flag of one setting, so that a setting is described in one place."""
+
+    def __init__(self, setting: Field[Any], flag: str, *, hidden: bool = False) -> None:
+        kind: type = str
+        if setting.default is None:
+            kind = float
+        elif type(setting.default) in (int, float):
+            kind = type(setting.default)
+        super().__init__(
+            [f"--{flag.replace('_', '-')}"],
+            type=kind,
+            metavar=kind.__name__.upper(),
+            help=setting.metadata["meaning"],
+            hidden=hidden,
+        )
+
+
+class AgentProgram(Program):
+    """Shows the settings under a heading of their own in the help."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write both lists."""
+        general, settings = [], []
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record and isinstance(parameter, SettingOption):
+                settings.append(record)
+            elif record and isinstance(parameter, click.Option):
+                general.append(record)
+        with formatter.section("Options"):
+            formatter.write_dl(general)
+        with formatter.section("Settings (also in dory.yaml and as DORY_… in the environment)"):
+            formatter.write_dl(settings)
+
+
+@program(
+    "agent.py",
+    "Boot an agent, or resume the one called HASH; 4 or more digits of it will do. "
+    "Talk to it with chat.py.",
+    cls=AgentProgram,
+)
+@click.argument("identity", metavar="[HASH]", required=False)
+@home_option
+@click.option("--verbose", is_flag=True, help="print what happens, and what each model call cost")
+@click.option(
+    "--detach", is_flag=True, help="live in the background; closing the terminal does not end it"
+)
+@click.option("--stop", is_flag=True, help="end the agent HASH, wherever it runs, after its step")
+@click.option(
+    "--usage",
+    is_flag=True,
+    help="show what the model calls of HASH cost, by day and purpose, and end",
+)
+@click.option("--list", is_flag=True, help="show every identity and end")
+@click.option("--settings", is_flag=True, help="show every setting with its value here and end")
+def parse(
+    identity: str | None,
+    home: Path,
+    verbose: bool,
+    detach: bool,
+    stop: bool,
+    usage: bool,
+    list: bool,
+    settings: bool,
+    **values: Any,
+) -> AgentOptions:
+    """Read the command line. Ends the process after ``--help`` or a wrong flag."""
+    given = {name: values[name] for name in _FLAGS if values[name] is not None}
+    return AgentOptions(identity, home, verbose, detach, stop, usage, list, settings, given)
+
+
+_SETTINGS = {setting.name: setting for setting in fields(Config)}
+_FLAGS = {**{name: name for name in _SETTINGS}, **FORMER_SETTINGS}
+"""The setting behind each flag, in the order of the settings; former names come last."""
+
+for flag, setting_name in _FLAGS.items():
+    parse.params.append(
+        SettingOption(_SETTINGS[setting_name], flag, hidden=flag in FORMER_SETTINGS)
+    )

@@ -1,0 +1,68 @@
+"""What ``agent.py --list`` and ``agent.py --settings`` show."""
+
+import sys
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from dory.cli.output import show, show_rich_table, show_table
+from dory.clock import minute
+from dory.config.command_line import command
+from dory.config.settings import Config
+from dory.identity import listing
+from dory.identity.listing import AgentInfo
+
+_HEADING = ("identity", "last active (UTC)", "turns", "context", "life", "runs", "SOUL")
+_SOUL_SHOWN = 50
+"""Characters of the soul's first line."""
+
+
+def show_agents(home: Path) -> None:
+    """Print every identity in ``home``, the one active last first."""
+    agents = listing.agents(home)
+    if agents:
+        show_table([_HEADING, *(_row(agent) for agent in agents)])
+    else:
+        show(f"nobody lives in {home} yet: '{command(home, 'agent.py')}' boots an agent")
+
+
+def _row(agent: AgentInfo) -> tuple[str, ...]:
+    return (
+        agent.hash,
+        minute(agent.last_active) if agent.last_active else "never",
+        str(agent.turns),
+        f"{agent.context_tokens} tokens",
+        f"{agent.life_bytes} bytes",
+        f"pid {agent.pid}" if agent.pid is not None else "no",
+        agent.trouble or agent.soul_line[:_SOUL_SHOWN],
+    )
+
+
+def show_settings(current: Config) -> None:
+    """Print every setting with its value here and its meaning."""
+    if sys.stdout.isatty():
+        show_rich_table(("setting", "value", "meaning"), setting_rows(current))
+    else:
+        show(settings_text(current))
+
+
+def settings_text(current: Config) -> str:
+    """One line per setting: ``name = value meaning``."""
+    rows = setting_rows(current)
+    width = max(len(name) for name, _, _ in rows)
+    return "\n".join(f"{name:{width}} = {value:24} {meaning}" for name, value, meaning in rows)
+
+
+def setting_rows(current: Config) -> list[tuple[str, str, str]]:
+    """The name, the value and the meaning of every setting; keys are hidden."""
+    shown: dict[str, Any] = {
+        setting.name: getattr(current, setting.name) for setting in fields(Config)
+    }
+    shown["cues"] = "on" if current.cues else "off"
+    if current.api_key:
+        shown["api_key"] = "(given)"
+    shown["base_url"] = current.shown_url
+    return [
+        (setting.name, str(shown[setting.name]), setting.metadata["meaning"])
+        for setting in fields(Config)
+    ]
