@@ -9,8 +9,8 @@ chunk.
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 from dory.errors import ModelError

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from dory.errors import FormatError
 from dory.search.index import Index
-from dory.search.passages import PAUSE, PASSAGE_LIMIT, Document, cut
+from dory.search.passages import PASSAGE_LIMIT, PAUSE, Document, cut
 from dory.storage.database import Store
 from dory.text.prompt_files import ROOT
 from tests.support.household import household, texts

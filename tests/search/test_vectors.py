@@ -113,7 +113,8 @@ def test_a_file_of_version_1_keeps_its_vectors_and_loses_their_signatures(tmp_pa
     for readonly, version in ((True, 1), (False, VERSION)):
         store = Store(path, readonly)
         vectors = Vectors(store)
-        assert vectors.nearest([6.0, 8.0], 1) == [(3, pytest.approx(1, abs=1e-3))]
+        ((id, score),) = vectors.nearest([6.0, 8.0], 1)
+        assert id == 3 and score == pytest.approx(1, abs=1e-3)
         assert store.number("PRAGMA user_version") == version
         store.close()
     vectors.add("fish", {4: [1.0, 0.0]})
