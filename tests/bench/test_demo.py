@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.demo import draw
 from dory.text.prompt_files import ROOT
 from tests.support.processes import processes_left
 
@@ -55,6 +56,15 @@ def test_the_demonstration_comes_true_and_leaves_nothing_behind(tmp_path: Path) 
     assert "\x1b" not in shown
     assert not processes_left(process.pid)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_picture_shows_the_transcript_without_most_of_the_talk(tmp_path: Path) -> None:
+    talk = "\n".join(f"  Ada: about {subject}…" for subject in ("soup", "choir", "chains"))
+    draw(f"\n1. The first day\n{talk}\n  Dory: I see, Ada.\n", tmp_path / "demo.svg")
+    picture = (tmp_path / "demo.svg").read_text(encoding="utf-8").replace("&#160;", " ")
+    for shown in ("1. The first day", "about soup", "and 2 more messages", "Dory: I see, Ada."):
+        assert shown in picture
+    assert "choir" not in picture
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
