@@ -1,5 +1,5 @@
-"""The live context: entries with stable ids, and what may be done to them. ``context.md`` holds
-exactly what the prompt shows.
+"""The live context: entries with stable ids, and how they are added and replaced. ``context.md``
+holds exactly what the prompt shows.
 
     [dory-context 1 epoch 3]
     [#1-9 compacted ◱hash=5d41402abc4b2a76 gist=Ada plans her trip to Lisbon◲]
@@ -7,14 +7,14 @@ exactly what the prompt shows.
     [#10 heard dev]
     [USER:ada 2026-11-21T07:38:02Z] what was my hotel called?
 
-An entry is a header line and a body. Bodies are kept in their escaped form, so a stretch of entries
-is a byte-exact slice of the file, and the blob of a compacted stretch can be parsed back into the
-entries it replaced. Ids only rise; an entry that replaces a stretch covers its ids. Between two
-epochs entries are only added at the end; ``replace`` makes a new epoch.
+An entry is a header line and a body. Bodies are kept escaped, so a stretch of entries is a
+byte-exact slice of the file, and the blob of a compacted stretch can be parsed back into the
+entries that it replaced. Ids only rise. An entry that replaces a stretch covers its ids. Between
+two epochs entries are only added at the end; ``replace`` needs a new epoch.
 
-Kinds: ``notice`` from the harness, ``heard`` in a room, ``response``, ``result`` and ``error`` of a
-tool line, ``compacted`` (reference and summary in place of a stretch), ``uncompacted`` (an original
-put back).
+Kinds: ``notice`` from the harness, ``heard`` in a room, ``response`` of the model, ``result`` and
+``error`` of a tool line, ``compacted`` (reference and summary in place of a stretch),
+``uncompacted`` (an original that was put back).
 """
 
 import re
@@ -30,15 +30,15 @@ _HEADER = re.compile(r"\[#([0-9]{1,15})(?:-([0-9]{1,15}))? ([a-z]+)(?: (.*))?\]"
 _HEADING = re.compile(r"\[dory-context (0|[1-9][0-9]{0,14}) epoch (0|[1-9][0-9]{0,14})\]\n")
 VERSION = 1
 CHANGED = "A part of what stands above has changed and reads now:\n"
-"""How a notice begins that tells a section of the system message anew. It is looked for in contexts
-that stand: a mark, not a text to edit.
+"""The beginning of a notice that repeats a changed section of the system message. Existing contexts
+are searched for it, so it must not be edited.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry. ``first`` and ``last`` are the ids it covers, ``about`` what its header says,
-    ``body`` is escaped.
+    """One entry. ``first`` and ``last`` are the ids that it covers, ``about`` is the end of its
+    header, ``body`` is escaped.
     """
 
     first: int
@@ -49,12 +49,12 @@ class Entry:
 
     @property
     def ids(self) -> str:
-        """``12`` or ``12-19``."""
+        """The ids as the header has them: ``12`` or ``12-19``."""
         return str(self.first) if self.first == self.last else f"{self.first}-{self.last}"
 
     @property
     def header(self) -> str:
-        """Its first line."""
+        """The first line."""
         about = f" {self.about}" if self.about else ""
         return f"[#{self.ids} {self.kind}{about}]\n"
 
@@ -70,9 +70,11 @@ class Entry:
 
     @property
     def hash(self) -> str | None:
-        """The blob that a compacted or uncompacted entry stands for."""
-        found = references.live(self.about) if self.kind in ("compacted", "uncompacted") else []
-        return found[0][0] if found else None
+        """The blob that a compacted or uncompacted entry stands for; None for other entries."""
+        if self.kind not in ("compacted", "uncompacted"):
+            return None
+        named = references.live(self.about)
+        return named[0][0] if named else None
 
     @property
     def gist(self) -> str:
@@ -81,30 +83,33 @@ class Entry:
 
 
 def compacted(first: int, last: int, hash: str, gist: str, summary: str) -> Entry:
-    """The entry that stands in place of ``first`` to ``last``."""
+    """Return the entry that replaces the entries ``first`` to ``last``."""
     return Entry(
         first, last, "compacted", references.reference(hash, gist), references.escape(summary)
     )
 
 
 def render(entries: Iterable[Entry]) -> str:
-    """The entries as one text; ``parse`` reads it back."""
+    """Return the entries as one text, which ``parse`` reads back."""
     return "".join(entry.text for entry in entries)
 
 
 def parse(text: str) -> list[Entry]:
-    """The entries in ``text``, which ``render`` gives back byte for byte. Raises ``FormatError``
-    for another form, or ids out of order.
+    """Return the entries in ``text``, which ``render`` gives back byte for byte.
+
+    Raises ``FormatError`` if the text has another form, or the ids do not rise.
     """
     entries: list[Entry] = []
     for block in re.split(r"^(?=\[#)", text, flags=re.MULTILINE):
-        header, _, body = block.partition("\n")
-        found = _HEADER.fullmatch(header)
         if not block:
             continue
-        entry = found and Entry(
-            int(found[1]), int(found[2] or found[1]), found[3], found[4] or "", body[:-1]
-        )
+        header, _, body = block.partition("\n")
+        parts = _HEADER.fullmatch(header)
+        entry = None
+        if parts:
+            first = int(parts[1])
+            last = int(parts[2] or parts[1])
+            entry = Entry(first, last, parts[3], parts[4] or "", body[:-1])
         if not entry or entry.text != block:
             raise FormatError(f"the context has a damaged entry at {header[:60]!r}")
         if entry.last < entry.first or (entries and entry.first <= entries[-1].last):
@@ -114,33 +119,33 @@ def parse(text: str) -> list[Entry]:
 
 
 def heading(epoch: int) -> str:
-    """The first line of ``context.md``."""
+    """Return the first line of ``context.md``."""
     return f"[dory-context {VERSION} epoch {epoch}]\n"
 
 
 def read_epoch(content: bytes) -> tuple[int, str]:
-    """The epoch of a ``context.md`` and the text of its entries. Raises ``FormatError`` for a
-    version not known here.
+    """Return the epoch of a ``context.md`` and the text of its entries. Raises ``FormatError`` if
+    it is damaged or of an unknown version.
     """
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise FormatError(f"context.md is damaged: {error}") from error
-    found = _HEADING.match(text)
-    if not found or int(found[1]) != VERSION:
+    parts = _HEADING.match(text)
+    if not parts or int(parts[1]) != VERSION:
         first_line = text.partition("\n")[0]
         raise UnknownVersion("context.md", first_line, VERSION, "put the right file back")
-    return int(found[2]), text[found.end() :]
+    return int(parts[2]), text[parts.end() :]
 
 
 class Context:
-    """The entries in order, and the text that they make, which is needed far more often than it
-    changes. Nothing here touches the disk.
+    """The entries in order, and their text, which is read far more often than it changes. Does not
+    touch the disk.
     """
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self.entries = list(entries)
-        """The oldest first. Changed by ``add`` and ``replace`` alone."""
+        """Oldest first. Only ``add`` and ``replace`` change the list."""
         self._text: str | None = None
 
     def __iter__(self) -> Iterator[Entry]:
@@ -159,49 +164,46 @@ class Context:
         return len(self.text)
 
     def add(self, entry: Entry) -> None:
-        """Put ``entry`` at the end."""
+        """Add ``entry`` at the end."""
         self._text = self.text + entry.text
         self.entries.append(entry)
 
     def replace(self, old: Sequence[Entry], new: Sequence[Entry]) -> None:
-        """Put ``new`` where the neighbouring entries ``old`` stand. Raises ``ValueError`` when they
-        do not stand there so.
+        """Replace the neighbouring entries ``old`` by ``new``. Raises ``ValueError`` if ``old`` are
+        not there side by side.
         """
-        at = self.entries.index(old[0])
-        if self.entries[at : at + len(old)] != list(old):
+        start = self.entries.index(old[0])
+        end = start + len(old)
+        if self.entries[start:end] != list(old):
             raise ValueError("those entries do not stand together")
-        self.entries[at : at + len(old)] = new
+        self.entries[start:end] = new
         self._text = None
 
     def find(self, hash: str, kind: str) -> Entry | None:
-        """The newest entry of that kind that stands for the blob ``hash``."""
-        return next(
-            (
-                entry
-                for entry in reversed(self.entries)
-                if entry.kind == kind and entry.hash == hash
-            ),
-            None,
-        )
+        """Return the newest entry of that kind that stands for the blob ``hash``."""
+        for entry in reversed(self.entries):
+            if entry.kind == kind and entry.hash == hash:
+                return entry
+        return None
 
     def summary_of(self, hash: str) -> str | None:
-        """The summary that stands for ``hash``, as it was written, or None."""
+        """Return the summary that stands for ``hash``, as it was written; None if there is none."""
         entry = self.find(hash, "compacted")
         return references.unescape(entry.body) if entry else None
 
 
 def eligible(entries: Sequence[Entry], pinned: Iterable[int]) -> list[list[Entry]]:
-    """What a compaction may touch: the entries within the first two thirds of the characters, as
-    runs between pinned ones.
+    """Return what a compaction may replace: the entries within the first two thirds of the
+    characters, as runs between the pinned ones.
     """
-    allowance = sum(entry.size for entry in entries) * 2 // 3
-    stays = set(pinned)
+    characters_left = sum(entry.size for entry in entries) * 2 // 3
+    pinned_ids = set(pinned)
     runs: list[list[Entry]] = [[]]
     for entry in entries:
-        allowance -= entry.size
-        if allowance < 0:
+        characters_left -= entry.size
+        if characters_left < 0:
             break
-        if entry.first in stays:
+        if entry.first in pinned_ids:
             runs.append([])
         else:
             runs[-1].append(entry)
@@ -209,13 +211,15 @@ def eligible(entries: Sequence[Entry], pinned: Iterable[int]) -> list[list[Entry
 
 
 def about(call: Call, veiled: bool = False) -> str:
-    """What the header of a result says of its call: the tool and the first word, as the rest stands
-    in the response just above, and headers are paid for like all else. Of a ``veiled`` one it says
-    the tool alone.
+    """Return what the header of a result says about its call: the tool and the first argument.
+
+    The rest stands in the response just above, and each header costs tokens. Of a ``veiled`` call
+    only the tool is named.
     """
-    return formatting.one_line(f"{call.tool} {'' if veiled else call.named[0]}", ABOUT_LIMIT)
+    argument = "" if veiled else call.named[0]
+    return formatting.one_line(f"{call.tool} {argument}", ABOUT_LIMIT)
 
 
 def titles(calls: Iterable[Call]) -> str:
-    """What a notice calls these tool lines."""
+    """Return what a notice calls these tool lines."""
     return "; ".join(formatting.one_line(call.title, ABOUT_LIMIT) for call in calls) or "none"

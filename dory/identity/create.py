@@ -1,4 +1,4 @@
-"""Boot: a new identity, there as a whole or not at all."""
+"""Boot: creating a new identity, as a whole or not at all."""
 
 import os
 import shutil
@@ -17,24 +17,24 @@ from dory.storage.rooms import LINKED, Rooms, check_id, clean_name
 from dory.text.prompt_files import MEMORY, template
 
 _DRAFT_AGE = 3600.0
-"""Seconds after which a half-made identity is what a kill has left."""
+"""Seconds after which a half-made identity is taken for what a kill has left."""
 
 
 def boot(home: Path, name: str, room: str, now: Clock, secrets: Sequence[str] = ()) -> str:
-    """Make a new identity that is subscribed to ``room`` and return its hash. Its SOUL is kept
-    without ``secrets``.
+    """Create an identity that is subscribed to ``room``, and return its hash. ``secrets`` are
+    redacted from its SOUL.
     """
     check_id(room)
     soul = template(home, "SOUL.md")
-    blobs, rooms, at = Blobs(home / "blobs", secrets), Rooms(home / "chats"), now()
+    gist = soul.partition("\n")[0]
+    blobs = Blobs(home / "blobs", secrets)
+    rooms = Rooms(home / "chats")
+    at = now()
     blobs.open()
-    hash = blobs.stash(soul, kind="soul", gist=soul.partition("\n")[0], at=at)
-    while (
-        home / "agents" / hash
-        # a clock that stands still or was put back: its time of birth is what makes it another one
-    ).exists():
+    hash = blobs.stash(soul, kind="soul", gist=gist, at=at)
+    while (home / "agents" / hash).exists():  # the clock stands still, or was put back
         at += timedelta(microseconds=1)
-        hash = blobs.stash(soul, kind="soul", gist=soul.partition("\n")[0], at=at)
+        hash = blobs.stash(soul, kind="soul", gist=gist, at=at)
     rooms.open(room, at)
     _sweep(home / "agents")
     draft = home / "agents" / f".{hash}.boot"
@@ -44,23 +44,26 @@ def boot(home: Path, name: str, room: str, now: Clock, secrets: Sequence[str] = 
     (draft / "workspace").mkdir()
     fresh = state.State(name=f"{clean_name(name)[:55]}-{hash[:8]}")
     fresh.rooms[room] = state.RoomState().entered(rooms.unanswered(room), rooms.size(room))
-    _write(draft, fresh)
+    _write_files(draft, fresh)
     os.rename(draft, home / "agents" / hash)
     files.sync_folder(home / "agents")
     return hash
 
 
-def _write(draft: Path, fresh: state.State) -> None:
-    heading, log = context.heading(0).encode(), life.HEADING.encode()
+def _write_files(draft: Path, fresh: state.State) -> None:
+    heading = context.heading(0).encode()
+    log = life.HEADING.encode()
     for name, content in ((MEMORY, b""), (life.NAME, log), ("context.md", heading)):
         files.replace(draft / name, content)
-    fresh.context_bytes, fresh.context_check = len(heading), zlib.crc32(heading)
-    fresh.life_bytes, fresh.life_check = len(log), zlib.crc32(log)
+    fresh.context_bytes = len(heading)
+    fresh.context_check = zlib.crc32(heading)
+    fresh.life_bytes = len(log)
+    fresh.life_check = zlib.crc32(log)
     state.save(draft / "state.json", fresh)
 
 
 def _sweep(agents: Path) -> None:
-    """What was half-made when its process was killed."""
+    """Remove identities whose creation was interrupted by a kill."""
     for draft in agents.glob(".*.boot"):
         with suppress(FileNotFoundError):
             if time.time() - draft.stat().st_mtime >= _DRAFT_AGE:

@@ -1,9 +1,9 @@
-"""The life as it was, entry by entry: what stands in the live context, and behind its references.
-Pure, but for the blobs that are read.
+"""The original entries of a life: those in the live context, and those behind its references. Pure
+but for the blobs that are read.
 
-An original entry has one id and is met once, whatever the depth: a ``compacted`` entry leads to the
-stretch in whose place it stands. What is quoted from elsewhere is passed over: ``uncompacted``
-entries, and those into which they were folded back.
+A ``compacted`` entry leads to the stretch that it replaced, to any depth. Each original entry has
+one id and is visited once. Copies are passed over: ``uncompacted`` entries, and the entries into
+which they were folded back.
 """
 
 from bisect import bisect_right
@@ -19,21 +19,21 @@ from dory.storage.blobs import Blobs
 from dory.text import references
 from dory.types import Compacted
 
-_QUOTING = ("compacted", "uncompacted")
-_KEPT = 1000
-"""Blobs of which an ``Outline`` keeps what it has read, some kilobytes each."""
+_NOT_ORIGINAL = ("compacted", "uncompacted")
+_CACHED_BLOBS = 1000
+"""Blobs whose outline is cached, some kilobytes each."""
 
 
 def originals(
     live: Sequence[Entry], blobs: Blobs, start: int, on_damage: Callable[[DoryError], None]
 ) -> Iterator[Entry]:
-    """The original entries from id ``start`` on, in order of id. ``on_damage`` is told of a blob
-    that cannot be read, and is passed over.
+    """Return the original entries from id ``start`` on, in order of id. A blob that cannot be read
+    is passed over, and ``on_damage`` is called.
     """
     waiting = [*reversed(live)]
     while waiting:
         entry = waiting.pop()
-        if entry.kind not in _QUOTING and entry.first >= start:
+        if entry.kind not in _NOT_ORIGINAL and entry.first >= start:
             yield entry
         elif entry.kind == "compacted" and entry.last >= start:
             try:
@@ -43,8 +43,8 @@ def originals(
 
 
 def behind(entry: Entry, blobs: Blobs) -> list[Entry]:
-    """The entries in whose place a compacted one stands; none for an opened original, folded back.
-    Raises ``DoryError`` for a damaged blob.
+    """Return the entries that a compacted one replaced; none if it is an original that was put back
+    and folded again. Raises ``DoryError`` for a damaged blob.
     """
     blob = blobs.get(entry.hash or "")
     inside = context.parse(blob.body) if blob.kind == "context" else []
@@ -54,19 +54,20 @@ def behind(entry: Entry, blobs: Blobs) -> list[Entry]:
 def stretches(
     live: Iterable[Entry], blobs: Blobs, on_damage: Callable[[DoryError], None]
 ) -> Iterator[Compacted]:
-    """What every compaction told of its stretches, each once, those inside another one before it;
-    how relevant they were is not known any more, and 0. ``on_damage`` is told of a blob that cannot
-    be read, and what is in it is passed over.
+    """Return the record of every compacted stretch, each once, inner ones before outer ones. Their
+    relevance is not known any more, and 0. A blob that cannot be read is passed over, with what is
+    in it, and ``on_damage`` is called.
     """
-    waiting, met = [(entry, False) for entry in reversed([*live])], set[str]()
+    waiting = [(entry, False) for entry in reversed([*live])]
+    visited = set[str]()
     while waiting:
-        entry, entered = waiting.pop()
+        entry, expanded = waiting.pop()
         if entry.kind != "compacted" or not entry.hash:
             continue
-        if not entered and entry.hash in met:  # many ways lead to an old one
+        if not expanded and entry.hash in visited:  # several references lead to it
             continue
-        met.add(entry.hash)
-        if entered:
+        visited.add(entry.hash)
+        if expanded:
             yield Compacted(
                 entry.first, entry.last, entry.hash, entry.gist, references.unescape(entry.body), 0
             )
@@ -76,67 +77,71 @@ def stretches(
         except DoryError as error:
             on_damage(error)
             continue
-        waiting += (
-            [(entry, True), *((inner, False) for inner in reversed(inside))] if inside else []
-        )
+        if inside:
+            waiting.append((entry, True))
+            waiting += [(inner, False) for inner in reversed(inside)]
 
 
 class Outline:
-    """The same life without its texts, for many questions: what stands behind a reference is read
-    once, for a blob never changes.
+    """The same life without its texts, for many look-ups. Each blob is read once, as it never
+    changes.
     """
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
-        self._read = lru_cache(_KEPT)(self._skeleton)
+        self._read = lru_cache(_CACHED_BLOBS)(self._read_blob)
 
     def gist(self, hash: str) -> str:
-        """The gist of a blob. Raises ``DoryError`` for a damaged one."""
+        """Return the gist of a blob. Raises ``DoryError`` for a damaged one."""
         return self._read(hash)[0]
 
     def entries(self, hash: str) -> tuple[Entry, ...]:
-        """What stands in the blob of a stretch, without bodies; nothing in another one. Raises
-        ``DoryError`` for a damaged one.
+        """Return the entries in the blob of a stretch, without bodies; none for another blob.
+        Raises ``DoryError`` for a damaged one.
         """
         return self._read(hash)[1]
 
     def place(self, id: int, live: Sequence[Entry]) -> Entry | None:
-        """Where an original stands word for word: the entry itself if it is live, else the
-        innermost compacted one that covers it; None if nothing does. Inside a damaged blob the
-        search ends with the entry that names it.
+        """Return the entry from which the original ``id`` can be read word for word: itself if it
+        is live, else the innermost compacted entry that covers it; None if no entry does. At a
+        damaged blob the search ends with the entry that names it.
         """
-        found: Entry | None = None
+        innermost: Entry | None = None
         level = live
-        while (at := bisect_right(level, id, key=lambda entry: entry.first)) and level[
-            at - 1
-        ].last >= id:
-            entry = level[at - 1]
+        while entry := _covering(level, id):
             if entry.kind != "compacted":
-                return found or entry
-            found, level = entry, ()
+                return innermost or entry
+            innermost = entry
+            level = ()
             with suppress(DoryError):
                 inside = self.entries(entry.hash or "")
-                level = inside if inside and inside[0].first == entry.first else ()
-        return found
+                if inside and inside[0].first == entry.first:
+                    level = inside
+        return innermost
 
     def opened(self, live: Iterable[Entry]) -> dict[int, Entry]:
-        """The originals that stand word for word in one that was put back, by id, each with the
-        live entry that shows it.
+        """Return the original entries that uncompacted entries show word for word: by id, the live
+        entry that shows it.
         """
         shown: dict[int, Entry] = {}
         for entry in live:
-            if entry.kind == "uncompacted" and entry.hash:
-                with suppress(
-                    DoryError
-                ):  # the blob is damaged by now: what it shows is not known any more
-                    shown |= {
-                        inner.first: entry
-                        for inner in self.entries(entry.hash)
-                        if inner.kind not in _QUOTING
-                    }
+            if entry.kind != "uncompacted" or not entry.hash:
+                continue
+            with suppress(DoryError):  # of a damaged blob it is not known what it shows
+                for inner in self.entries(entry.hash):
+                    if inner.kind not in _NOT_ORIGINAL:
+                        shown[inner.first] = entry
         return shown
 
-    def _skeleton(self, hash: str) -> tuple[str, tuple[Entry, ...]]:
+    def _read_blob(self, hash: str) -> tuple[str, tuple[Entry, ...]]:
         blob = self._blobs.get(hash)
         inside = context.parse(blob.body) if blob.kind == "context" else []
         return blob.gist, tuple(replace(entry, body="") for entry in inside)
+
+
+def _covering(entries: Sequence[Entry], id: int) -> Entry | None:
+    """The entry that covers ``id``, by bisection."""
+    after = bisect_right(entries, id, key=lambda entry: entry.first)
+    if not after or entries[after - 1].last < id:
+        return None
+    return entries[after - 1]

@@ -2,11 +2,11 @@
 
     [USER:ada 2026-03-02T12:00:00Z] what was my hotel called?
         I mean the one in Lisbon
-    ↳ may belong to this: ◱hash=5d41402abc4b2a76 gist=Ada plans her trip to Lisbon◲ · note lisbon-hotel
+    ↳ may belong to this: ◱hash=5d41402abc4b2a76 gist=Ada plans her trip◲ · note lisbon-hotel
 
-Tag and text as they stand in the room, escaped; then, in some, one line of the harness's own, the
-*cue*: what of the past the message may belong to. Its references are live. It stands at the first
-column, where no line of a message can stand, so nobody can forge one.
+First come tag and text as they stand in the room, escaped. Some entries end with one line of the
+harness, the *cue*: what from the past may belong to the message. Its references are live. It begins
+at the first column, where no line of a message can begin, so nobody can forge one.
 """
 
 import re
@@ -22,7 +22,7 @@ _TAG = re.compile(r"\[(USER|AGENT):(\S+) (\S+)\] ?")
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What was heard: ``text`` as it was said, ``at`` as its tag says it."""
+    """A message that was heard: ``text`` as it was said, ``at`` as its tag has it."""
 
     kind: str
     name: str
@@ -31,16 +31,15 @@ class Heard:
 
 
 def body(line: Line, text: str, cue: str) -> str:
-    """The body for a line of a room, of which ``text`` is shown. ``cue`` is one line without marks
-    from outside, empty for none.
+    """Return the body for a line of a room, of which ``text`` is shown. ``cue`` is one line without
+    marks from outside, or empty.
     """
-    return f"[{line.kind}:{line.name} {line.at}] {references.escape(laid_out(text))}" + (
-        f"{_CUE}{cue}" if cue else ""
-    )
+    message = f"[{line.kind}:{line.name} {line.at}] {references.escape(laid_out(text))}"
+    return f"{message}{_CUE}{cue}" if cue else message
 
 
 def read(body: str) -> Heard:
-    """What a body tells of; without a tag all of it is text."""
+    """Return the message in a body. If it has no tag, all of it is text."""
     message = without_cue(body)
     tag = _TAG.match(message)
     kind, name, at = tag.groups() if tag else ("", "", "")
@@ -49,5 +48,5 @@ def read(body: str) -> Heard:
 
 
 def without_cue(body: str) -> str:
-    """The body as the message alone makes it."""
+    """Return the body without its cue."""
     return body.partition(_CUE)[0]

@@ -1,13 +1,13 @@
-"""LIFE.md: one line for everything that ever happened to an identity. It only grows.
+"""LIFE.md: one line for each event in the life of an identity. It only grows.
 
     [dory-life 1] times in UTC
     2026-11-21 07:38 heard dev ada: hello, who are you?
     2026-11-21 07:38 response ◱hash=5d41402abc4b2a76 gist=SAY dev Hello Ada!◲
 
-Lines hold at most 120 characters: the newest stand in every prompt and are paid in full each turn.
-A line is an acknowledgement: what it tells has happened and is on disk. ``state.json`` names the
-byte up to which LIFE is known to be whole and the lines that follow there, so after a crash
-``write`` is simply repeated: the same bytes at the same place.
+A line has at most 120 characters: the newest lines stand in every prompt and are paid in full each
+turn. A line acknowledges an event: it has happened and is on disk. ``state.json`` names the byte up
+to which LIFE is known to be whole, and the lines that follow there. So after a crash ``write`` is
+simply repeated: the same bytes at the same place.
 """
 
 import re
@@ -33,35 +33,34 @@ _REFERRING = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d) (\S+(?: failed)?) (◱.*�
 
 
 def line(event: Event) -> str:
-    """The event as its line, newline included, at most 120 characters before it; the gist is cut, a
-    reference never.
-    """
+    """Return the line of an event, with its newline. A gist is cut to fit, a reference never."""
     head = f"{clock.minute(event.at)} {event.kind} "
     if event.ref is None:
         return f"{head}{formatting.one_line(event.text, LINE_LIMIT - len(head))}".rstrip() + "\n"
-    room = LINE_LIMIT - len(head) - len(text_references.reference(event.ref, ""))
-    return f"{head}{text_references.reference(event.ref, formatting.one_line(event.text, room))}\n"
+    width = LINE_LIMIT - len(head) - len(text_references.reference(event.ref, ""))
+    gist = formatting.one_line(event.text, width)
+    return f"{head}{text_references.reference(event.ref, gist)}\n"
 
 
 def references(lines: Iterable[bytes], kind: str) -> Iterator[tuple[datetime, str, str]]:
-    """When it was, the hash and the gist, of each event of this ``kind`` that ``lines`` of LIFE
-    tell of with a reference, in order.
+    """Return the time, hash and gist of each event of this ``kind`` that has a reference in
+    ``lines`` of LIFE, in order.
     """
     for raw in lines:
-        found = _REFERRING.fullmatch(raw.decode("utf-8", "replace"))
-        if found and found[2] == kind:
-            for hash, gist in text_references.live(found[3]):
-                with suppress(ValueError):  # a month 13, by whose hand ever
-                    yield clock.of_minute(found[1]), hash, gist
+        parts = _REFERRING.fullmatch(raw.decode("utf-8", "replace"))
+        if parts and parts[2] == kind:
+            for hash, gist in text_references.live(parts[3]):
+                with suppress(ValueError):  # no such time: somebody has edited the file
+                    yield clock.of_minute(parts[1]), hash, gist
 
 
 class Life:
-    """The log of one identity. Only its loop writes; the newest lines are kept in memory, so no
-    turn reads the file.
+    """The log of one identity. Only its loop writes. The newest lines are kept in memory, so no turn
+    reads the file.
     """
 
     def __init__(self, path: Path, keep: int) -> None:
-        """Read the newest ``keep`` lines, of which ``check`` is made. Raises ``FormatError`` for an
+        """Read the newest ``keep`` lines, which ``check`` covers. Raises ``FormatError`` for an
         unknown version.
         """
         self.path = path
@@ -74,47 +73,49 @@ class Life:
         self.shown = LIFE_SHOWN
         """How many of the newest lines stand in a prompt."""
         self.remembered = 0
-        """Lines taken in since; a prompt tells by it which ones are new."""
+        """Lines that were added since. A prompt knows from it which lines are new."""
 
     def show(self, lines: int) -> None:
-        """Let the newest ``lines`` stand in a prompt from now on."""
+        """Show the newest ``lines`` in a prompt from now on."""
         self.shown = lines
         if lines > len(self._newest):
             self._newest = self._read(max(lines, self._checked))
 
     def write(self, offset: int, lines: str) -> bytes:
-        """Make the log end with ``lines`` at byte ``offset``. Raises ``FormatError`` when it is
+        """Make the log end with ``lines`` at byte ``offset``. Raises ``FormatError`` if it is
         shorter than that.
 
-        Returns what somebody else had written there, which stands in ``LIFE.md.torn`` now.
+        Returns what somebody else had written there. It is moved to ``LIFE.md.torn``.
         """
         if files.size(self.path) < offset:
             raise FormatError(
-                f"{self.path} is shorter than the {offset} bytes that state.json knows of: put it back from a backup"
+                f"{self.path} is shorter than the {offset} bytes that state.json knows of: put it"
+                " back from a backup"
             )
         return files.write_at(self.path, offset, lines.encode("utf-8"))
 
     def check(self, lines: str = "") -> int:
-        """CRC-32 of the newest lines as they are once ``lines`` have been added."""
+        """Return the CRC-32 of the newest lines as they will be when ``lines`` are added."""
         newest = deque(self._newest, self._checked)
         newest.extend(lines.splitlines())
         return zlib.crc32("\n".join(newest).encode())
 
     def remember(self, lines: str) -> None:
-        """Take ``lines`` into the tail that the prompt shows."""
+        """Add ``lines`` to the tail that the prompt shows."""
         added = lines.splitlines()
         self._newest.extend(added)
         self.remembered += len(added)
 
     def tail(self, count: int) -> str:
-        """The newest ``count`` lines, each with its newline."""
-        return "".join(f"{text}\n" for text in list(self._newest)[-count:] if count)
+        """Return the newest ``count`` lines, each with its newline."""
+        newest = list(self._newest)[-count:] if count else []
+        return "".join(f"{text}\n" for text in newest)
 
     def _read(self, keep: int) -> deque[str]:
-        """The newest ``keep`` lines of the file."""
-        whole = [
+        """The newest ``keep`` lines of the file, without its heading."""
+        lines = [
             raw.decode("utf-8", "replace")
             for raw in files.tail(self.path, keep + 1)
             if not raw.startswith(b"[dory-life")
         ]
-        return deque(whole[-keep:], maxlen=keep)
+        return deque(lines[-keep:], maxlen=keep)

@@ -1,4 +1,4 @@
-"""Who lives in a home, read from outside: nothing here takes a lock for long or writes a byte."""
+"""The identities in a home, seen from outside. Nothing here writes, or holds a lock for long."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,8 +14,8 @@ from dory.storage.blobs import Blobs
 
 @dataclass(frozen=True, slots=True)
 class AgentInfo:
-    """One identity. ``pid`` is None when it does not run; ``read`` tells by room up to which byte
-    it has taken the lines in.
+    """One identity. ``pid`` is None if it does not run. ``read`` is the byte up to which it has
+    read each room.
     """
 
     hash: str
@@ -29,72 +29,73 @@ class AgentInfo:
     pid: int | None
     awake: bool
     read: dict[str, int]
-    trouble: str = ""
-    """Why its state cannot be read; empty when it can."""
+    problem: str = ""
+    """Why its state cannot be read; empty if it can."""
 
     @property
     def rooms(self) -> list[str]:
-        """The rooms it is subscribed to."""
+        """The rooms that it is subscribed to."""
         return sorted(link.stem for link in (self.folder / "subs").glob("*.md"))
 
 
 def folders(home: Path) -> list[Path]:
-    """The folders of all identities, in order of hash; half-made ones begin with a dot and are not
-    among them.
+    """Return the folders of all identities, in order of hash. The names of half-made ones begin
+    with a dot; they are left out.
     """
     return sorted(folder for folder in (home / "agents").glob("[0-9a-f]*") if folder.is_dir())
 
 
 def find(home: Path, prefix: str) -> str:
-    """The identity that a prefix of 4 or more digits names, or a name that ends with it. Raises
-    ``IdentityError``, the candidates listed.
+    """Return the identity that a prefix of 4 or more digits names, or a name that ends with it.
+
+    Raises ``IdentityError``, which lists the candidates.
     """
     known = [folder.name for folder in folders(home)]
     digits = prefix.lower().rpartition("-")[2]
-    found = [hash for hash in known if hash.startswith(digits)]
-    listed = (
-        f"there are {', '.join(known[:10])}"
-        if known
-        else f"there is none yet: '{command(home, 'agent.py')}' boots one"
-    )
+    hashes = [hash for hash in known if hash.startswith(digits)]
+    listed = f"there are {', '.join(known[:10])}"
+    if not known:
+        listed = f"there is none yet: '{command(home, 'agent.py')}' boots one"
     if len(digits) < 4:
         raise IdentityError(
             f"{prefix!r} is too short: give at least 4 digits of an identity ({listed})"
         )
-    if not found:
+    if not hashes:
         raise IdentityError(f"no identity begins with {prefix[:70]!r} ({listed})")
-    if len(found) > 1:
+    if len(hashes) > 1:
         raise IdentityError(
-            f"{prefix} fits {len(found)} identities: give more digits of {', '.join(found)}"
+            f"{prefix} fits {len(hashes)} identities: give more digits of {', '.join(hashes)}"
         )
-    return found[0]
+    return hashes[0]
 
 
 def agents(home: Path) -> list[AgentInfo]:
-    """Every identity, the one active last first."""
-    everyone = [_resident(home, folder) for folder in folders(home)]
-    return sorted(
-        everyone, key=lambda one: one.last_active or datetime.fromtimestamp(0, UTC), reverse=True
-    )
+    """Return every identity, the one that was active last first."""
+    never = datetime.fromtimestamp(0, UTC)
+    infos = [_info(home, folder) for folder in folders(home)]
+    return sorted(infos, key=lambda agent: agent.last_active or never, reverse=True)
 
 
 def listening(home: Path, room: str) -> list[AgentInfo]:
-    """Those that run and are subscribed to ``room``."""
-    return [one for one in agents(home) if one.pid is not None and room in one.rooms]
+    """Return the agents that run and are subscribed to ``room``."""
+    return [agent for agent in agents(home) if agent.pid is not None and room in agent.rooms]
 
 
 def last_active(home: Path, room: str) -> AgentInfo | None:
-    """The one subscribed to ``room`` that was active last, running or not."""
-    return next((one for one in agents(home) if room in one.rooms and not one.trouble), None)
+    """Return the agent subscribed to ``room`` that was active last, running or not."""
+    for agent in agents(home):
+        if room in agent.rooms and not agent.problem:
+            return agent
+    return None
 
 
 @cache
 def _soul_line(home: Path, hash: str) -> str:
-    """A blob never changes, and a chat looks at the roster ten times a second."""
+    """Cached: a blob never changes, and a chat lists the agents ten times a second."""
     return Blobs(home / "blobs").get(hash).gist
 
 
-def _resident(home: Path, folder: Path) -> AgentInfo:
+def _info(home: Path, folder: Path) -> AgentInfo:
     pid = locks.holder(folder)
     record = folder / "state.json"
     try:
@@ -102,18 +103,18 @@ def _resident(home: Path, folder: Path) -> AgentInfo:
         soul = _soul_line(home, folder.name)
     except (DoryError, OSError) as error:
         return AgentInfo(
-            folder.name,
-            folder.name[:8],
-            folder,
-            "",
-            None,
-            0,
-            0,
-            files.size(folder / life.NAME),
-            pid,
-            False,
-            {},
-            str(error),
+            hash=folder.name,
+            name=folder.name[:8],
+            folder=folder,
+            soul_line="",
+            last_active=None,
+            turns=0,
+            context_tokens=0,
+            life_bytes=files.size(folder / life.NAME),
+            pid=pid,
+            awake=False,
+            read={},
+            problem=str(error),
         )
     return AgentInfo(
         hash=folder.name,

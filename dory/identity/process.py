@@ -1,5 +1,5 @@
-"""An agent that lives on behind the terminal: started in a session of its own, writing to
-``agents/<self>/agent.log``, and asked to end.
+"""Starting and stopping an agent in the background: in a session of its own, with its output in
+``agents/<self>/agent.log``.
 """
 
 import os
@@ -14,8 +14,8 @@ from dory.errors import DoryError
 from dory.storage import files, locks
 
 LOG = "agent.log"
-"""Below ``agents/<self>/``: what the agent would have shown in a terminal."""
-_PATIENCE = 30.0
+"""The file below ``agents/<self>/`` with what the agent would have shown in a terminal."""
+_TIMEOUT = 30.0
 """Seconds that an agent may take to wake, or to end its step."""
 
 
@@ -34,27 +34,29 @@ def launch(program: Path, arguments: Sequence[str], log: Path) -> subprocess.Pop
 
 
 def start(program: Path, folder: Path, flags: Sequence[str]) -> int:
-    """Run ``program`` for the identity in ``folder``; returns its pid once it is awake. Raises
-    ``DoryError`` with its last lines if it ends.
+    """Run ``program`` for the identity in ``folder``, and return its pid once it is awake.
+
+    Raises ``DoryError``, with its last lines, if it ends before.
     """
     begin = files.size(folder / LOG)
     process = launch(program, [folder.name, *flags], folder / LOG)
 
     def awake() -> bool:
         if process.poll() is not None:
-            raise DoryError(f"it did not wake: {_words(folder, begin)}")
+            raise DoryError(f"it did not wake: {_last_lines(folder, begin)}")
         return b"\n" in files.read_from(folder / LOG, begin) and locks.holder(folder) == process.pid
 
-    if not _soon(awake):
+    if not _becomes_true(awake):
         raise DoryError(
-            f"it is not awake after {_PATIENCE:g} seconds, as process {process.pid}: see {folder / LOG}"
+            f"it is not awake after {_TIMEOUT:g} seconds, as process {process.pid}: see"
+            f" {folder / LOG}"
         )
     return process.pid
 
 
 def stop(folder: Path) -> int | None:
-    """Ask the agent of ``folder`` to end after its step; returns the pid it had, or None when it
-    did not run. ``DoryError``: it goes on.
+    """Ask the agent of ``folder`` to end after its step, and return the pid that it had; None if it
+    did not run. Raises ``DoryError`` if it does not end.
     """
     pid = locks.holder(folder)
     if pid is None:
@@ -62,15 +64,16 @@ def stop(folder: Path) -> int | None:
     if not pid:
         raise DoryError(f"{folder.name} runs, but {folder / 'lock'} does not tell as which process")
     os.kill(pid, signal.SIGTERM)
-    if not _soon(lambda: locks.holder(folder) != pid):
+    if not _becomes_true(lambda: locks.holder(folder) != pid):
         raise DoryError(
-            f"process {pid} is still at its step after {_PATIENCE:g} seconds: ask again, which ends it at once and loses nothing"
+            f"process {pid} is still at its step after {_TIMEOUT:g} seconds: ask again, which ends"
+            " it at once and loses nothing"
         )
     return pid
 
 
-def _soon(condition: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + _PATIENCE
+def _becomes_true(condition: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + _TIMEOUT
     while not condition():
         if time.monotonic() > deadline:
             return False
@@ -78,8 +81,7 @@ def _soon(condition: Callable[[], bool]) -> bool:
     return True
 
 
-def _words(folder: Path, begin: int) -> str:
-    """The end of what it wrote, on one line."""
-    return " | ".join(
-        files.read_from(folder / LOG, begin).decode("utf-8", "replace").splitlines()[-3:]
-    )
+def _last_lines(folder: Path, begin: int) -> str:
+    """The last lines of its output from byte ``begin`` on, joined to one line."""
+    output = files.read_from(folder / LOG, begin).decode("utf-8", "replace")
+    return " | ".join(output.splitlines()[-3:])

@@ -1,9 +1,8 @@
-"""What other programs may do to the files of an identity while it lives or sleeps: found, mended
-where that is safe, and always told.
+"""Changes that other programs made to the files of an identity: found, repaired where that is safe,
+and always reported.
 
-A file that only this house writes is not mended but refused when it is damaged (``state``,
-``context``, ``blobs``): what stands there cannot be guessed. Texts that people edit are taken as
-they are.
+A damaged file that only Dory writes (state, context, blobs) is not repaired but refused: its
+content cannot be guessed. Texts that people edit are taken as they are.
 """
 
 from collections.abc import Iterator
@@ -17,8 +16,8 @@ from dory.text.prompt_files import DURABLE, MEMORY, SEGMENT, SUMMARISE
 
 
 def repair(identity: Identity) -> Iterator[str]:
-    """Called at the start and before each turn. One line for each thing that was found.
-    ``VersionError``: somebody is just saving one.
+    """Repair the texts, and return one line for each problem. Called at the start and before each
+    turn. Raises ``VersionError`` if somebody is just saving one of them.
     """
     while identity.damage:
         yield identity.damage.pop(0)
@@ -35,12 +34,18 @@ def repair(identity: Identity) -> Iterator[str]:
             files.append(path.with_name(f"{name}.damaged"), content + b"\n")
             texts.write(name, content, text)
             identity.repaired.append(name)
-            yield f"{name} held bytes that are no text: they are shown as � now, and the file as it was is {name}.damaged"
+            yield (
+                f"{name} held bytes that are no text: they are shown as � now, and the file as it"
+                f" was is {name}.damaged"
+            )
 
 
 def strange_links(identity: Identity) -> Iterator[str]:
-    """What lies in ``subs/`` and is no subscription, one line each."""
+    """Return one line for each file in ``subs/`` that is no subscription."""
     for link in sorted((identity.folder / "subs").iterdir()):
         if not link.is_symlink() or link.suffix != ".md" or not is_id(link.stem):
             name = formatting.one_line(link.name)
-            yield f"subs/{name} is no subscription and is not followed: it must be a symlink named after a room, such as dev.md"
+            yield (
+                f"subs/{name} is no subscription and is not followed: it must be a symlink named"
+                " after a room, such as dev.md"
+            )

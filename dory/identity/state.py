@@ -1,9 +1,10 @@
 """state.json: the commit record of one identity, replaced atomically. What it does not name has not
 happened.
 
-Everything an event changes is written first (blobs, the end of ``context.md``), then this record,
-which names how far ``context.md`` counts and which LIFE lines follow. A crash before the
-replacement leaves the state before the event, one after it is completed on resume from here.
+Everything that an event changes is written first (blobs, the end of ``context.md``), then this
+record. It names how far ``context.md`` counts and which LIFE lines follow. A crash before the
+replacement leaves the state before the event. After a crash behind it, the resume completes the
+event from here.
 """
 
 import json
@@ -19,13 +20,16 @@ from dory.errors import FormatError, UnknownVersion
 from dory.storage import files
 
 VERSION = 1
-HOME = "home"  # the place at which a life begins
+HOME = "home"
+"""The place at which a life begins."""
 
 
 @dataclass(slots=True)
 class RoomState:
-    """How far a room was taken in. Offsets are bytes in its file; commands run ahead of what the
-    model was given, and old ones are not run.
+    """How far a room was read. Offsets are bytes in its file.
+
+    ``read`` is how far the model was given the lines, ``commands`` how far commands were run, which
+    is ahead of it. Old commands are not run.
     """
 
     read: int = 0
@@ -33,32 +37,32 @@ class RoomState:
     exchanges: int = 0
     """Messages between agents since a person last spoke there."""
     unheard: list[list[int]] = field(default_factory=list)
-    """What was passed over, said before it came or while it was away: each the first byte, and the
-    one behind the last.
+    """The parts that were passed over, said before it came or while it was away. For each the first
+    byte, and the one behind the last.
     """
     replaced: int = 0
     """How often the file was replaced by a shorter one."""
 
     def entered(self, at: int, end: int) -> "RoomState":
-        """As it is for one who comes in, and hears what stands from byte ``at`` on; the commands up
-        to ``end`` are not run.
+        """Return the state of one who enters the room and hears it from byte ``at`` on. The
+        commands up to ``end`` are not run.
         """
-        passed_over = [[self.read, at]] if at > self.read else []
-        return replace(
-            self, read=max(self.read, at), commands=end, unheard=[*self.unheard, *passed_over]
-        )
+        unheard = list(self.unheard)
+        if at > self.read:
+            unheard.append([self.read, at])
+        return replace(self, read=max(self.read, at), commands=end, unheard=unheard)
 
     def of(self, size: int) -> "RoomState":
-        """Itself; for a file of fewer bytes than were taken in, which must be another one, a
-        beginning.
+        """Return the state for a file of ``size`` bytes. A file with fewer bytes than were read
+        must be another one, and begins anew.
         """
-        return (
-            self if size >= max(self.read, self.commands) else RoomState(replaced=self.replaced + 1)
-        )
+        if size >= max(self.read, self.commands):
+            return self
+        return RoomState(replaced=self.replaced + 1)
 
     def heard(self, start: int) -> Iterator[tuple[int, int]]:
-        """What was heard of the file from byte ``start`` on: the first byte of each part, and the
-        one behind its last.
+        """Return the parts that were heard from byte ``start`` on: for each the first byte, and
+        the one behind the last.
         """
         for first, last in [*self.unheard, [self.read, self.read]]:
             if start < min(first, self.read):
@@ -68,25 +72,25 @@ class RoomState:
 
 @dataclass(slots=True)
 class Running:
-    """A response whose tool lines are being run: ``done`` of them have an outcome on disk, ``mark``
-    tells whether the next one acted.
+    """A response whose tool lines are being run. ``done`` of them have an outcome on disk. ``mark``
+    tells whether the next one has acted.
     """
 
     response: str
     done: int = 0
     mark: str = ""
     hidden: list[str] = field(default_factory=list)
-    """What its hidden tools were given, in order: it stands nowhere else until they have run."""
+    """What its hidden tools were given, in order. It is stored nowhere else until they have run."""
     tools: list[str] = field(default_factory=list)
-    """The tools that there were: by the same names its lines are read again. Empty: written by an
-    older Dory.
+    """The names of the tools at that time, with which its lines are read again. Empty: written by
+    an older Dory.
     """
 
 
 @dataclass(slots=True)
 class Owed:
-    """The answer to a person's command, on its way into a room: there already if the room has it
-    behind byte ``mark``.
+    """The answer to a person's command that is still to be written. It was written if the room has
+    it behind byte ``mark``.
     """
 
     room: str
@@ -96,8 +100,8 @@ class Owed:
 
 @dataclass(slots=True)
 class Opened:
-    """An original that UNCOMPACT put back: pinned up to and including turn ``until``, later folded
-    into ``summary``.
+    """An original that UNCOMPACT put back. It is pinned up to and including turn ``until``, and
+    later folded into ``summary``.
     """
 
     hash: str
@@ -108,33 +112,33 @@ class Opened:
 
 @dataclass(slots=True)
 class State:
-    """Everything about an identity that is not text. Sizes in bytes, turns counted from 1."""
+    """Everything about an identity that is not text. Sizes are in bytes, turns count from 1."""
 
     name: str = ""
-    """What the identity is called in rooms; fixed at boot, or it would not know its own lines."""
+    """Its name in rooms. Fixed at boot, or it would not recognise its own lines."""
     turn: int = 0
     epoch: int = 0
     next_id: int = 1
     context_bytes: int = 0
     context_check: int | None = None
-    """CRC-32 of those bytes. None, here and below: written by an older Dory, not known yet."""
+    """CRC-32 of those bytes. None, here and below, if an older Dory wrote the record."""
     life_bytes: int = 0
     life_lines: str = ""
-    """Lines that belong at ``life_bytes``; whether they got there is not known after a crash."""
+    """Lines that belong at byte ``life_bytes``. After a crash they may or may not be there."""
     life_check: int | None = None
     """CRC-32 of LIFE.md up to the end of those lines."""
     life_tail: int | None = None
-    """CRC-32 of the newest lines alone, which a resume reads without reading all."""
+    """CRC-32 of the newest lines alone: a resume checks these without reading the whole file."""
     awake: bool = False
-    """Whether something stands in the context that the model has not answered yet."""
+    """Whether the context has something that the model has not answered yet."""
     stuck: bool = False
-    """Whether the model could not be asked when it last tried."""
+    """Whether the last model call failed."""
     woke_at: int = 1
-    """The entry with which it last woke: what was heard from there on is still to be answered."""
+    """The entry with which it last woke. What was heard from there on is still to be answered."""
     streak: int = 0
     """Turns since the last event from outside."""
     parent: str | None = None
-    """The newest response's blob."""
+    """The blob of the newest response."""
     texts: dict[str, str] = field(default_factory=dict)
     """The blob of each text that the prompt names by reference, by file name."""
     characters_per_token: float = 4.0
@@ -144,8 +148,7 @@ class State:
     opened: dict[str, Opened] = field(default_factory=dict)
     """By entry id."""
     last_swap: list[int] = field(default_factory=list)
-    """First ids of the stretches that the last compaction replaced; empty once it was taken back.
-    """
+    """First ids of the stretches that the last compaction replaced; empty once it was undone."""
     last_compaction: str = ""
     """One line for ``/status``."""
     failures: int = 0
@@ -153,26 +156,26 @@ class State:
     paused_until: int = 0
     """No compaction starts by itself up to and including this turn."""
     drafts: list[str] = field(default_factory=list)
-    """What hidden tools were given and could not keep: it stands nowhere else."""
+    """What hidden tools were given and could not store. It is stored nowhere else."""
     mood: str = ""
     place: str = HOME
-    """How the agent feels, empty when it has not said, and where it is, in its own words."""
+    """How the agent feels (empty if it has not said so), and where it is, in its own words."""
 
     def names(self, content: bytes) -> bool:
-        """Whether ``content`` is, byte for byte, the context that this record commits; its epoch
-        stands in it.
+        """Whether ``content`` is, byte for byte, the context that this record commits. Its epoch is
+        not compared.
         """
-        return len(content) == self.context_bytes and self.context_check in (
-            None,
-            zlib.crc32(content),
-        )
+        if len(content) != self.context_bytes:
+            return False
+        return self.context_check in (None, zlib.crc32(content))
 
 
 def load(path: Path) -> State:
-    """Read a state. Raises ``FormatError`` when it is damaged or of a version not known here."""
+    """Read a state. Raises ``FormatError`` if it is missing, damaged or of an unknown version."""
     try:
         content = json.loads(path.read_bytes())
-        version, check = content.pop("version"), content.pop("check", None)
+        version = content.pop("version")
+        check = content.pop("check", None)
         sound = check in (None, _check(content))
     except FileNotFoundError:
         raise FormatError(
@@ -184,7 +187,8 @@ def load(path: Path) -> State:
         raise UnknownVersion(path, version, VERSION)
     if not sound:
         raise FormatError(
-            f"{path} is damaged (its content does not match its checksum): put it back from a backup"
+            f"{path} is damaged (its content does not match its checksum): put it back from a"
+            " backup"
         )
     try:
         return _typed(content)
@@ -193,7 +197,7 @@ def load(path: Path) -> State:
 
 
 def save(path: Path, state: State) -> None:
-    """Replace the record; durable when this returns."""
+    """Replace the record. It is durable when this returns."""
     content = asdict(state)
     record = {"version": VERSION, "check": _check(content), **content}
     files.replace(path, (json.dumps(record, ensure_ascii=False, indent=1) + "\n").encode())
@@ -217,7 +221,8 @@ def _typed(content: dict[str, Any]) -> State:
     content["owed"] = Owed(**content["owed"]) if content.get("owed") else None
     state = State(**content)
     for name, kind in get_type_hints(State).items():
-        if not _fits(value := getattr(state, name), kind):
+        value = getattr(state, name)
+        if not _fits(value, kind):
             raise ValueError(f"{name} is {str(value)[:70]!r}")
     if not 0 < state.characters_per_token < math.inf:
         raise ValueError(f"characters_per_token is {state.characters_per_token!r}")
@@ -225,20 +230,18 @@ def _typed(content: dict[str, Any]) -> State:
 
 
 def _fits(value: object, kind: Any) -> bool:
-    """Whether ``value`` is what the annotation ``kind`` says, all the way down. No number here is
-    ever below 0.
-    """
-    inside = get_args(kind)
+    """Whether ``value`` has the type ``kind``, at every level, and holds no integer below 0."""
+    parts = get_args(kind)
     if get_origin(kind) is UnionType:
-        return any(_fits(value, one) for one in inside)
+        return any(_fits(value, part) for part in parts)
     if isinstance(value, dict):
         return get_origin(kind) is dict and all(
-            _fits(key, inside[0]) and _fits(each, inside[1]) for key, each in value.items()
+            _fits(key, parts[0]) and _fits(item, parts[1]) for key, item in value.items()
         )
     if isinstance(value, list):
-        return get_origin(kind) is list and all(_fits(each, inside[0]) for each in value)
+        return get_origin(kind) is list and all(_fits(item, parts[0]) for item in value)
     if is_dataclass(value):
         return type(value) is kind and all(
-            _fits(getattr(value, name), one) for name, one in get_type_hints(kind).items()
+            _fits(getattr(value, name), hint) for name, hint in get_type_hints(kind).items()
         )
     return type(value) is kind and not (isinstance(value, int) and value < 0)

@@ -60,7 +60,7 @@ def _pid(path: Path) -> int:
 
 
 def _locked(fd: int) -> bool:
-    """Try to lock for a fifth of a second. ``holder`` in another process also locks for a moment."""
+    """Try to lock for a fifth of a second, as ``holder`` in another process locks for a moment."""
     for _ in range(20):
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,18 +1,17 @@
-"""Rooms: one append-only markdown file each, shared by people, agents and bridges, who need nothing
-but this format.
+"""Chat rooms: one append-only markdown file each. People, agents and bridges share it and need
+nothing but this format.
 
     [dory-room 1]
     [USER:ada 2026-11-21T07:38:02Z] hello
     [AGENT:dory-1a2b3c4d 2026-11-21T07:38:04Z] Hello Ada!
         Further lines of a message are indented by four spaces, so none can pass for a tag.
-    [NOTICE:dory-1a2b3c4d 2026-11-21T07:38:09Z] what the harness itself says: answers to commands, trouble with the model
+    [NOTICE:dory-1a2b3c4d 2026-11-21T07:38:09Z] from the harness: an answer to a command, an error
 
-A message is one locked append. A line that another one of the same message follows ends with a
-space and a tab, which stand at no line's end otherwise: so a message that was cut off between two
-lines is known for what it is, and nobody hears half of it. The heading is written with a room's
-first message; a file without it is read as version 1, so that a shell script may begin a room.
-Agents read USER and AGENT lines; NOTICE lines are for people. Whoever writes a line without a tag
-is told so.
+A message is one locked append. Each line of it but the last ends with a space and a tab, which no
+other line does. So a message that was cut off between two lines is recognised, and nobody hears
+half of it. The heading is written with the first message. A file without it is read as version 1,
+so that a shell script may begin a room. Agents read USER and AGENT lines; NOTICE lines are for
+people. A line without a tag is not heard, and its writer is told so.
 """
 
 import re
@@ -30,7 +29,7 @@ from dory.types import Line
 KINDS = ("USER", "AGENT", "NOTICE")
 HEADING = "[dory-room 1]"
 LINKED = Path("../../../chats")
-"""The folder of the rooms as seen from an identity's ``subs/``: relative, so that a home can be
+"""The folder of the rooms as seen from an identity's ``subs/``. It is relative, so a home can be
 moved.
 """
 _ID = re.compile(r"[a-z0-9_-]{1,64}")
@@ -40,7 +39,11 @@ _TAG = re.compile(
 _BEGINNING = re.compile(rb"\n\[(?:USER|AGENT|NOTICE):")
 _INDENT = "    "
 _GOES_ON = b" \t"
+"""The end of a line that another line of the same message follows."""
 _RECENT = 65536
+"""Bytes at the end of a file in which the newest messages are looked for."""
+_UNANSWERED = 20
+"""Messages that a newcomer reads at most."""
 
 
 def is_id(room: str) -> bool:
@@ -49,15 +52,15 @@ def is_id(room: str) -> bool:
 
 
 def check_id(room: str) -> str:
-    """``room`` itself if it is a legal room id, else a ``ToolError`` that says what one looks like."""
+    """Return ``room`` if it is a legal room id. Raises a ``ToolError`` that says what one is."""
     if not is_id(room):
         raise ToolError(f"{room[:70]!r} is no room: a room id has 1 to 64 of a-z, 0-9, _ and -")
     return room
 
 
 def clean_name(name: str) -> str:
-    """A speaker's name as it may stand in a tag: no white space, brackets or control characters, 1
-    to 64 characters.
+    """Return a speaker's name as it may stand in a tag: 1 to 64 characters, without white space,
+    brackets and control characters.
     """
     kept = "".join(c for c in "_".join(name.split()) if c.isprintable() and c not in "[]◱◲")
     return kept[:64] or "someone"
@@ -67,41 +70,44 @@ class Rooms:
     """The rooms below one folder. Any number of processes may use the same folder."""
 
     def __init__(self, folder: Path, secrets: Sequence[str] = ()) -> None:
-        """Nothing that is said here holds any of ``secrets``."""
+        """``secrets`` are redacted from every message."""
         self.folder = folder
         self._secrets = secrets
 
     def path(self, room: str) -> Path:
-        """The room's file, whether it exists or not."""
+        """The file of a room, whether it exists or not."""
         return self.folder / f"{check_id(room)}.md"
 
     def open(self, room: str, at: datetime) -> None:
-        """Make sure that the room's file is there and ends with a whole line: what is said next
-        begins at its ``size``.
+        """Create the file if it is missing, and cut off a torn end, so that the next message begins
+        at its ``size``.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         self._append(room, b"", at)
 
     def say(self, room: str, kind: str, name: str, text: str, at: datetime) -> None:
-        """Append one message; it is durable when this returns. Empty lines at its ends are dropped."""
+        """Append one message. It is durable when this returns. Empty lines at its ends are
+        dropped.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
         self._append(room, _line(kind, name, formatting.redact(text, self._secrets), at), at)
 
     def end(self, room: str) -> int:
-        """The byte behind the last whole line: whatever is said from now on stands behind it, also
-        if a torn end is cut off first.
+        """Return the byte behind the last whole line. Whatever is said from now on stands behind
+        it, even if a torn end is cut off first.
         """
         return files.whole_end(self.path(room), _GOES_ON)
 
     def size(self, room: str) -> int:
-        """Bytes in the room's file; 0 when there is none."""
+        """Return the bytes in the room's file; 0 if it is missing."""
         return files.size(self.path(room))
 
     def read(self, room: str, offset: int) -> list[Line]:
-        """The whole messages from byte ``offset`` on. An unknown version raises ``FormatError``.
+        """Return the whole messages from byte ``offset`` on. Raises ``FormatError`` for an unknown
+        version.
 
-        A line that has no tag and belongs to no message comes as a ``Line`` of the kind ``STRAY``,
-        without a name.
+        A line that has no tag and belongs to no message is returned as a ``Line`` of the kind
+        ``STRAY``, without a name.
         """
         content = files.read_from(self.path(room), offset)
         return _parse(room, content[: files.whole(content, _GOES_ON)], offset)
@@ -109,36 +115,40 @@ class Rooms:
     def stretch(
         self, room: str, start: int, end: int, size: int = _RECENT
     ) -> tuple[list[Line], int]:
-        """The messages from byte ``start`` on, about ``size`` bytes of them but at least one, and
-        the byte behind them. Nothing that was said behind ``end`` is among them; at both a message
-        begins, or ends.
+        """Return the messages from byte ``start`` on, and the byte behind them: about ``size``
+        bytes, at least one message, and none behind ``end``.
+
+        At ``start`` and ``end`` a message must begin or end.
         """
         content = files.read_from(self.path(room), start, min(size, end - start))
         if size < end - start and len(content) == size:
-            behind = 1 + max(content.rfind(f"\n[{kind}:".encode()) for kind in KINDS)
-            if not behind:
+            last_tag = 1 + max(content.rfind(f"\n[{kind}:".encode()) for kind in KINDS)
+            if not last_tag:
                 return self.stretch(room, start, end, 2 * size)
-            content = content[:behind]
+            content = content[:last_tag]
         return _parse(room, content, start), start + len(content)
 
     def recent(self, room: str, count: int) -> list[Line]:
-        """The newest messages, at most ``count``, looked for in the last 64 KiB: a room of years is
-        not read to show some lines.
+        """Return the newest messages, at most ``count``. Only the last 64 KiB are read, however
+        long the file is.
         """
-        return self.read(room, self._recent(room))[-count:]
+        return self.read(room, self._recent_start(room))[-count:]
 
     def unanswered(self, room: str) -> int:
-        """Where a newcomer begins to read: behind the last line of an agent, but at most 20
-        messages and 64 KiB before the end.
+        """Return the byte at which a newcomer begins to read: behind the last line of an agent, but
+        at most 20 messages and 64 KiB before the end.
         """
-        start = self._recent(room)
+        start = self._recent_start(room)
         lines = self.read(room, start)
         ends = [start, *(line.end for line in lines)]
         answered = [number for number, line in enumerate(lines, 1) if line.kind == "AGENT"]
-        return ends[max([*answered, len(lines) - 20, 0])]
+        return ends[max([*answered, len(lines) - _UNANSWERED, 0])]
 
     def _append(self, room: str, content: bytes, at: datetime) -> None:
-        torn = f"a message was cut off in the middle when its writer died; what there was of it is in chats/{room}.md.torn"
+        torn = (
+            "a message was cut off in the middle when its writer died; what there was of it is in"
+            f" chats/{room}.md.torn"
+        )
         files.append(
             self.path(room),
             content,
@@ -147,45 +157,47 @@ class Rooms:
             _line("NOTICE", "harness", torn, at),
         )
 
-    def _recent(self, room: str) -> int:
+    def _recent_start(self, room: str) -> int:
+        """The byte at which the first message in the last 64 KiB begins. From the middle of a
+        message, quoted text could pass for a tag.
+        """
         start = max(0, self.size(room) - _RECENT)
-        if (
-            start
-        ):  # on to the next message: from the middle of one, quoted text could pass for a tag
-            found = _BEGINNING.search(files.read_from(self.path(room), start))
-            start = start + found.start() + 1 if found else self.end(room)
-        return start
+        if not start:
+            return 0
+        beginning = _BEGINNING.search(files.read_from(self.path(room), start))
+        return start + beginning.start() + 1 if beginning else self.end(room)
 
 
 def laid_out(text: str) -> str:
-    """A message as it stands behind its tag: every line but the first indented, whatever kind of
-    line break it had.
+    """Return a message as it stands behind its tag: every line but the first is indented, whatever
+    its line break was.
     """
     return f"\n{_INDENT}".join(line.rstrip() for line in text.strip().splitlines())
 
 
 def spoken(line: Line, called: Collection[str]) -> bool:
-    """Whether it is said to somebody: no notice, no stray line, no command of a person's. Those in
-    ``called`` may begin with an @.
+    """Whether a line is said to somebody: it is no notice, no stray line, and no person's command.
+
+    A command begins with ``/``, or with ``@`` and one of the names ``called``.
     """
-    first = line.text.split(maxsplit=1)[:1]
-    if not first or line.kind not in ("USER", "AGENT"):
+    words = line.text.split(maxsplit=1)
+    if not words or line.kind not in ("USER", "AGENT"):
         return False
-    return line.kind == "AGENT" or not (
-        first[0][0] == "/" or (first[0][0] == "@" and first[0][1:] in called)
-    )
+    if line.kind == "AGENT":
+        return True
+    mark, name = words[0][0], words[0][1:]
+    return mark != "/" and not (mark == "@" and name in called)
 
 
 def _line(kind: str, name: str, text: str, at: datetime) -> bytes:
-    message = f"[{kind}:{clean_name(name)} {clock.second(at)}] {laid_out(text)}".encode(
-        "utf-8", "replace"
-    )
-    return message.replace(b"\n", _GOES_ON + b"\n") + b"\n"
+    message = f"[{kind}:{clean_name(name)} {clock.second(at)}] {laid_out(text)}"
+    content = message.encode("utf-8", "replace")
+    return content.replace(b"\n", _GOES_ON + b"\n") + b"\n"
 
 
 def _parse(room: str, content: bytes, offset: int) -> list[Line]:
     lines: list[Line] = []
-    texts: list[list[str]] = []  # joined at the end: a pasted log has very many lines
+    texts: list[list[str]] = []  # joined at the end, as a message may have very many lines
     end = offset
     for raw in content.splitlines(keepends=True):
         text = raw.rstrip(b"\r\n").removesuffix(_GOES_ON).decode("utf-8", "replace")
