@@ -34,7 +34,7 @@ def _row(agent: AgentInfo) -> tuple[str, ...]:
         f"{agent.context_tokens} tokens",
         f"{agent.life_bytes} bytes",
         f"pid {agent.pid}" if agent.pid is not None else "no",
-        agent.trouble or agent.soul_line[:_SOUL_SHOWN],
+        agent.problem or agent.soul_line[:_SOUL_SHOWN],
     )
 
 

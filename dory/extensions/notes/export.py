@@ -1,8 +1,7 @@
-"""Notes and archives as a folder of markdown files, for people: to read, to edit, to carry to
-another agent.
+"""Notes and archives as a folder of markdown files, to read, to edit, or to give to another agent.
 
-``0007-lisbon-hotel.md`` is front matter and the content, byte for byte; the number orders the
-entries, oldest first, as do the names:
+A file such as ``0007-lisbon-hotel.md`` is front matter and the content, byte for byte. The numbers
+order the entries, oldest first:
 
     ---
     dory: note 1
@@ -14,10 +13,9 @@ entries, oldest first, as do the names:
     ---
     Miramar, booked until 9 May.
 
-``load`` puts what stands in the folder in the place of all that there was. It reads and checks
-every file before it changes anything, and changes all or nothing. Entries get new ids, in the order
-of the files' names. A folder into which a dump is not complete holds the file ``UNFINISHED``, and
-is not loaded.
+``load`` replaces all entries by those in the folder. It reads and checks every file before it
+changes anything, and changes all or nothing. Entries get new ids, in the order of the file names.
+While a dump is not complete, its folder holds the file ``UNFINISHED``, and is not loaded.
 """
 
 import json
@@ -42,8 +40,9 @@ _STRANGE = re.compile(r"[^\w.-]+")
 
 
 def dump(notes: Notes, folder: Path) -> int:
-    """Write all entries into ``folder``, which is made or must hold no markdown files yet; returns
-    how many. Raises ``DoryError``.
+    """Write all entries into ``folder``; returns how many.
+
+    The folder is created if needed. Raises ``DoryError`` if it holds markdown files already.
     """
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.glob("*.md")):
@@ -58,12 +57,14 @@ def dump(notes: Notes, folder: Path) -> int:
 
 
 def load(store: Store, notes: Notes, folder: Path) -> int:
-    """Put the entries in ``folder`` in the place of all others; returns how many. Raises a
-    ``FormatError`` that names the file at fault.
+    """Replace all entries by those in ``folder``; returns how many.
+
+    Raises a ``FormatError`` that names the file at fault.
     """
     if (folder / UNFINISHED).exists():
         raise FormatError(
-            f"the dump into {folder} was cut short: dump again, into a new folder; nothing was loaded"
+            f"the dump into {folder} was cut short: dump again, into a new folder; "
+            "nothing was loaded"
         )
     entries = [_read(path) for path in sorted(folder.glob("*.md"))]
     if not entries:
@@ -80,9 +81,7 @@ def load(store: Store, notes: Notes, folder: Path) -> int:
 
 
 def file_name(number: int, count: int, name: str) -> str:
-    """What the file of the entry with that ``number`` among ``count`` is called; the names sort as
-    the numbers do.
-    """
+    """The file name of the entry with that ``number`` among ``count``; names sort as numbers do."""
     return f"{number:0{max(4, len(str(count)))}}-{_STRANGE.sub('_', name)[:60]}.md"
 
 
@@ -144,11 +143,13 @@ def _moment(text: str) -> datetime:
 
 
 def _check_names(entries: Iterable[Note]) -> None:
+    """Raise a ``FormatError`` if two entries share a name."""
     holders: dict[str, Note] = {}
     for note in entries:
         for name in (note.name, *note.aliases):
             if name in holders:
                 raise FormatError(
-                    f"two entries are called {name!r}: {holders[name].name} and {note.name}; nothing was loaded"
+                    f"two entries are called {name!r}: {holders[name].name} and {note.name}; "
+                    "nothing was loaded"
                 )
             holders[name] = note

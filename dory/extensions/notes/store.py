@@ -1,13 +1,15 @@
-"""Notes and archives: what the agent writes on purpose, and what compaction leaves behind. Three
-tables of the agent's one SQLite file.
+"""Notes, which the agent writes, and archives, which compaction leaves.
 
-    note          id (rising, never used again), name, kind, content, when, the blob of an archive's original
-    alias         every name by which an entry is known, its own included: names and aliases share one namespace
+Three tables of the agent's SQLite file:
+
+    note          id (rising, never used again), name, kind, content, when, the blob of an archive's
+                  original
+    alias         every name of every entry; names and aliases share one namespace
     note_writes   how many writes there have been
 
-Every write is one transaction together with its index entry, and durable when it returns; one that
-fails changes nothing, and what cannot be done is refused before it begins. How much of a hit is too
-little to be one, the caller of ``search`` decides.
+Every write is one transaction together with its index entry, and durable when it returns. A write
+that fails changes nothing; what cannot be done is refused before it begins. ``search`` returns weak
+hits too: its caller decides which are good enough.
 """
 
 import re
@@ -25,23 +27,30 @@ from dory.storage.database import Store
 
 Kind = Literal["Note", "Archive"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-NAME_LIMIT, CONTENT_LIMIT = 80, 20_000
-"""Characters of a name, and of what a note holds; an archive holds a summary, which is as long as
-it is.
-"""
+NAME_LIMIT = 80
+"""Characters of a name."""
+CONTENT_LIMIT = 20_000
+"""Characters of a note. An archive holds a summary, whose length is not checked."""
 _NAME = re.compile(r"(?!.*->)[^\s◱◲\[\]\"]+")
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS note (id INTEGER PRIMARY KEY AUTOINCREMENT, name UNIQUE, kind TEXT, content TEXT, at INTEGER, hash TEXT);
-CREATE INDEX IF NOT EXISTS note_hash ON note (hash);
-CREATE TABLE IF NOT EXISTS alias (name TEXT PRIMARY KEY, id INTEGER REFERENCES note) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS alias_id ON alias (id);
-CREATE TABLE IF NOT EXISTS note_writes (id INTEGER PRIMARY KEY, count INTEGER)"""
+_SCHEMA = (
+    "CREATE TABLE IF NOT EXISTS note (id INTEGER PRIMARY KEY AUTOINCREMENT, name UNIQUE,"
+    " kind TEXT, content TEXT, at INTEGER, hash TEXT)",
+    "CREATE INDEX IF NOT EXISTS note_hash ON note (hash)",
+    "CREATE TABLE IF NOT EXISTS alias"
+    " (name TEXT PRIMARY KEY, id INTEGER REFERENCES note) WITHOUT ROWID",
+    "CREATE INDEX IF NOT EXISTS alias_id ON alias (id)",
+    "CREATE TABLE IF NOT EXISTS note_writes (id INTEGER PRIMARY KEY, count INTEGER)",
+)
+_COUNT_WRITE = (
+    "INSERT INTO note_writes VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET count = count + 1"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One entry. ``aliases`` are its other names, ``hash`` is the blob of the stretch that an
-    archive sums up.
+    """A note or an archive.
+
+    ``aliases`` are its other names; ``hash`` is the blob of the stretch that an archive sums up.
     """
 
     id: int
@@ -54,18 +63,20 @@ class Note:
 
 
 class Notes:
-    """The entries of one agent. Raises a ``ToolError`` that says what to do when it cannot do what
-    was asked, and what the store raises.
+    """The notes and archives of one agent.
+
+    Raises a ``ToolError`` that says what to do if it cannot do what was asked, and what the
+    ``Store`` raises.
     """
 
     def __init__(self, store: Store, index: Index) -> None:
         self._store = store
         self._index = index
-        store.tables(_SCHEMA)
+        store.tables(*_SCHEMA)
 
     def __iter__(self) -> Iterator[Note]:
-        """All entries, the newest first."""
-        return iter(self._found("ORDER BY id DESC"))
+        """All entries, newest first."""
+        return iter(self._select("ORDER BY id DESC"))
 
     @property
     def writes(self) -> int:
@@ -73,24 +84,19 @@ class Notes:
         return self._store.number("SELECT sum(count) FROM note_writes")
 
     def find(self, name: str) -> Note | None:
-        """The entry that is known by ``name``."""
-        return (
-            self._first("JOIN alias USING (id) WHERE alias.name = ?", name)
-            if name.isprintable()
-            else None
-        )
+        """The entry with this name or alias."""
+        if not name.isprintable():
+            return None
+        return self._first("JOIN alias USING (id) WHERE alias.name = ?", name)
 
     def get(self, name: str) -> Note:
-        """The entry that is known by ``name``; a ``ToolError`` that names similar ones if there is
-        none.
-        """
-        if found := self.find(name):
-            return found
-        near = [note.name for note, _ in self.search(name, 3)]
-        raise ToolError(
-            f"there is no note {name[:NAME_LIMIT]!r}"
-            + (f"; similar ones: {', '.join(near)}" if near else "")
-        )
+        """The entry with this name or alias; a ``ToolError`` that lists similar ones if none."""
+        note = self.find(name)
+        if note:
+            return note
+        near = ", ".join(note.name for note, _ in self.search(name, 3))
+        hint = f"; similar ones: {near}" if near else ""
+        raise ToolError(f"there is no note {name[:NAME_LIMIT]!r}{hint}")
 
     def numbered(self, id: int) -> Note | None:
         """The entry with that id."""
@@ -102,38 +108,35 @@ class Notes:
 
     def newest(self, kind: Kind, limit: int) -> list[Note]:
         """The newest entries of one kind."""
-        return self._found("WHERE kind = ? ORDER BY id DESC LIMIT ?", kind, limit)
+        return self._select("WHERE kind = ? ORDER BY id DESC LIMIT ?", kind, limit)
 
     @property
     def hashes(self) -> set[str]:
         """The blobs of all archives."""
-        return {
-            hash for (hash,) in self._store.rows("SELECT hash FROM note WHERE hash IS NOT NULL")
-        }
+        rows = self._store.rows("SELECT hash FROM note WHERE hash IS NOT NULL")
+        return {hash for (hash,) in rows}
 
     def add(
         self, name: str, content: str, kind: Kind, at: datetime, hash: str | None = None
     ) -> Note:
-        """A new entry."""
+        """Add an entry."""
         check(name, content, kind)
-        if holder := self.find(name):
+        holder = self.find(name)
+        if holder:
             raise ToolError(
                 f"{_taken(name, holder)}: NOTE_WRITE changes it, or choose another name"
             )
         with self._writing() as connection:
             values = (name, kind, content, int(at.timestamp()), hash)
-            id = (
-                connection.execute(
-                    "INSERT INTO note VALUES (NULL, ?, ?, ?, ?, ?)", values
-                ).lastrowid
-                or 0
-            )
+            insert = "INSERT INTO note VALUES (NULL, ?, ?, ?, ?, ?)"
+            id = connection.execute(insert, values).lastrowid or 0
             connection.execute("INSERT INTO alias VALUES (?, ?)", (name, id))
             return self._indexed(id)
 
     def rename(self, name: str, new: str) -> Note:
-        """Another canonical name; the old one stays as an alias."""
-        note, holder = self.get(name), self.find(check_name(new))
+        """Give an entry another name; the old one stays as an alias."""
+        note = self.get(name)
+        holder = self.find(check_name(new))
         if holder and (holder.id != note.id or new == note.name):
             raise ToolError(f"{_taken(new, holder)}: choose another name")
         with self._writing() as connection:
@@ -142,10 +145,12 @@ class Notes:
             return self._indexed(note.id)
 
     def alias(self, name: str, alias: str) -> Note | None:
-        """Another name for an entry. An alias of another one is pointed to this one; that other
-        entry is returned.
+        """Give an entry an alias.
+
+        If ``alias`` was an alias of another entry, that entry loses it and is returned.
         """
-        note, holder = self.get(name), self.find(check_name(alias))
+        note = self.get(name)
+        holder = self.find(check_name(alias))
         if holder and alias in (holder.name, *note.aliases):
             raise ToolError(f"{_taken(alias, holder)}: choose another one")
         with self._writing() as connection:
@@ -153,7 +158,7 @@ class Notes:
         return holder
 
     def write(self, name: str, content: str) -> Note:
-        """Another content."""
+        """Replace the content of an entry."""
         note = self.get(name)
         check(note.name, content, note.kind)
         if content == note.content:
@@ -163,7 +168,7 @@ class Notes:
             return self._indexed(note.id)
 
     def remove(self, name: str) -> Note:
-        """Take an entry and all its aliases out."""
+        """Remove an entry and all its aliases."""
         note = self.get(name)
         with self._writing() as connection:
             connection.execute("DELETE FROM alias WHERE id = ?", (note.id,))
@@ -172,58 +177,50 @@ class Notes:
         return note
 
     def search(self, query: str, limit: int = 10) -> list[tuple[Note, float]]:
-        """Entries of both kinds with their scores, ranked by names and contents, of equals the
-        newer one first. Any text is a query.
+        """The best entries of both kinds with their scores; of equal ones the newer comes first.
+
+        Names and contents are searched. Any text is a query.
         """
-        found = [
-            (self.numbered(hit.document.origin), hit.score)
-            for hit in self._index.search(query, limit, KINDS)
-        ]
-        return sorted(
-            ((note, score) for note, score in found if note),
-            key=lambda result: (-result[1], -result[0].id),
-        )
+        scored: list[tuple[Note, float]] = []
+        for hit in self._index.search(query, limit, KINDS):
+            note = self.numbered(hit.document.origin)
+            if note:
+                scored.append((note, hit.score))
+        return sorted(scored, key=lambda result: (-result[1], -result[0].id))
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         with self._store.writing() as connection:
             yield connection
-            connection.execute(
-                "INSERT INTO note_writes VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET count = count + 1"
-            )
+            connection.execute(_COUNT_WRITE)
 
     def _indexed(self, id: int) -> Note:
-        (note,) = self._found("WHERE id = ?", id)
+        (note,) = self._select("WHERE id = ?", id)
         self._index.remove(note.kind, id)
         self._index.add(document(note))
         return note
 
     def _first(self, where: str, value: object) -> Note | None:
-        return next(iter(self._found(where, value)), None)
+        return next(iter(self._select(where, value)), None)
 
-    def _found(self, where: str, *values: object) -> list[Note]:
-        rows = self._store.rows(
-            f"SELECT id, note.name, kind, content, at, hash FROM note {where}", values
-        )
+    def _select(self, where: str, *values: object) -> list[Note]:
+        sql = f"SELECT id, note.name, kind, content, at, hash FROM note {where}"
         return [
-            Note(id, name, kind, text, self._store.moment(at), hash, self._aliases(id, name))
-            for id, name, kind, text, at, hash in rows
+            Note(id, name, kind, content, self._store.moment(at), hash, self._aliases(id, name))
+            for id, name, kind, content, at, hash in self._store.rows(sql, values)
         ]
 
     def _aliases(self, id: int, name: str) -> tuple[str, ...]:
-        return tuple(
-            alias
-            for (alias,) in self._store.rows(
-                "SELECT name FROM alias WHERE id = ? AND name <> ? ORDER BY name", (id, name)
-            )
-        )
+        sql = "SELECT name FROM alias WHERE id = ? AND name <> ? ORDER BY name"
+        return tuple(alias for (alias,) in self._store.rows(sql, (id, name)))
 
 
 def check_name(name: str) -> str:
-    """``name`` itself if an entry may be called so, else a ``ToolError``."""
+    """Return ``name`` if an entry may have it, else raise a ``ToolError``."""
     if not _NAME.fullmatch(name) or len(name) > NAME_LIMIT or not name.isprintable():
         raise ToolError(
-            f"{name[:NAME_LIMIT]!r} is no name for a note: one word of at most {NAME_LIMIT} characters, such as lisbon-hotel"
+            f"{name[:NAME_LIMIT]!r} is no name for a note: "
+            f"one word of at most {NAME_LIMIT} characters, such as lisbon-hotel"
         )
     return name
 
@@ -233,16 +230,18 @@ def check(name: str, content: str, kind: Kind) -> None:
     check_name(name)
     if not content.strip():
         raise ToolError(
-            f"{name} needs a content: write it behind the name, or below the line between <<END and END"
+            f"{name} needs a content: write it behind the name, "
+            "or below the line between <<END and END"
         )
     if kind == "Note" and len(content) > CONTENT_LIMIT:
         raise ToolError(
-            f"{name} would have {len(content)} characters, a note may have {CONTENT_LIMIT}: shorten it, or make two of it"
+            f"{name} would have {len(content)} characters, a note may have {CONTENT_LIMIT}: "
+            "shorten it, or make two of it"
         )
 
 
 def document(note: Note) -> Document:
-    """The entry as it is indexed: its aliases contribute nothing."""
+    """The entry as it is indexed, without its aliases."""
     return Document(note.kind, note.id, note.at, f"{note.name}\n{note.content}", hash=note.hash)
 
 
