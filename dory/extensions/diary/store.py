@@ -1,25 +1,24 @@
-"""The diary, ``agents/<self>/diary/``: one file a date (``extensions/diary/store.py``), for the
-agent to write and for people to read and edit.
+"""The diary, ``agents/<self>/diary/``: one file for each day, such as ``2026-03-02.json``.
 
-A second write on a day adds an entry; what people have put into the file beside that stays. The
-files are the truth. The index has a document for each date, and a table of how each file looked
-when it was indexed tells which ones have changed since: ``refresh`` takes these in. How they look
-now costs a call of the system for each file: ``looking`` gives that to a thread beside the loop;
-what the agent writes is known at once. A search opens no file and looks at none. One that is
-damaged is named and left as it is.
+    {
+     "version": 1,
+     "date": "2026-03-02",
+     "entries": [
+      {"at": "09:14", "mood": "calm", "place": "home", "text": "Ada came back from Lisbon."}
+     ]
+    }
 
-    diary_page    the date, the look of its file, what is wrong with it
+The agent writes the files, and people may read and edit them. A second write on a day adds an
+entry; whatever else people have put into the file stays. A damaged file is named and left as it is.
 
-One day of the diary as a file, which people may edit: read, found to be sound, or named with what
-is wrong with it.
+The files are the truth. The index holds a document for each day, and one table the stamp that each
+file had when it was indexed (its time and size):
 
-{
- "version": 1,
- "date": "2026-03-02",
- "entries": [
-  {"at": "09:14", "mood": "calm", "place": "home", "text": "Ada came back from Lisbon."}
- ]
-}
+    diary_page    the day, the stamp of its file, what is wrong with it
+
+A file whose stamp has changed is indexed again by ``refresh``. Reading the stamps costs a system
+call for each file, so ``looking`` gives that work to a thread beside the loop. What the agent
+writes itself is known at once. A search opens no file and reads no stamp.
 """
 
 import json
@@ -42,13 +41,20 @@ from dory.storage.watched_files import FileStamp
 from dory.text import formatting
 
 FOLDER, VERSION = "diary", 1
+KIND = "Diary"
+TEXT_LIMIT = 4000
+"""Characters of one entry."""
+DAY_LIMIT = 20_000
+"""Characters of all entries of a day."""
+_SCHEMA = "CREATE TABLE IF NOT EXISTS diary_page (day INTEGER PRIMARY KEY, look TEXT, damage TEXT)"
 _NAME = re.compile(r"\d{4}-\d\d-\d\d\.json", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What was written at one time of a day. In a file that somebody has edited all but the text
-    may be missing.
+    """What was written at one time of a day.
+
+    Only the text is sure to be there: people may have removed the other fields from the file.
     """
 
     text: str
@@ -57,19 +63,14 @@ class Entry:
     place: str = ""
 
     def __str__(self) -> str:
-        """As it is shown and searched: what it says is indented, so that no line of it can be taken
-        for another entry.
+        """The entry as it is shown and searched.
+
+        Its text is indented, so that no line of it can pass for another entry.
         """
-        about = ", ".join(
-            filter(
-                None,
-                map(
-                    formatting.one_line,
-                    [self.at, f"at {self.place}" if self.place else "", self.mood],
-                ),
-            )
-        )
-        return "\n  ".join([about or "at some time", *self.text.splitlines()])
+        place = f"at {self.place}" if self.place else ""
+        about = [formatting.one_line(part) for part in (self.at, place, self.mood)]
+        heading = ", ".join(part for part in about if part)
+        return "\n  ".join([heading or "at some time", *self.text.splitlines()])
 
 
 def problems(folder: Path) -> Iterator[str]:
@@ -77,31 +78,34 @@ def problems(folder: Path) -> Iterator[str]:
     try:
         names = sorted(os.listdir(folder / FOLDER)) if os.path.lexists(folder / FOLDER) else []
     except OSError as error:
-        yield f"{FOLDER}/ cannot be listed ({error.strerror}): it must be a folder that Dory may read"
+        yield (
+            f"{FOLDER}/ cannot be listed ({error.strerror}): it must be a folder that Dory may read"
+        )
         return
     for name in names:
-        try:
-            if day := day_of(name):
+        day = day_of(name)
+        if day:
+            try:
                 read_day(folder / FOLDER, day)
-            elif not name.startswith(".") and not name.endswith(
-                "~"
-            ):  # which editors and desktops leave
-                yield f"{FOLDER}/{formatting.one_line(name)} is no day of a diary: it must be named after a date, such as 2026-03-02.json"
-        except FormatError as error:
-            yield str(error)
+            except FormatError as error:
+                yield str(error)
+        elif not name.startswith(".") and not name.endswith("~"):  # left by editors and desktops
+            yield (
+                f"{FOLDER}/{formatting.one_line(name)} is no day of a diary: "
+                "it must be named after a date, such as 2026-03-02.json"
+            )
 
 
 def read_day(folder: Path, day: date) -> dict[str, Any] | None:
-    """The file of ``day`` as it is, found to be sound; None when there is none. Raises
-    ``FormatError``.
-    """
+    """The checked content of the file of ``day``; None if there is none. Raises ``FormatError``."""
 
     def sound(record: dict[str, Any]) -> dict[str, Any]:
         if record["date"] != str(day):
             raise ValueError("its date is another")
         if not isinstance(record["entries"], list):
             raise ValueError("its entries are no list")
-        [as_entry(one) for one in record["entries"]]
+        for fields in record["entries"]:
+            as_entry(fields)
         json.dumps(record, ensure_ascii=False).encode()
         return record
 
@@ -116,31 +120,31 @@ def read_day(folder: Path, day: date) -> dict[str, Any] | None:
         ) from error
 
 
-def as_entry(one: dict[str, Any]) -> Entry:
-    """Raises what ``documents`` maps for one that nobody can have meant so."""
-    entry = Entry(one["text"], one.get("at", ""), one.get("mood", ""), one.get("place", ""))
+def as_entry(fields: dict[str, Any]) -> Entry:
+    """The entry with these fields.
+
+    Raises what ``storage/json_file.py`` turns into a ``FormatError`` if they are no entry.
+    """
+    entry = Entry(
+        fields["text"], fields.get("at", ""), fields.get("mood", ""), fields.get("place", "")
+    )
     if {type(value) for value in asdict(entry).values()} != {str}:
         raise ValueError("an entry is no text")
     return entry
 
 
 def day_of(name: str) -> date | None:
-    """The day whose file has that name."""
+    """The day whose file has that name; None if no day has."""
     try:
         return date.fromisoformat(name.removesuffix(".json")) if _NAME.fullmatch(name) else None
     except ValueError:
         return None
 
 
-KIND = "Diary"
-TEXT_LIMIT, DAY_LIMIT = 4000, 20_000
-"""Characters of one entry, and of a day's."""
-_SCHEMA = "CREATE TABLE IF NOT EXISTS diary_page (day INTEGER PRIMARY KEY, look TEXT, damage TEXT)"
-
-
 class Diary:
-    """That of the agent in ``folder``. Raises ``FormatError`` for a damaged file, and a
-    ``ToolError`` for what cannot be done.
+    """The diary of the agent in ``folder``.
+
+    Raises ``FormatError`` if a file is damaged, and a ``ToolError`` if something cannot be done.
     """
 
     kinds: tuple[str, ...] = (KIND,)
@@ -150,16 +154,17 @@ class Diary:
         self._store = store
         self._index = index
         self._seen: dict[int, str] | None = None
-        """How the files looked last; None: not looked yet."""
+        """The stamps of the files when they were last read; None if they were not read yet."""
         self._taken: dict[int, str] | None = None
-        """What stands in the table, read anew when its file was exchanged."""
+        """The stamps in the table, read again if the database was exchanged."""
         self._written = dict[int, str]()
-        """What the agent has written since ``looks`` was called, which may have passed it by."""
+        """Stamps of what the agent wrote since ``looking`` was called, which may have missed it."""
         store.tables(_SCHEMA)
 
     def write(self, entry: Entry, day: date) -> int:
-        """Add ``entry`` to what stands there of ``day``; how many it has now. Durable when this
-        returns; the search is told by ``refresh``.
+        """Add ``entry`` to ``day``; returns how many entries the day has now.
+
+        It is durable when this returns; ``refresh`` indexes it.
         """
         if not entry.text.strip():
             raise ToolError(
@@ -167,17 +172,19 @@ class Diary:
             )
         if len(entry.text) > TEXT_LIMIT:
             raise ToolError(
-                f"that has {len(entry.text)} characters, an entry may have {TEXT_LIMIT}: shorten it, or make two of it"
+                f"that has {len(entry.text)} characters, an entry may have {TEXT_LIMIT}: "
+                "shorten it, or make two of it"
             )
         record = read_day(self._folder, day) or {
             "version": VERSION,
             "date": str(day),
             "entries": [],
         }
-        size = sum(len(one["text"]) for one in record["entries"]) + len(entry.text)
+        size = sum(len(written["text"]) for written in record["entries"]) + len(entry.text)
         if size > DAY_LIMIT:
             raise ToolError(
-                f"{day} would have {size} characters in your diary, a day may have {DAY_LIMIT}: keep the rest in a note"
+                f"{day} would have {size} characters in your diary, a day may have {DAY_LIMIT}: "
+                "keep the rest in a note"
             )
         record["entries"].append(
             {"at": entry.at, "mood": entry.mood, "place": entry.place, "text": entry.text}
@@ -186,90 +193,85 @@ class Diary:
             self._folder.mkdir()
             files.sync_folder(self._folder.parent)
         content = f"{json.dumps(record, ensure_ascii=False, indent=1)}\n".encode("utf-8", "replace")
-        files.replace(
-            self._folder / f"{day}.json", content, drafts=self._folder.parent
-        )  # where a resume sweeps away what a kill leaves
+        # A resume removes what a kill leaves from the folder above.
+        files.replace(self._folder / f"{day}.json", content, drafts=self._folder.parent)
         self._written[day.toordinal()] = _look((self._folder / f"{day}.json").lstat())
         return len(record["entries"])
 
     def entries(self, day: date) -> list[Entry]:
-        """What stands there of ``day``, in order; nothing for a day without a file."""
+        """The entries of ``day``, in order; none if the day has no file."""
         record = read_day(self._folder, day)
-        return [as_entry(one) for one in record["entries"]] if record else []
+        return [as_entry(fields) for fields in record["entries"]] if record else []
 
     def days(self) -> list[date]:
-        """All days that have a file, in order; none is opened."""
+        """All days that have a file, in order. No file is opened."""
         return sorted(map(date.fromordinal, self._looks()))
 
     def looking(self) -> Callable[[], dict[int, str]]:
-        """What looks at all files, for any thread, to be given to ``saw``."""
-        self._seen, self._written = {**(self._seen or {}), **self._written}, {}
+        """A function for any thread that reads the stamps of all files; give its result to ``saw``."""
+        self._seen = {**(self._seen or {}), **self._written}
+        self._written = {}
         return self._looks
 
     def saw(self, looks: dict[int, str]) -> None:
-        """How the files look, by day."""
+        """Take the stamps of the files, by day."""
         self._seen = looks
 
     def changed(self) -> list[int]:
-        """The days whose files look other than when they were indexed, the newest first; at the
-        first time all files are looked at.
+        """The days whose files have changed since they were indexed, newest first.
+
+        The first call reads the stamps of all files.
         """
         if self._seen is None:
             self.saw(self.looking()())
         (held,) = self._store.rows("SELECT count(*), max(look) FROM diary_page")
-        if self._taken is None or held != (
-            len(self._taken),
-            max(self._taken.values(), default=None),
-        ):  # else the store's file is another
-            self._taken = dict[int, str](self._store.rows("SELECT day, look FROM diary_page"))
-        seen, taken = {**(self._seen or {}), **self._written}, self._taken
-        return sorted(
-            (day for day in seen.keys() | taken.keys() if seen.get(day, "") != taken.get(day, "")),
-            reverse=True,
-        )
+        taken = self._taken
+        if taken is None or held != (len(taken), max(taken.values(), default=None)):
+            # not read yet, or the database was exchanged
+            taken = dict[int, str](self._store.rows("SELECT day, look FROM diary_page"))
+            self._taken = taken
+        seen = {**(self._seen or {}), **self._written}
+        days = [
+            day for day in seen.keys() | taken.keys() if seen.get(day, "") != taken.get(day, "")
+        ]
+        return sorted(days, reverse=True)
 
     def search(self, words: str, limit: int) -> list[Hit]:
-        """The ``limit`` days that fit best, as far as ``refresh`` has come; the origin of a hit's
-        document is ``date.toordinal()``.
+        """The ``limit`` best days, among those that ``refresh`` has indexed.
+
+        The origin of a hit's document is ``date.toordinal()``.
         """
         return self._index.search(words, limit, self.kinds)
 
     def refresh(self, limit: int) -> int:
-        """Take at most ``limit`` files in that have changed, as far as that was seen, the newest
-        first; how many are left.
-        """
-        if changed := self.changed():
-            seen = {**(self._seen or {}), **self._written}
-            with self._store.writing() as connection:
-                for day in changed[:limit]:
-                    self._take(connection, day, seen.get(day))
-            self._taken = {
-                **(self._taken or {}),
-                **{day: seen.get(day, "") for day in changed[:limit]},
-            }
+        """Index at most ``limit`` of the changed files, newest first; returns how many are left."""
+        changed = self.changed()
+        if not changed:
+            return 0
+        seen = {**(self._seen or {}), **self._written}
+        with self._store.writing() as connection:
+            for day in changed[:limit]:
+                self._take(connection, day, seen.get(day))
+        taken = {day: seen.get(day, "") for day in changed[:limit]}
+        self._taken = {**(self._taken or {}), **taken}
         return len(changed[limit:])
 
     def damage(self) -> list[str]:
-        """What is wrong with files that were found to be damaged, the newest first."""
-        return [
-            damage
-            for (damage,) in self._store.rows(
-                "SELECT damage FROM diary_page WHERE damage <> '' ORDER BY day DESC"
-            )
-        ]
+        """What is wrong with the damaged files, newest first."""
+        sql = "SELECT damage FROM diary_page WHERE damage <> '' ORDER BY day DESC"
+        return [damage for (damage,) in self._store.rows(sql)]
 
     def documents(self) -> Iterator[Document]:
-        """All days, to be indexed anew; without damaged ones."""
+        """All that has to be in the index: every day whose file is not damaged."""
         for day in self.days():
             with suppress(FormatError):  # ``refresh`` names it
                 yield from self._document(day)
 
     def way(self, kind: str, origin: int) -> str:
-        """How a day that was found is to be had; empty when it is gone."""
+        """The tool line that shows the full text of a hit; empty if the day is gone."""
         day = date.fromordinal(origin)
-        return (
-            f"SHOW_DIARY_ENTRIES_FROM_DAY {day}" if (self._folder / f"{day}.json").exists() else ""
-        )
+        exists = (self._folder / f"{day}.json").exists()
+        return f"SHOW_DIARY_ENTRIES_FROM_DAY {day}" if exists else ""
 
     def _take(self, connection: sqlite3.Connection, day: int, look: str | None) -> None:
         self._index.remove(KIND, day)
@@ -289,11 +291,11 @@ class Diary:
             yield Document(KIND, day.toordinal(), at, "\n\n".join(map(str, entries)))
 
     def _looks(self) -> dict[int, str]:
-        """How each file looks from outside, by its day; what an edit changes."""
+        """The stamp of each file, by its day; an edit changes it."""
         try:
-            with os.scandir(self._folder) as found:
-                named = [(one, day_of(one.name)) for one in found]
-                looks = [(day, one.stat(follow_symlinks=False)) for one, day in named if day]
+            with os.scandir(self._folder) as files_there:
+                named = [(file, day_of(file.name)) for file in files_there]
+                looks = [(day, file.stat(follow_symlinks=False)) for file, day in named if day]
         except (FileNotFoundError, NotADirectoryError):
             return {}
         return {day.toordinal(): _look(look) for day, look in looks}

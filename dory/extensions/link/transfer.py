@@ -1,9 +1,8 @@
-"""The neural link: who may be meant by a partner, how memories travel, and the record of what came
-and went. ``extensions/link/requests.py`` says how one asks.
+"""The transfer of a neural link: which agent a name means, the memories as a blob, and the record.
 
-The memories travel as a blob of the kind ``bank``: a line of JSON that says whose they are, and one
-for each memory. ``origin`` says who first had a memory and what its number was there, so it is
-known again whichever way it comes.
+``extensions/link/requests.py`` is how one agent asks another. The memories are a blob of the kind
+``bank``: a line of JSON that says whose they are, then one line for each memory. ``origin`` says
+which agent first had a memory, and its id there, so a memory is recognised whichever way it comes.
 """
 
 import json
@@ -27,15 +26,24 @@ from dory.types import Blob
 KIND = "bank"
 _VERSION = 1
 _OLDEST = 1970
-"""The year before which no agent can have had a memory."""
+"""The first year in which an agent can have had a memory."""
 _TABLE = (
-    "CREATE TABLE IF NOT EXISTS link (partner TEXT, asked TEXT, given INTEGER, at TEXT, new INTEGER, known INTEGER, "
-    "PRIMARY KEY (partner, asked, given))"
+    "CREATE TABLE IF NOT EXISTS link (partner TEXT, asked TEXT, given INTEGER, at TEXT,"
+    " new INTEGER, known INTEGER, PRIMARY KEY (partner, asked, given))"
 )
+_DAMAGE = (
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+)
+"""What reading a damaged blob raises."""
 
 
 class LinkRecord:
-    """The links there were: a row for each bank that came, and for each that was given."""
+    """The transfers so far: a row for each that was received, and for each that was given."""
 
     def __init__(self, store: Store, bank: MemoryStore) -> None:
         self._store = store
@@ -45,74 +53,70 @@ class LinkRecord:
     def take(
         self, partner: str, asked: datetime, memories: Sequence[Memory], own: int, at: datetime
     ) -> tuple[int, int]:
-        """Take over the memories of ``partner``, in one transaction, and once for each request; how
-        many were new, and how many known: ``own`` were the agent's own.
+        """Copy the memories of ``partner`` in one transaction, once for each request.
+
+        Returns how many were new, and how many were known. ``own`` is the number of the agent's own
+        memories that came back; they count as known.
         """
+        key = (partner, clock.exact(asked))
+        sql = "SELECT new, known FROM link WHERE partner = ? AND asked = ? AND given = 0"
         with self._store.writing() as connection:
-            key = (partner, clock.exact(asked))
-            rows = self._store.rows(
-                "SELECT new, known FROM link WHERE partner = ? AND asked = ? AND given = 0", key
-            )
+            rows = self._store.rows(sql, key)
             if rows:
                 return int(rows[0][0]), int(rows[0][1])
             new, known = self._bank.take(memories, at)
-            connection.execute(
-                "INSERT INTO link VALUES (?, ?, 0, ?, ?, ?)",
-                (*key, clock.second(at), new, known + own),
-            )
+            insert = "INSERT INTO link VALUES (?, ?, 0, ?, ?, ?)"
+            connection.execute(insert, (*key, clock.second(at), new, known + own))
             return new, known + own
 
     def give(self, partner: str, asked: datetime, count: int, at: datetime) -> None:
-        """So many memories went to ``partner``."""
+        """Record that ``count`` memories were given to ``partner``."""
         with self._store.writing() as connection:
             row = (partner, clock.exact(asked), clock.second(at), count)
             connection.execute("INSERT OR IGNORE INTO link VALUES (?, ?, 1, ?, ?, 0)", row)
 
     def newest(self, limit: int) -> list[tuple[str, str, str, str]]:
-        """When, in which direction, with whom, how many."""
-        rows = self._store.rows(
-            "SELECT at, given, partner, new, known FROM link ORDER BY at DESC, given, partner LIMIT ?",
-            (limit,),
+        """The newest transfers: when, "to" or "from", with whom, and how many memories."""
+        sql = (
+            "SELECT at, given, partner, new, known FROM link"
+            " ORDER BY at DESC, given, partner LIMIT ?"
         )
-        return [
-            (
-                at,
-                "to" if given else "from",
-                partner,
-                f"{new} memories" if given else f"{new} new, {known} known",
-            )
-            for at, given, partner, new, known in rows
-        ]
+        transfers: list[tuple[str, str, str, str]] = []
+        for at, given, partner, new, known in self._store.rows(sql, (limit,)):
+            if given:
+                transfers.append((at, "to", partner, f"{new} memories"))
+            else:
+                transfers.append((at, "from", partner, f"{new} new, {known} known"))
+        return transfers
 
 
 def partner(home: Path, own: str, given: str) -> AgentInfo:
-    """The other agent that a name, with or without its digits, or the first digits of an identity,
-    means. Raises ``ToolError``.
+    """The other agent that is meant by ``given``.
+
+    That is a name, with or without its digits, or the first digits of a hash. Raises ``ToolError``.
     """
-    everyone = listing.agents(home)
-    others = [one for one in everyone if one.hash != own]
+    agents = listing.agents(home)
+    others = [agent for agent in agents if agent.hash != own]
     if not given:
         raise ToolError(f"which agent? Write its name behind the tool's: {_names(others)}")
-    named = (
-        [one for one in everyone if one.name == given]
-        or [one for one in everyone if len(given) >= 4 and one.hash.startswith(given)]
-        or [one for one in others if one.name.rpartition("-")[0].casefold() == given.casefold()]
+    meant = (
+        [agent for agent in agents if agent.name == given]
+        or [agent for agent in agents if len(given) >= 4 and agent.hash.startswith(given)]
+        or [agent for agent in others if _first_name(agent) == given.casefold()]
     )
-    if not named:
-        raise ToolError(
-            f"there is no agent {formatting.one_line(given, 70)!r} here: {_names(others)}"
-        )
-    if len(named) > 1:
-        raise ToolError(
-            f"{formatting.one_line(given, 70)!r} fits {len(named)} agents: write more digits of {', '.join(one.hash for one in named)}"
-        )
-    if named[0].hash == own:
+    shown = formatting.one_line(given, 70)
+    if not meant:
+        raise ToolError(f"there is no agent {shown!r} here: {_names(others)}")
+    if len(meant) > 1:
+        hashes = ", ".join(agent.hash for agent in meant)
+        raise ToolError(f"{shown!r} fits {len(meant)} agents: write more digits of {hashes}")
+    if meant[0].hash == own:
         raise ToolError(f"that is you, and what you remember you have: {_names(others)}")
-    return named[0]
+    return meant[0]
 
 
 def name_of(home: Path, hash: str) -> str:
-    """What an agent is called in rooms; its first digits when that cannot be read."""
+    """The name of an agent in rooms; the first digits of its hash if that cannot be read."""
     try:
         return state.load(home / "agents" / hash / "state.json").name
     except (FormatError, OSError):
@@ -120,40 +124,42 @@ def name_of(home: Path, hash: str) -> str:
 
 
 def awake(home: Path, hash: str) -> bool:
-    """Whether the agent's process runs."""
+    """Whether the process of the agent runs."""
     return locks.holder(home / "agents" / hash) is not None
 
 
 def packed(path: Path, blobs: Blobs, name: str) -> tuple[str, int]:
-    """The memories of the agent ``name``, whose store is at ``path``, as a blob: its hash, and how
-    many they are. For any thread.
+    """Write the memories of the agent ``name``, whose store is at ``path``, into a blob.
 
-    It is of the time of the newest memory, so the same memories are the same blob, however often
-    they are shared.
+    Returns the hash of the blob and the number of memories. Any thread may call this. The time of
+    the blob is that of the newest memory, so the same memories are always the same blob.
     """
     with closing(Store(path, readonly=True)) as store:
         memories = list(MemoryStore(store, Index(store)).everything())
     lines = [json.dumps({"version": _VERSION, "from": name}, ensure_ascii=False)]
-    for one in memories:
-        told = {
-            "kind": one.kind,
-            "at": clock.exact(one.at),
-            "origin": one.origin or f"{name} {one.id}",
-            "text": one.text,
+    for memory in memories:
+        fields = {
+            "kind": memory.kind,
+            "at": clock.exact(memory.at),
+            "origin": memory.origin or f"{name} {memory.id}",
+            "text": memory.text,
         }
-        lines.append(json.dumps(told, ensure_ascii=False))
-    at = max((one.at for one in memories), default=datetime.fromtimestamp(0, UTC))
+        lines.append(json.dumps(fields, ensure_ascii=False))
+    at = max((memory.at for memory in memories), default=datetime.fromtimestamp(0, UTC))
     gist = f"{len(memories)} memories of {name}"
-    return blobs.stash("\n".join([*lines, ""]), kind=KIND, gist=gist, at=at), len(memories)
+    hash = blobs.stash("\n".join([*lines, ""]), kind=KIND, gist=gist, at=at)
+    return hash, len(memories)
 
 
 def unpacked(blob: Blob, own: str, redact: Callable[[str], str]) -> tuple[list[Memory], int]:
-    """The memories in such a blob that are not those of the agent ``own`` itself, and how many of
-    it come back. Raises ``FormatError``.
+    """The memories in such a blob, without those of the agent ``own``, and the number of those.
+
+    Raises ``FormatError``.
     """
     if blob.kind != KIND:
         raise FormatError(
-            f"the blob {blob.hash} holds no memories, it is of the kind {formatting.one_line(blob.kind, 70)!r}"
+            f"the blob {blob.hash} holds no memories, "
+            f"it is of the kind {formatting.one_line(blob.kind, 70)!r}"
         )
     try:
         heading, *lines, end = blob.body.split("\n")
@@ -161,42 +167,35 @@ def unpacked(blob: Blob, own: str, redact: Callable[[str], str]) -> tuple[list[M
             raise UnknownVersion(f"blob {blob.hash}", formatting.one_line(str(version)), _VERSION)
         if end:
             raise ValueError("the last line is cut off")
-        found = [_memory(json.loads(line), redact) for line in lines]
-    except (
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        OverflowError,
-        RecursionError,
-    ) as error:
-        raise FormatError(
-            f"the memories are damaged ({type(error).__name__}: {formatting.one_line(str(error), 200)})"
-        ) from error
-    foreign = [one for one in found if not one.origin.startswith(f"{own} ")]
-    return foreign, len(found) - len(foreign)
+        memories = [_memory(json.loads(line), redact) for line in lines]
+    except _DAMAGE as error:
+        reason = formatting.one_line(str(error), 200)
+        raise FormatError(f"the memories are damaged ({type(error).__name__}: {reason})") from error
+    foreign = [memory for memory in memories if not memory.origin.startswith(f"{own} ")]
+    return foreign, len(memories) - len(foreign)
+
+
+def _first_name(agent: AgentInfo) -> str:
+    """The name without its digits, in small letters."""
+    return agent.name.rpartition("-")[0].casefold()
 
 
 def _names(agents: Iterable[AgentInfo]) -> str:
-    listed = sorted(f"{one.name}{'' if one.pid is not None else ' (asleep)'}" for one in agents)
-    return (
-        f"the others here are {', '.join(listed[:10])}"
-        if listed
-        else "there is no other agent here"
+    names = sorted(
+        agent.name if agent.pid is not None else f"{agent.name} (asleep)" for agent in agents
     )
+    if not names:
+        return "there is no other agent here"
+    return f"the others here are {', '.join(names[:10])}"
 
 
-def _memory(told: dict[str, str], redact: Callable[[str], str]) -> Memory:
-    """Raises ``ValueError`` and ``OverflowError`` for what cannot be kept, and what a ``told`` that
-    is no mapping of texts leads to.
-    """
-    kind, text, origin, at = (
-        told["kind"],
-        told["text"],
-        formatting.one_line(told["origin"]),
-        clock.moment(told["at"]).astimezone(UTC),
-    )
-    text.encode()  # JSON may hold halves of characters, which no file can
+def _memory(fields: dict[str, str], redact: Callable[[str], str]) -> Memory:
+    """The memory with these fields. Raises one of ``_DAMAGE`` if it cannot be stored."""
+    kind = fields["kind"]
+    text = fields["text"]
+    origin = formatting.one_line(fields["origin"])
+    at = clock.moment(fields["at"]).astimezone(UTC)
+    text.encode()  # raises: JSON may hold halves of characters, which no file can
     if at.year < _OLDEST:
         raise ValueError(f"a memory of the year {at.year}")
     if kind == "Memory":

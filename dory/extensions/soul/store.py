@@ -1,22 +1,22 @@
-"""The soul: what an agent believes, values and fears, ``agents/<self>/soul.json``. Added to and
-removed from on purpose, and by nothing else.
+"""The soul: what an agent believes, values and fears, ``agents/<self>/soul.json``.
+
+The agent adds and removes entries on purpose; nothing else changes them.
 
     {
      "version": 1,
      "next": 3,
      "entries": [
-      {"id": 1, "at": "2026-03-02 12:00", "text": "Nobody is forgotten as long as somebody tells of them."}
+      {"id": 1, "at": "2026-03-02 12:00", "text": "Nobody is forgotten who is told of."}
      ]
     }
 
-Each entry is one line of text, all of them together have at most ``LIMIT`` characters, and an id is
-never used twice. People may edit the file: it is read anew when it has changed, and one that is
-damaged, or longer than that, is refused by name and left as it is. Every write replaces it
-atomically.
+Each entry is one line of text. All entries together have at most ``LIMIT`` characters, and an id is
+never used twice. People may edit the file: it is read again when it has changed. A file that is
+damaged or too long is refused by name and left as it is. Every write replaces the file atomically.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -30,14 +30,14 @@ from dory.text import formatting
 
 NAME, VERSION = "soul.json", 1
 LIMIT = 4000
-"""Characters of all entries together: they stand in every prompt."""
+"""Characters of all entries together: they are in every prompt."""
 _FILE_LIMIT = 64 * 1024
-"""Bytes. More is nothing that anybody wrote as a soul."""
+"""Bytes of the file; nobody writes a soul that is longer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """One entry. ``at`` is when it was added, to the minute."""
+    """An entry. ``at`` is when it was added, to the minute."""
 
     id: int
     at: str
@@ -45,8 +45,9 @@ class Belief:
 
 
 class Beliefs:
-    """Those of the agent in ``folder``. Raises ``FormatError`` for a damaged file, and a
-    ``ToolError`` for what cannot be done.
+    """The entries of the agent in ``folder``.
+
+    Raises ``FormatError`` if the file is damaged, and a ``ToolError`` if something cannot be done.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -57,9 +58,7 @@ class Beliefs:
 
     @property
     def entries(self) -> Sequence[Belief]:
-        """All of them, the oldest first. When the file is as it was, this takes one call of
-        ``stat``.
-        """
+        """All entries, oldest first. If the file is unchanged, this takes one call of ``stat``."""
         stamp = FileStamp.at(self._path)
         if stamp != self._stamp:
             self._next, self._entries = _read(self._path)
@@ -67,44 +66,53 @@ class Beliefs:
         return self._entries
 
     def add(self, text: str, at: datetime) -> tuple[Belief, bool]:
-        """A new entry, and that it is one: what stands there in the same words is not added again."""
-        line, known = formatting.one_line(text, 2 * LIMIT), self.entries
+        """Add an entry; returns it and True.
+
+        If the same words are there already, returns that entry and False.
+        """
+        line = formatting.one_line(text, 2 * LIMIT)
+        entries = self.entries
         if not line:
             raise ToolError("what do you believe? write ADD_TO_SOUL <text>, one conviction a line")
-        if found := next((one for one in known if one.text == line), None):
-            return found, False
-        size = sum(len(one.text) for one in known) + len(line)
+        for entry in entries:
+            if entry.text == line:
+                return entry, False
+        size = _size(entries) + len(line)
         if size > LIMIT:
-            sizes = ", ".join(f"{one.id} has {len(one.text)}" for one in known)
-            told = f"; entry {sizes}: REMOVE_FROM_SOUL <id> first" if known else ""
+            sizes = ", ".join(f"{entry.id} has {len(entry.text)}" for entry in entries)
+            hint = f"; entry {sizes}: REMOVE_FROM_SOUL <id> first" if entries else ""
             raise ToolError(
-                f"your soul would have {size} characters, it may have {LIMIT}: say it shorter{told}"
+                f"your soul would have {size} characters, it may have {LIMIT}: say it shorter{hint}"
             )
         belief = Belief(self._next, clock.minute(at), line)
-        self._write(self._next + 1, [*known, belief])
+        self._write(self._next + 1, [*entries, belief])
         return belief, True
 
     def remove(self, id: str) -> None:
-        """Take the entry with that id out."""
-        known = self.entries
-        kept = [one for one in known if str(one.id) != id]
-        if len(kept) == len(known):
-            ids = ", ".join(str(one.id) for one in known)
-            named = (
-                f" {id}" if id.isdecimal() and len(id) < 10 else ""
-            )  # the words of an entry stand nowhere else
-            raise ToolError(
-                f"there is no such entry{named} in your soul: "
-                + (f"its ids are {ids}" if ids else "it is empty")
-            )
+        """Remove the entry with that id."""
+        entries = self.entries
+        kept = [entry for entry in entries if str(entry.id) != id]
+        if len(kept) == len(entries):
+            ids = ", ".join(str(entry.id) for entry in entries)
+            # Only a number is repeated: the words of an entry must not appear elsewhere.
+            named = f" {id}" if id.isdecimal() and len(id) < 10 else ""
+            hint = f"its ids are {ids}" if ids else "it is empty"
+            raise ToolError(f"there is no such entry{named} in your soul: {hint}")
         self._write(self._next, kept)
 
     def _write(self, next: int, entries: Sequence[Belief]) -> None:
-        content = {"version": VERSION, "next": next, "entries": [asdict(one) for one in entries]}
-        files.replace(
-            self._path, (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode()
-        )
+        content = {
+            "version": VERSION,
+            "next": next,
+            "entries": [asdict(entry) for entry in entries],
+        }
+        text = json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+        files.replace(self._path, text.encode())
         self._stamp = None  # no file has that, so it is read again
+
+
+def _size(entries: Iterable[Belief]) -> int:
+    return sum(len(entry.text) for entry in entries)
 
 
 def problems(folder: Path) -> Iterator[str]:
@@ -123,26 +131,23 @@ def _read(path: Path) -> tuple[int, tuple[Belief, ...]]:
 
 
 def _content(record: dict[str, Any]) -> tuple[int, tuple[Belief, ...]]:
-    entries = tuple(_belief(one) for one in record["entries"])
-    ids = [one.id for one in entries]
+    entries = tuple(_belief(fields) for fields in record["entries"])
+    ids = [entry.id for entry in entries]
     if record.keys() != {"version", "next", "entries"} or type(record["next"]) is not int:
         raise ValueError("its fields are others")
     if ids != sorted(set(ids)) or min([*ids, 1]) < 1:
         raise ValueError("its ids do not rise")
-    if (size := sum(len(one.text) for one in entries)) > LIMIT:
+    size = _size(entries)
+    if size > LIMIT:
         raise ValueError(f"its entries have {size} characters, they may have {LIMIT}")
     return max([record["next"], 1, *(id + 1 for id in ids)]), entries
 
 
-def _belief(one: dict[str, Any]) -> Belief:
-    """Whatever somebody has written there, its text is one line without marks."""
-    belief = Belief(**one)
-    if [type(belief.id), type(belief.at), type(belief.text)] != [
-        int,
-        str,
-        str,
-    ] or not formatting.one_line(belief.text):
+def _belief(fields: dict[str, Any]) -> Belief:
+    """The entry with these fields; its text becomes one line without marks."""
+    belief = Belief(**fields)
+    types = [type(belief.id), type(belief.at), type(belief.text)]
+    if types != [int, str, str] or not formatting.one_line(belief.text):
         raise ValueError(f"entry {str(belief.id)[:20]}")
-    return Belief(
-        belief.id, formatting.one_line(belief.at), formatting.one_line(belief.text, _FILE_LIMIT)
-    )
+    text = formatting.one_line(belief.text, _FILE_LIMIT)
+    return Belief(belief.id, formatting.one_line(belief.at), text)
