@@ -1,13 +1,13 @@
-"""What a Dream has before it, as the blocks of its prompt: the three files, what was removed from
-them lately, the new history.
+"""What the model of a Dream sees: the guide, and the blocks of the prompt.
 
-Of the history no stretch is passed over: an entry that is more than the prompt holds is shortened
-bullet by bullet. Behind each line of a file stands when that last changed, so the model can tell
-what is newer. The lines that were removed are there because history is late: a stretch may tell of
-what the agent has taken out again long before the stretch faded.
+The guide says how to dream. It is ``dream.md`` in the agent's folder, which people may write, else
+``prompts/dream.md``, the same for all agents.
 
-What guides an agent's Dreams: ``dream.md`` in its folder, which people may write, else
-``prompts/dream.md``, the same for all.
+The blocks are the three files, the lines that were removed from them lately, and the new history.
+No stretch of the history is left out: if an entry is longer than the prompt may hold, its bullets
+are shortened. After each line of a file stands when it last changed, so the model can tell what is
+newer. The removed lines are shown because history is late: a stretch may tell of something that the
+agent removed long before the stretch left the context.
 """
 
 import re
@@ -27,134 +27,19 @@ from dory.storage import files
 from dory.text import formatting, packing, prompt_files, references
 from dory.text.prompt_files import DURABLE, heading
 
+NAME = "dream.md"
+LIMIT = 16_000
+"""Bytes of an agent's own guide: it stands in every request of a Dream."""
 FIRST_LIMIT = 300
-"""Characters of a bullet's first line, which names its stretch, and of a line that was removed."""
-LOOKED_BACK, REMOVED = 200, 50
-"""Versions that are searched for lines that were removed, and how many of those are shown."""
+"""Characters of a bullet's first line, which names its stretch, and of a removed line."""
+LOOKED_BACK = 200
+"""Versions that are searched for removed lines."""
+REMOVED = 50
+"""Removed lines that are shown."""
 _BULLET = re.compile(r"\n(?=- )")
 _CUT = "\n  …"
 
 Dated = tuple[str, datetime]
-
-
-def fitting(items: Sequence[Item], room: int) -> list[Item]:
-    """The oldest that ``room`` characters of a prompt hold, at least one; one that alone is more
-    than that is shortened.
-    """
-    count = packing.fitting((len(item.content) for item in items), room)
-    return [shortened(items[0], room)] if count == 1 else list(items[:count])
-
-
-def fewer(items: Sequence[Item]) -> list[Item]:
-    """The older half of them; of one alone, half of its characters; none when it cannot be
-    shortened any more.
-    """
-    if len(items) > 1:
-        return list(items[: len(items) // 2])
-    shorter = shortened(items[0], len(items[0].content) // 2)
-    return [shorter] if len(shorter.content) < len(items[0].content) else []
-
-
-def shortened(item: Item, room: int) -> Item:
-    """An entry in ``room`` characters, or what its first lines need: of each bullet stays the first
-    line, and as much of the rest as is left for each. No stretch is passed over: what is cut stands
-    behind the hash in its first line.
-    """
-    if len(item.content) <= room:
-        return item
-    bullets = _BULLET.split(item.content)
-    firsts = [min(len(bullet.partition("\n")[0]), FIRST_LIMIT) for bullet in bullets]
-    left, sizes = room - sum(firsts) - len(bullets) * len(f"{_CUT}\n"), list(firsts)
-    by_size = sorted(range(len(bullets)), key=lambda at: len(bullets[at]) - firsts[at])
-    for place, at in enumerate(by_size):  # what a short one does not need the longer ones have
-        share = min(len(bullets[at]) - firsts[at], max(0, left) // (len(bullets) - place))
-        sizes[at] += share
-        left -= share
-    kept = [
-        bullet if size == len(bullet) else f"{bullet[:size].rstrip(_CUT)}{_CUT}"
-        for bullet, size in zip(bullets, sizes, strict=True)
-    ]
-    return replace(item, content="\n".join(kept))
-
-
-def shown(text: str) -> str:
-    """A file, of one that a person has made too long the beginning alone."""
-    return f"{text[:MEMORY_LIMIT]}{_rest(text)}"
-
-
-def removed(versions: Versions) -> list[Dated]:
-    """The lines that lately were removed from a file or replaced there, and stand in it no more,
-    behind its name, the newest first. In another one they may stand: there they were moved. Raises
-    ``VersionError``.
-    """
-    found: dict[str, datetime] = {}
-    standing: set[str] | None = None
-    for version in islice(versions.log(), LOOKED_BACK):
-        after, before = (_named(versions.contents(sha)) for sha in (version.sha, version.before))
-        standing = after if standing is None else standing
-        for line in sorted(before - after - standing):
-            found.setdefault(line, version.at)
-    return list(islice(found.items(), REMOVED))
-
-
-def laid_out(
-    texts: Mapping[str, str],
-    ages: Mapping[str, Sequence[datetime]],
-    gone: Sequence[Dated],
-    items: Sequence[Item],
-) -> str:
-    """All the blocks, each under its header; what stands in them is escaped."""
-    blocks = [_file(name, texts.get(name, ""), ages.get(name, ())) for name in DURABLE]
-    if gone:
-        blocks += [
-            "[#removed]\n",
-            *(
-                _dated(references.escape(formatting.one_line(line, FIRST_LIMIT)), at)
-                for line, at in gone
-            ),
-        ]
-    return "".join([*blocks, "[#history]\n", *map(_entry, items)])
-
-
-def _named(texts: Mapping[str, str]) -> set[str]:
-    """The lines of texts, each behind the name of its file."""
-    return {f"{name}: {line}" for name, text in texts.items() for line in edits.lines(text)}
-
-
-def _file(name: str, text: str, ages: Sequence[datetime]) -> str:
-    """A file, with the times as far as they are known."""
-    beginning = references.escape(edits.plain(text[:MEMORY_LIMIT]))
-    lines = beginning.removesuffix("\n").split("\n") if beginning else []
-    known = len(ages) == text.removesuffix("\n").count("\n") + 1
-    times: Iterator[datetime | None] = iter(ages if known else repeat(None))
-    dated = "".join(_dated(line, at) for line, at in zip(lines, times, strict=False))
-    return f"[#{heading(name, text)}]\n{dated}{_rest(text).lstrip()}"
-
-
-def _rest(text: str) -> str:
-    """A line that says how much of a file is not shown."""
-    over = len(text) - MEMORY_LIMIT
-    return (
-        f"\n(… {over} more characters, which are not shown: the file is too long)\n"
-        if over > 0
-        else ""
-    )
-
-
-def _dated(line: str, at: datetime | None) -> str:
-    return f"{line}  ← {clock.minute(at)}\n" if at and line.strip() else f"{line}\n"
-
-
-def _entry(item: Item) -> str:
-    """One entry, none of whose lines can be taken for the beginning of another one."""
-    lines = references.escape(item.content).split("\n")
-    body = "\n".join(line if line.startswith(("- ", "  ")) else f"  {line}" for line in lines)
-    return f"{item.cursor} {formatting.one_line(item.timestamp)}\n{body}\n"
-
-
-NAME = "dream.md"
-LIMIT = 16_000
-"""Bytes of a guide of the agent's own: it stands in every request of a Dream."""
 
 
 class Guide:
@@ -165,35 +50,177 @@ class Guide:
         self._own = me.folder / NAME
 
     def text(self) -> str:
-        """The guide, without secrets. Raises ``FormatError`` when it is too long or cannot be read."""
+        """The guide, redacted. Raises ``FormatError`` when it is too long or cannot be read."""
         if not self._own.exists():
             return prompt_files.prompt("dream")
         try:
             content = files.read_from(self._own, 0, LIMIT + 1)
         except OSError as error:
             raise FormatError(
-                f"{NAME} cannot be read ({error.strerror}): put a text file in its place, or remove it"
+                f"{NAME} cannot be read ({error.strerror}): put a text file in its place,"
+                " or remove it"
             ) from error
         if len(content) > LIMIT:
             raise FormatError(
-                f"{NAME} may have {LIMIT} bytes: shorten it, or remove it to go back to prompts/{NAME}"
+                f"{NAME} may have {LIMIT} bytes: shorten it, or remove it to go back to"
+                f" prompts/{NAME}"
             )
         return self._me.redact(content.decode("utf-8", "replace"))
 
     def command(self, argument: str) -> str:
-        """The guide and where it stands, or the beginning of one of its own. Raises ``DoryError``
-        when it has one already.
+        """Without an argument: the guide and where it stands. With ``init``: make the agent's own
+        guide. Raises ``DoryError`` when it has one already.
         """
-        where = f"agents/{self._me.hash}/{NAME}"
-        if argument.strip() not in ("", "init"):
-            raise DoryError(
-                "write /dream-prompt to see how Dreams are guided, /dream-prompt init to make a guide of the agent's own"
-            )
-        if not argument.strip():
-            return f"{where if self._own.exists() else f'prompts/{NAME}, for all; /dream-prompt init makes one of its own'}:\n\n{self.text()}"
+        match argument.strip():
+            case "":
+                return self._shown()
+            case "init":
+                return self._make()
+        raise DoryError(
+            "write /dream-prompt to see how Dreams are guided,"
+            " /dream-prompt init to make a guide of the agent's own"
+        )
+
+    @property
+    def _shown_path(self) -> str:
+        return f"agents/{self._me.hash}/{NAME}"
+
+    def _shown(self) -> str:
+        if self._own.exists():
+            where = self._shown_path
+        else:
+            where = f"prompts/{NAME}, for all; /dream-prompt init makes one of its own"
+        return f"{where}:\n\n{self.text()}"
+
+    def _make(self) -> str:
         if self._own.exists():
             raise DoryError(
-                f"{where} is there already: edit it, or remove it to go back to prompts/{NAME}"
+                f"{self._shown_path} is there already: edit it, or remove it to go back to"
+                f" prompts/{NAME}"
             )
         files.replace(self._own, f"{prompt_files.prompt('dream')}\n".encode())
-        return f"{where} guides the next Dream: edit it as you like; remove it to go back to prompts/{NAME}"
+        return (
+            f"{self._shown_path} guides the next Dream: edit it as you like; remove it to go back"
+            f" to prompts/{NAME}"
+        )
+
+
+def fitting(items: Sequence[Item], limit: int) -> list[Item]:
+    """The oldest entries that fit into ``limit`` characters of a prompt, at least one. If the first
+    alone does not fit, it is shortened.
+    """
+    count = packing.fitting((len(item.content) for item in items), limit)
+    if count == 1:
+        return [shortened(items[0], limit)]
+    return list(items[:count])
+
+
+def fewer(items: Sequence[Item]) -> list[Item]:
+    """The older half of the entries. A single entry is shortened to half of its characters. Empty
+    when it cannot be shortened any more.
+    """
+    if len(items) > 1:
+        return list(items[: len(items) // 2])
+    shorter = shortened(items[0], len(items[0].content) // 2)
+    return [shorter] if len(shorter.content) < len(items[0].content) else []
+
+
+def shortened(item: Item, limit: int) -> Item:
+    """An entry in ``limit`` characters, or as many as its first lines need.
+
+    Each bullet keeps its first line and an equal share of the characters that are left. No stretch
+    is left out: the full text is behind the hash in the bullet's first line.
+    """
+    if len(item.content) <= limit:
+        return item
+    bullets = _BULLET.split(item.content)
+    sizes = [min(len(bullet.partition("\n")[0]), FIRST_LIMIT) for bullet in bullets]
+    missing = [len(bullet) - size for bullet, size in zip(bullets, sizes, strict=True)]
+    left = max(0, limit - sum(sizes) - len(bullets) * len(f"{_CUT}\n"))
+    # The short bullets come first. What they do not need is left for the longer ones.
+    by_missing = sorted(range(len(bullets)), key=lambda place: missing[place])
+    for done, place in enumerate(by_missing):
+        share = min(missing[place], left // (len(bullets) - done))
+        sizes[place] += share
+        left -= share
+    kept = [
+        bullet if size == len(bullet) else f"{bullet[:size].rstrip(_CUT)}{_CUT}"
+        for bullet, size in zip(bullets, sizes, strict=True)
+    ]
+    return replace(item, content="\n".join(kept))
+
+
+def shown(text: str) -> str:
+    """A file as it is shown: if it is too long, only its beginning."""
+    return f"{text[:MEMORY_LIMIT]}{_excess_notice(text)}"
+
+
+def removed(versions: Versions) -> list[Dated]:
+    """The lines that were removed or replaced in a file lately and do not stand in it any more,
+    each behind the file's name, newest first. Such a line may stand in another file, to which it
+    was moved. Raises ``VersionError``.
+    """
+    removed_at: dict[str, datetime] = {}
+    standing: set[str] | None = None
+    for version in islice(versions.log(), LOOKED_BACK):
+        after = _named_lines(versions.contents(version.sha))
+        before = _named_lines(versions.contents(version.before))
+        if standing is None:
+            standing = after
+        for line in sorted(before - after - standing):
+            removed_at.setdefault(line, version.at)
+    return list(islice(removed_at.items(), REMOVED))
+
+
+def laid_out(
+    texts: Mapping[str, str],
+    ages: Mapping[str, Sequence[datetime]],
+    removed_lines: Sequence[Dated],
+    items: Sequence[Item],
+) -> str:
+    """All the blocks, each below its header, with escaped contents."""
+    blocks = [_file(name, texts.get(name, ""), ages.get(name, ())) for name in DURABLE]
+    if removed_lines:
+        blocks.append("[#removed]\n")
+        for line, at in removed_lines:
+            shown_line = references.escape(formatting.one_line(line, FIRST_LIMIT))
+            blocks.append(_dated(shown_line, at))
+    return "".join([*blocks, "[#history]\n", *map(_entry, items)])
+
+
+def _named_lines(texts: Mapping[str, str]) -> set[str]:
+    """The lines of the files, each behind the name of its file."""
+    return {f"{name}: {line}" for name, text in texts.items() for line in edits.lines(text)}
+
+
+def _file(name: str, text: str, ages: Sequence[datetime]) -> str:
+    """The block of a file. The times are shown only if there is one for every line."""
+    beginning = references.escape(edits.plain(text[:MEMORY_LIMIT]))
+    lines = beginning.removesuffix("\n").split("\n") if beginning else []
+    complete = len(ages) == text.removesuffix("\n").count("\n") + 1
+    times: Iterator[datetime | None] = iter(ages if complete else repeat(None))
+    dated = "".join(_dated(line, at) for line, at in zip(lines, times, strict=False))
+    return f"[#{heading(name, text)}]\n{dated}{_excess_notice(text).lstrip()}"
+
+
+def _excess_notice(text: str) -> str:
+    """A line that says how much of a file is not shown; empty when all is."""
+    excess = len(text) - MEMORY_LIMIT
+    if excess <= 0:
+        return ""
+    return f"\n(… {excess} more characters, which are not shown: the file is too long)\n"
+
+
+def _dated(line: str, at: datetime | None) -> str:
+    if at and line.strip():
+        return f"{line}  ← {clock.minute(at)}\n"
+    return f"{line}\n"
+
+
+def _entry(item: Item) -> str:
+    """An entry of the history. Its lines are indented, so that none can be taken for the beginning
+    of another entry.
+    """
+    lines = references.escape(item.content).split("\n")
+    body = "\n".join(line if line.startswith(("- ", "  ")) else f"  {line}" for line in lines)
+    return f"{item.cursor} {formatting.one_line(item.timestamp)}\n{body}\n"

@@ -1,17 +1,19 @@
-"""One Dream: what the model makes of new history, in two phases. Beside the loop, on a snapshot;
-writes nothing.
+"""One Dream: what the model makes of new history, in two phases. Runs beside the loop, on a
+snapshot, and writes nothing.
 
-    (1) it studies what is new against USER, MEMORY and VOICE, and lists changes, each with its reason, or says NOTHING
-    (2) it makes them with EDIT_FILE and READ_FILE on copies of the three, told after each response what came of its calls, until it makes no
-        more or has used up those that a Dream may have. Every call counts, also one that only reads or is refused. A model that makes none at
-        all is asked once more.
+1. The model studies what is new against USER, MEMORY and VOICE. It lists changes, each with its
+   reason, or says NOTHING.
+2. It makes the changes with EDIT_FILE and READ_FILE on copies of the three files. After each
+   response it is told what came of its calls, until it makes no more or has used up the calls of a
+   Dream. Every call counts, also one that only reads or is refused. A model that makes no call at
+   all is asked once more.
 
-Both phases are one conversation, whose beginning the provider has cached. The history in it has a
-bounded size; of a batch that is too much for the model's window the older half is dreamed of, and
-the rest next time; of one entry alone each stretch is shortened (``extensions/dream/prompt.py``).
-The history and the files are escaped, and tool lines are read from the model's answers alone, so
-nothing that somebody once said does anything here. What a model says is cut at a length and holds
-no secrets.
+Both phases are one conversation, so the provider has its beginning in the cache. The history in it
+has a bounded size. If a batch does not fit into the model's window, the Dream takes its older half,
+and the rest next time. If one entry alone does not fit, each of its stretches is shortened
+(``prompt.py``). The history and the files are escaped, and tool lines are read only from the
+model's answers, so nothing that somebody once said has an effect here. What a model says is cut at
+a length, and redacted.
 """
 
 import re
@@ -28,22 +30,26 @@ from dory.text.prompt_files import DURABLE
 from dory.types import Call, Message, Model, Prompt
 
 ANSWER_LIMIT = 16_000
-"""Characters of one answer; what is longer counts as cut off."""
+"""Characters of one answer. A longer one counts as cut off."""
 REASON_LIMIT = 300
 """Characters of a reason: it is one line of a commit's message."""
+_CUT_OFF = "your answer was cut off at its length limit here: nothing was done; write less at once"
 _AGE = re.compile(r"  ← \d{4}-\d\d-\d\d \d\d:\d\d$", re.MULTILINE)
 _NOTHING = re.compile(r"\W*nothing\W*", re.IGNORECASE)
 _BLOCK = re.compile(
     r"^<<<<<<< SEARCH$.*?^>>>>>>> REPLACE$|^\s*(?:```|~~~)[\w-]*$", re.MULTILINE | re.DOTALL
 )
-_LINE = re.compile(rf"^(?:{READ}|{EDIT})(?: .*)?$", re.MULTILINE)
+_TOOL_LINE = re.compile(rf"^(?:{READ}|{EDIT})(?: .*)?$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class DreamTask:
-    """The snapshot: SOUL, the guide, the texts of the three files by name and when each of their
-    lines last changed, the entries that were not dreamed of; how many tool calls there may be, and
-    how many characters of history in a prompt; and the lines that lately were removed.
+    """The snapshot that a Dream works on.
+
+    ``texts`` are the three files by name, ``ages`` the times when each of their lines last changed,
+    ``items`` the entries of the history that were not dreamed of. ``calls`` is the number of tool
+    calls that there may be, ``history_limit`` the characters of history in a prompt, ``removed``
+    the lines that were removed lately.
     """
 
     soul: str
@@ -52,13 +58,13 @@ class DreamTask:
     ages: Mapping[str, Sequence[datetime]]
     items: Sequence[Item]
     calls: int
-    room: int
+    history_limit: int
     removed: Sequence[prompt.Dated] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class DreamResult:
-    """The texts and the entries that were studied, as they were shown, the list of changes, and the
+    """The texts and the entries that were studied, as they were shown; the list of changes; and the
     calls that followed from it.
     """
 
@@ -70,12 +76,13 @@ class DreamResult:
 
 def dream(model: Model, task: DreamTask, redact: Callable[[str], str]) -> DreamResult:
     """Do both phases. Raises ``ModelError``."""
-    items = prompt.fitting(task.items, task.room)
+    items = prompt.fitting(task.items, task.history_limit)
     while True:
         try:
-            return _Dream(model, task, items, redact).dreamt()
+            return _Dream(model, task, items, redact).run()
         except WindowExceeded:
-            if not (fewer := prompt.fewer(items)):
+            fewer = prompt.fewer(items)
+            if not fewer:
                 raise
             items = fewer
 
@@ -87,37 +94,34 @@ class _Dream:
         self, model: Model, task: DreamTask, items: Sequence[Item], redact: Callable[[str], str]
     ) -> None:
         self._model = model
-        self._known = task.texts
+        self._snapshot = task.texts
         self._items = items
         self._redact = redact
         self._texts = dict(task.texts)
-        self._left = task.calls
+        self._calls_left = task.calls
         self._study = ""
-        self._steps = list[DreamEdit]()
-        self._messages = [
-            Message(
-                "system", redact(f"{task.soul.strip()}\n\n{references.escape(task.guide.strip())}")
-            )
-        ]
-        self._tell(
-            f"{prompt.laid_out(task.texts, task.ages, task.removed, items)}[#study]\n{prompt_files.prompt('study')}"
-        )
+        self._steps: list[DreamEdit] = []
+        system = f"{task.soul.strip()}\n\n{references.escape(task.guide.strip())}"
+        self._messages = [Message("system", redact(system))]
+        blocks = prompt.laid_out(task.texts, task.ages, task.removed, items)
+        self._tell(f"{blocks}[#study]\n{prompt_files.prompt('study')}")
 
-    def dreamt(self) -> DreamResult:
+    def run(self) -> DreamResult:
         self._study, _ = self._ask()
         if not self._study.strip():
             raise ModelAway(f"{self._model.name} had nothing to say to the history")
         if _wants_changes(self._study):
-            self._tell(f"[#revise]\n{prompt_files.prompt('revise').format(left=self._left)}")
-            if not (
-                calls := self._calls()
-            ):  # once: what it has listed may have been taken for done
+            instruction = prompt_files.prompt("revise").format(left=self._calls_left)
+            self._tell(f"[#revise]\n{instruction}")
+            calls = self._next_calls()
+            if not calls:
+                # Asked once more: the model may take what it has listed for done.
                 self._tell(f"[#revise]\n{prompt_files.prompt('remind')}")
-                calls = self._calls()
+                calls = self._next_calls()
             while calls:
                 self._tell("".join(self._outcomes(calls)))
-                calls = self._calls() if self._left else []
-        return DreamResult(self._known, self._items, self._study, self._steps)
+                calls = self._next_calls() if self._calls_left else []
+        return DreamResult(self._snapshot, self._items, self._study, self._steps)
 
     def _tell(self, text: str) -> None:
         self._messages.append(Message("user", self._redact(text)))
@@ -129,69 +133,70 @@ class _Dream:
         self._messages.append(Message("assistant", text[:ANSWER_LIMIT]))
         return text[:ANSWER_LIMIT], reply.cut or len(text) > ANSWER_LIMIT
 
-    def _calls(self) -> list[tuple[Call, str]]:
+    def _next_calls(self) -> list[tuple[Call, str]]:
         """The calls of the next answer, each with its reason: the prose before it, else the line of
         the list that names its file.
         """
         text, cut = self._ask()
-        text = _AGE.sub("", text)  # a weak model copies it
+        text = _AGE.sub("", text)  # weak models copy the times
         calls = tool_calls.parse(text, (READ, EDIT))
-        proses = [
-            formatting.one_line(prose, REASON_LIMIT)
-            for prose in _LINE.split(_BLOCK.sub("", text))[:-1]
-        ]
-        if len(proses) != len(calls):  # a call stands in a thought, or was misspelt
-            proses = [""] * len(calls)
+        prose_parts = _TOOL_LINE.split(_BLOCK.sub("", text))[:-1]
+        reasons = [formatting.one_line(prose, REASON_LIMIT) for prose in prose_parts]
+        if len(reasons) != len(calls):  # a call stands in a thought, or is misspelt
+            reasons = [""] * len(calls)
         if cut and calls:
-            calls[-1] = replace(
-                calls[-1],
-                error="your answer was cut off at its length limit here: nothing was done; write less at once",
-            )
+            calls[-1] = replace(calls[-1], error=_CUT_OFF)
         return [
-            (call, prose or self._listed(call)) for call, prose in zip(calls, proses, strict=True)
+            (call, reason or self._listed_reason(call))
+            for call, reason in zip(calls, reasons, strict=True)
         ]
 
-    def _listed(self, call: Call) -> str:
-        named = [line for line in self._study.splitlines() if call.args and call.args in line]
-        return (
-            formatting.one_line(named[0].rpartition("Reason:")[2], REASON_LIMIT)
-            if named
-            else "no reason was given"
-        )
+    def _listed_reason(self, call: Call) -> str:
+        for line in self._study.splitlines():
+            if call.args and call.args in line:
+                return formatting.one_line(line.rpartition("Reason:")[2], REASON_LIMIT)
+        return "no reason was given"
 
     def _outcomes(self, calls: Sequence[tuple[Call, str]]) -> Iterator[str]:
-        """Make the calls as far as a Dream may; what the model is told of each."""
-        made, rest = calls[: self._left], calls[self._left :]
-        self._left -= len(made)
+        """Make as many of the calls as a Dream may; what the model is told of each."""
+        made = calls[: self._calls_left]
+        rest = calls[self._calls_left :]
+        self._calls_left -= len(made)
         for call, reason in made:
-            step = self._made(call, reason)
+            step = self._make(call, reason)
             self._steps.append(step)
-            yield f"[#{step.outcome} {formatting.one_line(call.title, TITLE_LIMIT)}]\n{references.escape(step.told)}\n"
+            title = formatting.one_line(call.title, TITLE_LIMIT)
+            yield f"[#{step.outcome} {title}]\n{references.escape(step.told)}\n"
         if rest:
-            told = f"the tool calls of this Dream were used up; {len(rest)} were not made, this is the first"
-            self._steps.append(DreamEdit(*rest[0], "refused", told))
+            call, reason = rest[0]
+            told = (
+                "the tool calls of this Dream were used up;"
+                f" {len(rest)} were not made, this is the first"
+            )
+            self._steps.append(DreamEdit(call, reason, "refused", told))
 
-    def _made(self, call: Call, reason: str) -> DreamEdit:
+    def _make(self, call: Call, reason: str) -> DreamEdit:
         try:
             if call.error:
                 raise ToolError(call.error)
             name = file_of(call)
+            text = self._texts.get(name, "")
             if call.tool == READ:
-                return DreamEdit(call, reason, "read", prompt.shown(self._texts.get(name, "")))
-            after = self._texts[name] = revised(self._texts.get(name, ""), name, call.edits)
-            return DreamEdit(
-                call, reason, "changed", f"{name} changed; it has {len(after)} characters now"
-            )
+                return DreamEdit(call, reason, "read", prompt.shown(text))
+            after = revised(text, name, call.edits)
         except ToolError as error:
             return DreamEdit(call, reason, "refused", str(error))
+        self._texts[name] = after
+        told = f"{name} changed; it has {len(after)} characters now"
+        return DreamEdit(call, reason, "changed", told)
 
 
 def _wants_changes(answer: str) -> bool:
-    """Whether a list was given: it names one of the files, or its first and its last line say
-    something else than NOTHING.
+    """Whether the answer lists changes: it names one of the files, or neither its first nor its
+    last line is NOTHING.
     """
     said = tool_calls.without_thoughts(answer)
+    if any(name in said for name in DURABLE):
+        return True
     lines = [line for line in said.splitlines() if line.strip()]
-    return any(name in said for name in DURABLE) or not any(
-        _NOTHING.fullmatch(line) for line in (*lines[:1], *lines[-1:])
-    )
+    return not any(_NOTHING.fullmatch(line) for line in (*lines[:1], *lines[-1:]))
