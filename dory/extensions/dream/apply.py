@@ -1,25 +1,29 @@
-"""What a Dream changes, applied between two turns: all of it or nothing, through kills and errors
+"""Applies what a Dream changes, between two turns: all of it or nothing, through kills and errors
 at any instant. Only the loop's thread calls this.
 
-First the record of the Dream is stashed, a blob of the kind ``dream``: what was studied, what was
-decided and why, what was changed, what was refused. Then ``dream.json`` is written
-(``extensions/dream/apply.py``); then each change is made in its file and committed, with a trailer
-that names the record; then ``.dream_cursor`` moves on; then LIFE names the record; then
-``dream.json`` goes. How far it came is told by the commits behind ``base``, by the cursor, and by
-LIFE behind the byte ``life``: a start, or the next attempt, goes on from there and repeats nothing.
-Before ``dream.json`` stands nothing has happened, and the history is dreamed of again. While it
-stands nobody else commits.
+The steps, in this order:
 
-Changes are replayed on the files as they are now. One that does not fit any more, as the agent or a
-person changed the same meanwhile, is dropped: the newer edit wins (``extensions/dream/edits.py``).
-One that is dropped only when ``dream.json`` stands already is marked there; LIFE then names a
-second record, which is the first and tells that, too.
+1. The record of the Dream is stashed, a blob of the kind ``dream``: what was studied, what was
+   decided and why, what was changed, what was refused.
+2. ``dream.json`` is written. Before that nothing has happened, and after a kill the history is
+   dreamed of again. While the file exists, nobody else commits.
+3. Each change is made in its file and committed, with a trailer that names the record.
+4. ``.dream_cursor`` moves on.
+5. LIFE names the record.
+6. ``dream.json`` is removed.
 
-``dream.json``: what a Dream changes, written down before the first of it is made, so that a start
-can complete it.
+A start, or the next attempt, goes on where the last one ended and repeats nothing. How far that one
+came is told by the commits since ``base``, by the cursor, and by LIFE from the byte ``life`` on.
 
-{"version": 1, "record": "5d41…", "gist": "…", "base": "<commit>", "life": 1234, "cursor": 42,
- "changes": [{"name", "blocks", "reason", "after", "dropped"}]}
+Changes are replayed on the files as they are now. A change that does not fit any more, because the
+agent or a person changed the same text meanwhile, is dropped: the newer edit wins (``edits.py``). A
+change that is dropped after ``dream.json`` was written is marked there. LIFE then names a second
+record: the first one, and what was dropped.
+
+``dream.json``:
+
+    {"version": 1, "record": "5d41…", "gist": "…", "base": "<commit>", "life": 1234, "cursor": 42,
+     "changes": [{"name", "blocks", "reason", "after", "dropped"}]}
 """
 
 import json
@@ -43,12 +47,14 @@ from dory.types import Call
 
 NAME = "dream.json"
 VERSION = 1
+_TOLD_LIMIT = 400
+"""Characters of what came of a call, in the record."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The search/replace blocks of one edit of one file, and why it is made; what the file holds
-    after it, unless somebody else edits it, too; why it could not be made, if so.
+    """One edit of one file: its search/replace blocks, and its reason. ``after`` is what the file
+    holds after it, unless somebody else edits it, too. ``dropped`` says why it could not be made.
     """
 
     name: str
@@ -60,8 +66,8 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class PendingRevision:
-    """A revision that is being made: its record and what LIFE will say of it, the commit and the
-    byte of LIFE at which it began, the last entry of the history that it is about, and what it
+    """A revision that is being made: the hash of its record and the gist of it for LIFE, the commit
+    and the byte of LIFE at which it began, the last entry of the history that it covers, and its
     changes.
     """
 
@@ -73,30 +79,29 @@ class PendingRevision:
     changes: Sequence[Change]
 
 
-def write_pending(path: Path, begun: PendingRevision) -> None:
+def write_pending(path: Path, pending: PendingRevision) -> None:
     """Durable when this returns."""
-    content = json.dumps({"version": VERSION, **asdict(begun)}, ensure_ascii=False)
+    content = json.dumps({"version": VERSION, **asdict(pending)}, ensure_ascii=False)
     files.replace(path, content.encode("utf-8", "replace"))
 
 
 def read_pending(path: Path) -> PendingRevision | None:
-    """What is left to be done; None for nothing. Raises ``FormatError``."""
+    """The revision that is not complete yet; None when there is none. Raises ``FormatError``."""
     return json_file.read(
         path,
         VERSION,
-        _begun,
+        _pending,
         "remove it, and what it has not changed yet is not changed",
         limit=None,
     )
 
 
-def _begun(row: dict[str, Any]) -> PendingRevision:
+def _pending(row: dict[str, Any]) -> PendingRevision:
     del row["version"]
-    rows = [(one.pop("blocks"), one) for one in row.pop("changes")]
-    changes = [
-        Change(blocks=[(search, replacement) for search, replacement in blocks], **one)
-        for blocks, one in rows
-    ]
+    changes = []
+    for change in row.pop("changes"):
+        blocks = [(search, replacement) for search, replacement in change.pop("blocks")]
+        changes.append(Change(blocks=blocks, **change))
     return PendingRevision(**row, changes=changes)
 
 
@@ -108,180 +113,175 @@ class Revision:
         self._versions = versions
         self._history = history
         self._path = me.folder / NAME
-        self._logged = ""  # the last record that LIFE was given, be it on disk or not
+        self._logged = ""  # the record that LIFE was last given, which may not be on disk yet
 
     @property
     def begun(self) -> bool:
-        """Whether one is being made."""
+        """Whether a revision is being made."""
         return self._path.exists()
 
     def apply(self, dreamt: DreamResult) -> list[str]:
-        """Do all that a Dream came to; what was done, one line each."""
+        """Make all changes of a Dream. What was done, one line each."""
         self._begin(dreamt)
         return [*self.resume(), *self.end()]
 
     def resume(self) -> list[str]:
-        """Make what is missing of the changes that were begun; one line for each that had to be
+        """Make the missing changes of the revision that was begun. One line for each that had to be
         dropped. Raises ``FormatError``.
         """
-        begun = read_pending(self._path)
-        if begun is None:
+        pending = read_pending(self._path)
+        if pending is None:
             return []
         self._versions.catch_up()
-        there = any(
-            version.sha == begun.base for version in self._versions.log()
-        )  # else the versions were begun anew
-        done, told, texts = (
-            self._done(begun),
-            list[str](),
-            self._versions.contents(begun.base if there else self._versions.head()),
-        )
-        for number, change in enumerate(begun.changes, 1):
-            known, texts[change.name] = texts[change.name], change.after
+        done = self._done(pending)
+        texts = self._versions.contents(self._base(pending))
+        dropped = []
+        for number, change in enumerate(pending.changes, 1):
+            known = texts[change.name]
+            texts[change.name] = change.after
             if number <= done or change.dropped:
                 continue
-            if why := self._make(
-                change, known, f"Dream: {begun.record} {number}/{len(begun.changes)}"
-            ):
-                changes = [
-                    replace(one, dropped=why) if one is change else one for one in begun.changes
-                ]
-                begun = replace(begun, changes=changes)
-                write_pending(self._path, begun)
-                told.append(
-                    f"{change.name} was changed meanwhile, a change of the Dream was dropped: {why}"
+            trailer = f"Dream: {pending.record} {number}/{len(pending.changes)}"
+            obstacle = self._make(change, known, trailer)
+            if obstacle:
+                changes = list(pending.changes)
+                changes[number - 1] = replace(change, dropped=obstacle)
+                pending = replace(pending, changes=changes)
+                write_pending(self._path, pending)
+                dropped.append(
+                    f"{change.name} was changed meanwhile, a change of the Dream was dropped:"
+                    f" {obstacle}"
                 )
-        self._history.advance(begun.cursor)
-        return told
+        self._history.advance(pending.cursor)
+        return dropped
 
     def end(self) -> list[str]:
-        """Note in LIFE what was done, and that it is. Raises ``FormatError``."""
-        begun = read_pending(self._path)
-        if begun is None:
+        """Note in LIFE what was done, and that the revision is complete. Raises ``FormatError``."""
+        pending = read_pending(self._path)
+        if pending is None:
             return []
-        me, told = self._me, self._final(begun)
-        if not any(
-            life.references(files.read_from(me.life.path, begun.life).splitlines(), "dreamed")
-        ):
-            if self._logged != begun.record:
-                me.log("dreamed", told.gist, told.record)
-                self._logged = begun.record
-            me.commit()
+        final = self._final(pending)
+        life_lines = files.read_from(self._me.life.path, pending.life).splitlines()
+        if not any(life.references(life_lines, "dreamed")):
+            if self._logged != pending.record:
+                self._me.log("dreamed", final.gist, final.record)
+                self._logged = pending.record
+            self._me.commit()
         self._path.unlink()
         files.sync_folder(self._path.parent)
-        return [f"{told.gist}; /show {told.record} tells what and why"]
+        return [f"{final.gist}; /show {final.record} tells what and why"]
 
     def _begin(self, dreamt: DreamResult) -> None:
-        """Up to and including ``dream.json``."""
+        """The steps up to the writing of ``dream.json``."""
         me = self._me
         self._versions.take_in()
-        steps, changes = list[DreamEdit](), list[Change]()
+        steps: list[DreamEdit] = []
+        changes: list[Change] = []
         for step, after in edits.replayed(dreamt.steps, dreamt.texts, self._versions.raw()):
             steps.append(step)
             if step.outcome == "changed":
                 changes.append(Change(file_of(step.call), step.call.edits, step.reason, after))
         gist = f"history {_range(dreamt.items)}: {_count(len(changes))}"
-        gist += (
-            f", {refused} refused or dropped"
-            if (refused := sum(step.outcome == "refused" for step in steps))
-            else ""
-        )
+        refused = sum(1 for step in steps if step.outcome == "refused")
+        if refused:
+            gist += f", {refused} refused or dropped"
         body = _record(f"Dream of {minute(me.now())}, {gist}", dreamt.items, dreamt.study, steps)
         record = me.blobs.stash(body, kind="dream", gist=gist, at=me.now(), parent=None)
-        lived = me.state.life_bytes + len(me.state.life_lines.encode())
-        write_pending(
-            self._path,
-            PendingRevision(
-                record, gist, self._versions.head(), lived, dreamt.items[-1].cursor, changes
-            ),
-        )
+        life_end = me.state.life_bytes + len(me.state.life_lines.encode())
+        cursor = dreamt.items[-1].cursor
+        head = self._versions.head()
+        write_pending(self._path, PendingRevision(record, gist, head, life_end, cursor, changes))
 
-    def _done(self, begun: PendingRevision) -> int:
+    def _base(self, pending: PendingRevision) -> str:
+        """The version on which the revision began; the newest one if the versions have begun anew
+        since.
+        """
+        if any(version.sha == pending.base for version in self._versions.log()):
+            return pending.base
+        return self._versions.head()
+
+    def _done(self, pending: PendingRevision) -> int:
         """The number of the last change that is committed; 0 for none."""
         for version in self._versions.log():
-            if version.sha == begun.base:
+            if version.sha == pending.base:
                 break
-            _, found, place = version.reason.rpartition(f"Dream: {begun.record} ")
-            if found:
+            _, trailer, place = version.reason.rpartition(f"Dream: {pending.record} ")
+            if trailer:
                 return int(place.partition("/")[0])
         return 0
 
     def _make(self, change: Change, known: str, trailer: str) -> str:
-        """Make one change of the ``known`` text and commit it; why not, if it has to be dropped."""
-        before, now = (
-            found[change.name]
-            for found in (self._versions.raw(self._versions.head()), self._versions.raw())
-        )
-        if before == _encoded(
-            change.after
-        ):  # it was made, and its commit told by somebody who did not know of it
+        """Make one change of the ``known`` text and commit it. Returns why it has to be dropped, or
+        an empty text.
+        """
+        before = self._versions.raw(self._versions.head())[change.name]
+        now = self._versions.raw()[change.name]
+        if before == _encoded(change.after):
+            # It was made, and committed by somebody who did not know that it was the Dream's.
             return ""
         try:
-            wanted = _encoded(
-                edits.fitted(decoded(before, change.name), known, change.name, change.blocks)
-            )
+            text = decoded(before, change.name)
+            wanted = _encoded(edits.fitted(text, known, change.name, change.blocks))
         except ToolError as error:
             return str(error)
         if now == before:
             self._versions.write(change.name, before, wanted)
-        elif now != wanted:  # not what a kill or an error left of this very change
+        elif now != wanted:  # neither as before, nor as a kill or an error has left this change
             self._versions.take_in()
             return "somebody was editing it"
         self._versions.commit(DREAM, f"{change.reason}\n\n{trailer}", change.name)
         return ""
 
-    def _final(self, begun: PendingRevision) -> PendingRevision:
-        """What LIFE says: with a gist and a record of their own if something was dropped since the
-        first were written.
+    def _final(self, pending: PendingRevision) -> PendingRevision:
+        """What LIFE is to say: with a gist and a record of its own if something was dropped since
+        the first ones were written.
         """
-        dropped = [change for change in begun.changes if change.dropped]
+        dropped = [change for change in pending.changes if change.dropped]
         if not dropped:
-            return begun
-        number = len(begun.changes)
-        gist = begun.gist.replace(
-            f": {_count(number)}", f": {number - len(dropped)} of {_count(number)} made", 1
-        )
+            return pending
+        number = len(pending.changes)
+        made = number - len(dropped)
+        gist = pending.gist.replace(f": {_count(number)}", f": {made} of {_count(number)} made", 1)
         listed = "\n".join(
-            _listed(Call(EDIT, one.name, edits=tuple(one.blocks)), one.reason, one.dropped)
-            for one in dropped
+            _listed(
+                Call(EDIT, change.name, edits=tuple(change.blocks)), change.reason, change.dropped
+            )
+            for change in dropped
         )
-        body = f"{self._me.blobs.get(begun.record).body}\n## What was dropped when the changes were made\n\n{listed}\n"
-        return replace(
-            begun,
-            gist=gist,
-            record=self._me.blobs.stash(
-                body, kind="dream", gist=gist, at=self._me.now(), parent=begun.record
-            ),
+        first = self._me.blobs.get(pending.record).body
+        body = f"{first}\n## What was dropped when the changes were made\n\n{listed}\n"
+        record = self._me.blobs.stash(
+            body, kind="dream", gist=gist, at=self._me.now(), parent=pending.record
         )
+        return replace(pending, gist=gist, record=record)
 
 
 def _record(title: str, items: Sequence[Item], study: str, steps: Sequence[DreamEdit]) -> str:
     """The whole of a Dream for people, as markdown."""
     studied = "\n".join(f"{item.cursor} {item.timestamp}\n{item.content}" for item in items)
-    parts = {
+    sections = {
         "What it studied": _indented(studied),
         "What it decided, and why": _indented(study),
         "What it read": "\n".join(
             _listed(step.call, step.reason, "") for step in steps if step.outcome == "read"
         ),
-        "What it changed": "\n".join(
-            _listed(step.call, step.reason, step.told)
-            for step in steps
-            if step.outcome == "changed"
-        ),
-        "What was refused or dropped": "\n".join(
-            _listed(step.call, step.reason, step.told)
-            for step in steps
-            if step.outcome == "refused"
-        ),
+        "What it changed": _listed_steps(steps, "changed"),
+        "What was refused or dropped": _listed_steps(steps, "refused"),
     }
-    return f"# {title}\n" + "".join(
-        f"\n## {heading}\n\n{part or 'Nothing.'}\n" for heading, part in parts.items()
+    body = "".join(
+        f"\n## {heading}\n\n{section or 'Nothing.'}\n" for heading, section in sections.items()
+    )
+    return f"# {title}\n{body}"
+
+
+def _listed_steps(steps: Sequence[DreamEdit], outcome: str) -> str:
+    return "\n".join(
+        _listed(step.call, step.reason, step.told) for step in steps if step.outcome == outcome
     )
 
 
 def _listed(call: Call, reason: str, outcome: str) -> str:
-    told = f" ({formatting.one_line(outcome, 400)})" if outcome else ""
+    told = f" ({formatting.one_line(outcome, _TOLD_LIMIT)})" if outcome else ""
     return f"- {reason}{told}\n\n{_indented(tool_calls.render([call]))}\n"
 
 
@@ -290,7 +290,9 @@ def _indented(text: str) -> str:
 
 
 def _range(items: Sequence[Item]) -> str:
-    return str(items[0].cursor) if len(items) == 1 else f"{items[0].cursor} to {items[-1].cursor}"
+    if len(items) == 1:
+        return str(items[0].cursor)
+    return f"{items[0].cursor} to {items[-1].cursor}"
 
 
 def _count(changes: int) -> str:

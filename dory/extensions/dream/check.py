@@ -1,10 +1,10 @@
-"""Where durable knowledge comes from, held against itself: the history line by line, how far it was
-written and dreamed of, a revision that was begun, and the versions of the three files from the
-newest to the first.
+"""Checks the files of Dream against each other: the history line by line, how far it was written
+and dreamed of, a revision that was begun, and the versions of the three files from the newest to
+the first.
 
-Reads only, nothing as a whole, and also beside a running agent: the two cursors are read before the
-lines, which only grow. What a kill leaves and the next start mends is no problem: a torn last line,
-a ``.cursor`` one behind, a revision half made.
+Reads only, never a whole file at once, and also beside a running agent. The two cursors are read
+before the lines, because the lines only grow. What a kill leaves and the next start mends is no
+problem: a torn last line, a ``.cursor`` that is one behind, a revision half made.
 """
 
 from collections.abc import Generator, Iterator
@@ -21,7 +21,7 @@ from dory.text import formatting
 
 
 def problems(folder: Path, blobs: Blobs) -> Iterator[str]:
-    """What is wrong with them for the identity in ``folder``, one line each."""
+    """What is wrong for the identity in ``folder``, one line for each problem."""
     yield from _history(folder)
     yield from _revision(folder, blobs)
     if (folder / ".git").exists():
@@ -35,41 +35,46 @@ def _history(folder: Path) -> Iterator[str]:
             cursors[name] = read_cursor(folder / name)
         except FormatError as error:
             yield str(error)
-    begun = (folder / DREAM_CURSOR).exists()
+    has_dream_cursor = (folder / DREAM_CURSOR).exists()
     last = yield from _lines(folder / HISTORY)
     written = cursors.get(CURSOR, last)
     if written > last or (last - written > 1 and locks.holder(folder) is None):
         yield f"{CURSOR} says {written}, and {HISTORY} ends with entry {last}"
-    if (dreamed := cursors.get(DREAM_CURSOR, 0)) > last:
+    dreamed = cursors.get(DREAM_CURSOR, 0)
+    if dreamed > last:
         yield f"{DREAM_CURSOR} says {dreamed}, and {HISTORY} ends with entry {last}"
-    if written and not begun:
+    if written and not has_dream_cursor:
         yield f"{DREAM_CURSOR} is missing"
 
 
 def _lines(path: Path) -> Generator[str, None, int]:
-    """Whether each is an entry that goes on where the one before it ends; returns the cursor of the
-    last.
+    """Whether each line is an entry whose cursor follows the one before. Returns the last
+    cursor.
     """
     last = 0
     if not path.exists():
         return last
     with open(path, "rb") as file:
         for number, line in enumerate(file, 1):
-            item = parse(line)
             if not line.endswith(b"\n"):  # torn, or being written
                 break
+            item = parse(line)
+            where = f"{HISTORY} line {number}"
             if item is None:
-                yield f"{HISTORY} line {number} is no entry: {formatting.one_line(line[:200].decode('utf-8', 'replace'), 60)}"
-            elif item.cursor != last + 1:
-                yield f"{HISTORY} line {number} has the cursor {item.cursor}, {last + 1} is wanted there"
-            last = item.cursor if item else last + 1
+                beginning = line[:200].decode("utf-8", "replace")
+                yield f"{where} is no entry: {formatting.one_line(beginning, 60)}"
+                last += 1
+            else:
+                if item.cursor != last + 1:
+                    yield f"{where} has the cursor {item.cursor}, {last + 1} is wanted there"
+                last = item.cursor
     return last
 
 
 def _revision(folder: Path, blobs: Blobs) -> Iterator[str]:
     try:
-        if begun := apply.read_pending(folder / apply.NAME):
-            blobs.resolve(begun.record)
+        if pending := apply.read_pending(folder / apply.NAME):
+            blobs.resolve(pending.record)
     except (FormatError, BlobError) as error:
         yield f"{apply.NAME}: {error}"
 

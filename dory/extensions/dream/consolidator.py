@@ -1,15 +1,13 @@
-"""The consolidator: what a compaction removed becomes a line of the history, one bullet for each
-stretch.
+"""Writes what a compaction removed as a line of the history, with one bullet for each stretch.
 
     - 2026-04-01 09:14 to 2026-04-01 10:02 (#3-9, 5d41402abc4b2a76): Ada plans her trip to Lisbon
       Ada plans a trip to Lisbon in May; flights and a hotel were chosen.
 
 The times are those of what was said and done in the stretch, the ids those of its entries, and the
-hash names the original. Stretches are taken as the compaction tells of them and written between two
-turns, the oldest first. What a kill withheld is found at the next start: LIFE tells of every
-stretch that ever left the context, the newest lines of the history name those that were written
-last. What stood in a line that cannot be read any more is written again, what stands in one that
-can is not.
+hash names the original. Stretches are taken as the compaction reports them, and written between two
+turns, the oldest first. What a kill kept from being written is found at the next start: LIFE names
+every stretch that ever left the context, and the newest lines of the history name those that were
+written last. A stretch whose line is damaged is written again; one whose line can be read is not.
 """
 
 import re
@@ -25,19 +23,23 @@ from dory.text import formatting, references
 from dory.types import Compacted
 
 LOOKED_BACK = 4096
-"""Lines of LIFE that are searched for what a kill withheld, or for what faded while nobody wrote a
-history.
+"""Lines of LIFE that are searched for stretches that a kill kept from being written, or that left
+the context while no history was written.
 """
 _NEWEST = 50
 """Lines of the history that are searched for what is written already: some may be damaged."""
-_STEP = 256
+_FIRST_STEP = 256
+"""Lines of LIFE that are read first. Four times as many are read next."""
+_SUMMARY_LINE_LIMIT = 2000
+"""Characters."""
 _HASH = re.compile(r"^- [\w :-]* \(#[\d-]+, ([0-9a-f]+)\): ", re.MULTILINE)
-_MINUTES = len("2026-04-01 09:14")
+_MINUTE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
+_TIMED_KINDS = ("heard", "response", "notice")
 
 
 class Consolidator:
-    """Writes the history of one identity, in the loop's thread; ``log`` is told what it could not
-    look at.
+    """Writes the history of one identity, in the loop's thread. ``log`` gets a line about what
+    could not be looked at.
     """
 
     def __init__(self, identity: Identity, history: History, log: Callable[[str], None]) -> None:
@@ -45,103 +47,102 @@ class Consolidator:
         self._history = history
         self._log = log
         self._taken: list[Compacted] = []
-        self._looked = False
+        self._searched = False
 
     def take(self, record: Compacted) -> None:
         """A stretch has left the context, and that is on disk."""
         self._taken.append(record)
 
     def flush(self) -> None:
-        """Write what was taken, as one entry; first of all, once, what a kill withheld."""
-        if not self._looked:
-            known = {record.hash for record in self._taken}
-            self._taken = [
-                *(record for record in self._withheld() if record.hash not in known),
-                *self._taken,
-            ]
-            self._looked = True
+        """Write what was taken, as one entry. The first time also what a kill kept from being
+        written.
+        """
+        if not self._searched:
+            taken = {record.hash for record in self._taken}
+            missed = [record for record in self._missed() if record.hash not in taken]
+            self._taken = [*missed, *self._taken]
+            self._searched = True
         if self._taken:
-            content = "\n".join(
-                self._bullet(record)
-                for record in sorted(self._taken, key=lambda record: record.first)
-            )
+            records = sorted(self._taken, key=lambda record: record.first)
+            content = "\n".join(map(self._bullet, records))
             self._history.add(self._identity.now(), self._identity.redact(content))
             self._taken = []
             self._history.note()
 
-    def _withheld(self) -> list[Compacted]:
-        """The stretches that LIFE tells of behind the last one that is written, in order."""
+    def _missed(self) -> list[Compacted]:
+        """The stretches that LIFE names after the last one that is written, in order."""
         written = {
-            hash for item in self._history.newest(_NEWEST) for hash in _HASH.findall(item.content)
+            digest
+            for item in self._history.newest(_NEWEST)
+            for digest in _HASH.findall(item.content)
         }
-        path, count = self._identity.life.path, _STEP
+        count = _FIRST_STEP
         while True:
-            lines = files.tail(path, count)
-            told = [(hash, gist) for _, hash, gist in life.references(lines, "compacted")]
-            last = max((at for at, (hash, _) in enumerate(told) if hash in written), default=-1)
+            lines = files.tail(self._identity.life.path, count)
+            compacted = [(digest, gist) for _, digest, gist in life.references(lines, "compacted")]
+            last = max(
+                (place for place, (digest, _) in enumerate(compacted) if digest in written),
+                default=-1,
+            )
             if last >= 0 or len(lines) < count or count >= LOOKED_BACK:
                 break
             count *= 4
         if last < 0 and len(lines) == LOOKED_BACK:
             self._log(
-                f"what faded before the last {LOOKED_BACK} lines of LIFE is passed over: it enters no history"
+                f"what faded before the last {LOOKED_BACK} lines of LIFE is passed over:"
+                " it enters no history"
             )
-        return [self._record(*one) for one in told[last + 1 :]]
+        return [self._record(digest, gist) for digest, gist in compacted[last + 1 :]]
 
-    def _record(self, hash: str, gist: str) -> Compacted:
-        """What a compaction told of a stretch, as far as it is still to be had."""
-        entry = self._identity.context.find(hash, "compacted")
+    def _record(self, digest: str, gist: str) -> Compacted:
+        """What a compaction reported of a stretch, as far as it can still be found."""
+        entry = self._identity.context.find(digest, "compacted")
         if entry:
-            return Compacted(
-                entry.first, entry.last, hash, entry.gist, references.unescape(entry.body), 0
-            )
-        inside = self._inside(hash)
-        return Compacted(
-            inside[0].first if inside else 0, inside[-1].last if inside else 0, hash, gist, "", 0
-        )
+            summary = references.unescape(entry.body)
+            return Compacted(entry.first, entry.last, digest, entry.gist, summary, 0)
+        entries = self._entries(digest)
+        first = entries[0].first if entries else 0
+        last = entries[-1].last if entries else 0
+        return Compacted(first, last, digest, gist, "", 0)
 
     def _bullet(self, record: Compacted) -> str:
         times = sorted(self._times(record.hash))
         span = f"{times[0]} to {times[-1]}" if times else "some time"
         gist = formatting.one_line(record.gist)
-        summary = [
-            f"  {formatting.one_line(line, 2000)}"
-            for line in record.summary.splitlines()
-            if line.strip()
-        ]
-        return "\n".join(
-            [f"- {span} (#{record.first}-{record.last}, {record.hash}): {gist}", *summary]
-        )
+        lines = [f"- {span} (#{record.first}-{record.last}, {record.hash}): {gist}"]
+        for line in record.summary.splitlines():
+            if line.strip():
+                lines.append(f"  {formatting.one_line(line, _SUMMARY_LINE_LIMIT)}")
+        return "\n".join(lines)
 
-    def _times(self, hash: str) -> Iterator[str]:
-        """When what stands in a stretch was said or done, its beginning and its end down to the
-        originals.
+    def _times(self, digest: str) -> Iterator[str]:
+        """The times of what was said or done in a stretch. Its first and its last entry are
+        followed down to the originals.
         """
-        entries = self._inside(hash)
+        entries = self._entries(digest)
         yield from _times(entries)
         for edge in (0, -1):
-            inside = entries
-            while inside and inside[edge].kind == "compacted":
-                inside = self._inside(inside[edge].hash or "")
-                yield from _times(inside)
+            inner = entries
+            while inner and inner[edge].kind == "compacted":
+                inner = self._entries(inner[edge].hash or "")
+                yield from _times(inner)
 
-    def _inside(self, hash: str) -> list[Entry]:
-        """The entries of a stretch; none if it cannot be read, which the check tells."""
+    def _entries(self, digest: str) -> list[Entry]:
+        """The entries of a stretch; none if it cannot be read, which the check reports."""
         try:
-            return context.parse(self._identity.blobs.get(hash).body)
+            return context.parse(self._identity.blobs.get(digest).body)
         except DoryError:
             return []
 
 
 def _times(entries: list[Entry]) -> Iterator[str]:
-    """When what stands in the entries was said or done, to the minute."""
+    """The times, to the minute, of what was said or done in the entries."""
     for entry in entries:
-        at = (
-            heard_entry.read(entry.body).at.replace("T", " ")
-            if entry.kind == "heard"
-            else entry.about
-        )
-        if entry.kind in ("heard", "response", "notice") and re.match(
-            r"\d{4}-\d\d-\d\d \d\d:\d\d", at
-        ):
-            yield at[:_MINUTES]
+        if entry.kind not in _TIMED_KINDS:
+            continue
+        if entry.kind == "heard":
+            at = heard_entry.read(entry.body).at.replace("T", " ")
+        else:
+            at = entry.about
+        if match := _MINUTE.match(at):
+            yield match[0]
