@@ -1,13 +1,14 @@
 """history.jsonl: what compactions removed, one object a line, and how far Dreams have come with it.
-It only grows, and is never read whole.
+The file only grows, and is never read whole. A line, which is wrapped here:
 
-    {"cursor": 42, "timestamp": "2026-04-03 00:02", "content": "- 2026-04-01 09:14 to 2026-04-01 10:02 (#3-9, 5d41402abc4b2a76): …\\n  …"}
+    {"cursor": 42, "timestamp": "2026-04-03 00:02",
+     "content": "- 2026-04-01 09:14 to 2026-04-01 10:02 (#3-9, 5d41402abc4b2a76): …\\n  …"}
 
-The form is for ``grep`` and ``jq``, so no version stands in it: a line of any other form is damage,
-and a blank one is passed over. Cursors rise by one; ``.cursor`` holds that of the newest line,
+The form is for ``grep`` and ``jq``, so a line carries no version. A line of any other form is
+damaged, and a blank one is ignored. Cursors rise by one. ``.cursor`` holds that of the newest line,
 ``.dream_cursor`` that of the last one that was dreamed of. The line is written first, then
-``.cursor``: after a kill in between the line counts. As cursors rise, a line is found by halving
-the file.
+``.cursor``: after a kill in between the line counts. Because cursors rise, a line is found by
+binary search.
 """
 
 import json
@@ -24,12 +25,12 @@ from dory.storage import files
 HISTORY, CURSOR, DREAM_CURSOR = "history.jsonl", ".cursor", ".dream_cursor"
 _DAMAGED = "(this line of history.jsonl is damaged)"
 _LOOKED_THROUGH = 8
-"""Lines at the end, for the newest entry: somebody may have written below it."""
+"""Lines at the end that are searched for the newest entry: somebody may have written below it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One line: its number from 1 on, when it was written, to the minute, and a bullet for each
+    """One line: its number from 1 on, the minute in which it was written, and a bullet for each
     stretch that left the context.
     """
 
@@ -39,40 +40,41 @@ class Item:
 
 
 class History:
-    """The history of the identity in ``folder``. Only the loop's thread calls what writes; any
-    thread may read.
+    """The history of the identity in ``folder``. Only the loop's thread writes. Any thread may
+    read.
     """
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / HISTORY
         self._cursor = folder / CURSOR
-        self._reader = folder / DREAM_CURSOR
+        self._dream_cursor = folder / DREAM_CURSOR
         self._last: int | None = None
 
     def mend(self) -> list[str]:
-        """Complete what a kill has left; one line for each thing that somebody else must have done.
-        Raises ``FormatError``.
+        """Complete what a kill has left. One line for each thing that a person must look at. Raises
+        ``FormatError``.
         """
-        told = []
-        if torn := files.size(self.path) - files.whole_end(self.path):
+        problems = []
+        torn = files.size(self.path) - files.whole_end(self.path)
+        if torn:
             files.append(self.path, b"")
-            told.append(
-                f"{HISTORY} ended in the middle of a line: its last {torn} bytes are in {HISTORY}.torn"
+            problems.append(
+                f"{HISTORY} ended in the middle of a line: its last {torn} bytes are in"
+                f" {HISTORY}.torn"
             )
         if not files.size(self.path) and not self._cursor.exists():
-            return told
-        noted, written = (
-            read_cursor(self._cursor),
-            max((item.cursor for item in self.newest(_LOOKED_THROUGH)), default=0),
-        )
+            return problems
+        noted = read_cursor(self._cursor)
+        written = max((item.cursor for item in self.newest(_LOOKED_THROUGH)), default=0)
         if noted > written:
-            told.append(
-                f"{HISTORY} ends with entry {written}, and {CURSOR} says {noted}: put {HISTORY} back from a backup; it goes on behind {noted}"
+            problems.append(
+                f"{HISTORY} ends with entry {written}, and {CURSOR} says {noted}: put {HISTORY}"
+                f" back from a backup; it goes on behind {noted}"
             )
         elif noted < written:
-            files.replace(self._cursor, _line(written))
+            files.replace(self._cursor, _cursor_line(written))
         self._last = max(noted, written)
-        return told
+        return problems
 
     @property
     def last(self) -> int:
@@ -88,53 +90,59 @@ class History:
         """
         if not self.last:
             return 0
-        how = f"write into it the cursor of the last entry of {HISTORY} that was dreamed of, from 0 to {self.last}"
-        if not self._reader.exists():
-            raise FormatError(f"{self._reader} is missing: {how}")
-        done = read_cursor(self._reader)
+        how = (
+            f"write into it the cursor of the last entry of {HISTORY} that was dreamed of,"
+            f" from 0 to {self.last}"
+        )
+        if not self._dream_cursor.exists():
+            raise FormatError(f"{self._dream_cursor} is missing: {how}")
+        done = read_cursor(self._dream_cursor)
         if done > self.last:
             raise FormatError(
-                f"{self._reader} says {done}, and {HISTORY} ends with entry {self.last}: {how}"
+                f"{self._dream_cursor} says {done}, and {HISTORY} ends with entry {self.last}: {how}"
             )
         return done
 
     def add(self, at: datetime, content: str) -> Item:
         """Write the next entry; durable when this returns."""
         item = Item(self.last + 1, clock.minute(at), content)
-        if not self._reader.exists() and item.cursor == 1:
-            files.replace(self._reader, _line(0))
+        if not self._dream_cursor.exists() and item.cursor == 1:
+            files.replace(self._dream_cursor, _cursor_line(0))
         row = {"cursor": item.cursor, "timestamp": item.timestamp, "content": item.content}
-        files.append(
-            self.path, json.dumps(row, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
-        )
+        line = json.dumps(row, ensure_ascii=False).encode("utf-8", "replace")
+        files.append(self.path, line + b"\n")
         self._last = item.cursor
         return item
 
     def note(self) -> None:
-        """Let ``.cursor`` name the newest entry. Not part of ``add``: an entry that is written must
-        not be added again because this failed.
+        """Write the newest entry's cursor into ``.cursor``. This is not part of ``add``: if it
+        fails, the entry must not be added again.
         """
-        files.replace(self._cursor, _line(self.last))
+        files.replace(self._cursor, _cursor_line(self.last))
 
     def advance(self, cursor: int) -> None:
-        """Everything up to ``cursor`` was dreamed of, whatever ``.cursor`` says. It never goes
-        back.
+        """Note that everything up to ``cursor`` was dreamed of, whatever ``.cursor`` says. The
+        note never goes back.
         """
-        if cursor > read_cursor(self._reader):
-            files.replace(self._reader, _line(cursor))
+        if cursor > read_cursor(self._dream_cursor):
+            files.replace(self._dream_cursor, _cursor_line(cursor))
 
     def after(self, cursor: int, count: int) -> list[Item]:
-        """The next ``count`` entries behind ``cursor``, the oldest first."""
+        """The next ``count`` entries after ``cursor``, the oldest first. A damaged line counts as
+        an entry.
+        """
         if not self.path.exists():
             return []
         with open(self.path, "rb") as file:
             file.seek(_place(file, files.whole_end(self.path), cursor))
-            found: list[Item] = []
-            while len(found) < count and (line := file.readline()).endswith(b"\n"):
-                item = parse(line) or Item(min(_missing(file), self.last), "", _DAMAGED)
+            items: list[Item] = []
+            while len(items) < count and (line := file.readline()).endswith(b"\n"):
+                item = parse(line)
+                if item is None:
+                    item = Item(min(_damaged_cursor(file), self.last), "", _DAMAGED)
                 if line.strip() and item.cursor > cursor:
-                    found.append(item)
-        return found
+                    items.append(item)
+        return items
 
     def newest(self, count: int) -> list[Item]:
         """The last ``count`` entries, the oldest first."""
@@ -143,24 +151,22 @@ class History:
 
 
 def parse(line: bytes) -> Item | None:
-    """A line of the history; None when it is none."""
+    """The entry in a line of the history; None when the line is damaged."""
     try:
         row = json.loads(line)
         item = Item(row["cursor"], row["timestamp"], row["content"])
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
-    sound = (
-        type(item.cursor) is int
-        and item.cursor > 0
-        and isinstance(item.timestamp, str)
-        and isinstance(item.content, str)
-    )
-    return item if sound else None
+    if type(item.cursor) is not int or item.cursor <= 0:  # a bool is an int, too
+        return None
+    if not isinstance(item.timestamp, str) or not isinstance(item.content, str):
+        return None
+    return item
 
 
 def read_cursor(path: Path) -> int:
-    """The number in a cursor's file; 0 when there is no file. Raises ``FormatError`` when it is
-    none: taken for 0 it would begin all over.
+    """The number in a cursor's file; 0 when there is no file. Raises ``FormatError`` for any other
+    content: read as 0 it would make the Dreams begin all over.
     """
     content = files.read_from(path, 0, 100).decode("utf-8", "replace").strip()
     if content.isascii() and content.isdigit():
@@ -170,47 +176,48 @@ def read_cursor(path: Path) -> int:
     return 0
 
 
-def _line(cursor: int) -> bytes:
+def _cursor_line(cursor: int) -> bytes:
     return f"{cursor}\n".encode()
 
 
 def _place(file: BinaryIO, size: int, cursor: int) -> int:
-    """The byte at which the line behind ``cursor`` begins; ``size`` when there is none. Lines that
-    cannot be read are passed over in the search, and not in what it finds.
+    """The byte at which the line after ``cursor`` begins; ``size`` when there is none. The search
+    skips damaged lines, but its result may be the beginning of one.
     """
-    low, high = 0, size
+    low = 0
+    high = size
     while low < high:
         middle = (low + high) // 2
-        found = _cursor_at(file, middle)
-        if found is not None and found <= cursor:
+        next_cursor = _cursor_at(file, middle)
+        if next_cursor is not None and next_cursor <= cursor:
             low = middle + 1
         else:
             high = middle
-    _to_line(file, low)
+    _seek_line(file, low)
     return file.tell()
 
 
-def _cursor_at(file: BinaryIO, at: int) -> int | None:
-    """The cursor of the first readable line that begins at ``at`` or later."""
-    _to_line(file, at)
+def _cursor_at(file: BinaryIO, offset: int) -> int | None:
+    """The cursor of the first readable line that begins at ``offset`` or later."""
+    _seek_line(file, offset)
     while (line := file.readline()).endswith(b"\n"):
         if item := parse(line):
             return item.cursor
     return None
 
 
-def _missing(file: BinaryIO) -> int:
-    """The cursor of a damaged line behind which ``file`` stands, where it is left: one less than
-    that of the next entry.
+def _damaged_cursor(file: BinaryIO) -> int:
+    """The cursor of the damaged line that ends where ``file`` stands: one less than that of the
+    next entry. The position of ``file`` does not change.
     """
-    at = file.tell()
-    found = _cursor_at(file, at)
-    file.seek(at)
-    return found - 1 if found else sys.maxsize
+    offset = file.tell()
+    next_cursor = _cursor_at(file, offset)
+    file.seek(offset)
+    return next_cursor - 1 if next_cursor else sys.maxsize
 
 
-def _to_line(file: BinaryIO, at: int) -> None:
-    """Go to where the first line begins that begins at ``at`` or later."""
-    file.seek(max(0, at - 1))
-    if at:
+def _seek_line(file: BinaryIO, offset: int) -> None:
+    """Go to the beginning of the first line that begins at ``offset`` or later."""
+    file.seek(max(0, offset - 1))
+    if offset:
         file.readline()
