@@ -203,17 +203,26 @@ def read(path: Path) -> Summary | None:
     if version != _VERSION and version.startswith("dory: summary "):
         raise UnknownVersion(path, version, _VERSION)
     try:
-        fields, body = front_matter.split(content, _FIELDS)
-        covered = _RANGE.fullmatch(fields["memories"])
-        if not covered or int(covered[1]) > int(covered[2]):
-            raise ValueError("its form is another")
-        place = LifePosition(int(covered[2]), int(fields["bytes"]), int(fields["check"]))
-        at = clock.of_second(fields["at"])
-        model, text = json.loads(fields["model"]), body.removesuffix("\n")
-        summary = Summary(int(covered[1]), place, at, model, text)
-        if not isinstance(model, str) or "\n" in text or summary.content.decode() != content:
+        summary = _summary(content)
+        if "\n" in summary.text or summary.content.decode() != content:
             raise ValueError("its form is another")
         return summary
     except (ValueError, RecursionError) as error:
         way_out = _WITHOUT_ALL if path.name == LONGTERM else _WITHOUT_ONE
         raise FormatError(f"{path} is damaged ({error}): {way_out}") from error
+
+
+def _summary(content: str) -> Summary:
+    """The summary that a file holds. Raises ``ValueError``."""
+    fields, body = front_matter.split(content, _FIELDS)
+    events = _RANGE.fullmatch(fields["memories"])
+    model = json.loads(fields["model"])
+    if not events or int(events[1]) > int(events[2]) or not isinstance(model, str):
+        raise ValueError("its form is another")
+    return Summary(
+        int(events[1]),
+        LifePosition(int(events[2]), int(fields["bytes"]), int(fields["check"])),
+        clock.of_second(fields["at"]),
+        model,
+        body.removesuffix("\n"),
+    )

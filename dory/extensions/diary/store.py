@@ -208,7 +208,7 @@ class Diary:
         return sorted(map(date.fromordinal, self._looks()))
 
     def looking(self) -> Callable[[], dict[int, str]]:
-        """A function for any thread that reads the stamps of all files; give its result to ``saw``."""
+        """A function for any thread that reads the stamps of all files, to be given to ``saw``."""
         self._seen = {**(self._seen or {}), **self._written}
         self._written = {}
         return self._looks

@@ -112,8 +112,9 @@ def _read(path: Path) -> Note:
 
 
 def _note(fields: dict[str, str], content: str) -> Note:
-    """The entry that these fields describe. Raises ``ValueError``, ``ToolError`` or
-    ``UnknownVersion``.
+    """The entry that these fields describe.
+
+    Raises ``ValueError``, ``ToolError`` or ``UnknownVersion``.
     """
     if fields["dory"] != _VERSION:
         raise UnknownVersion("it", fields["dory"], _VERSION)

@@ -108,7 +108,7 @@ class Beliefs:
         }
         text = json.dumps(content, ensure_ascii=False, indent=1) + "\n"
         files.replace(self._path, text.encode())
-        self._stamp = None  # no file has that, so it is read again
+        self._stamp = None  # no file has this stamp, so it is read again
 
 
 def _size(entries: Iterable[Belief]) -> int:
