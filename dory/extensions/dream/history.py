@@ -99,7 +99,8 @@ class History:
         done = read_cursor(self._dream_cursor)
         if done > self.last:
             raise FormatError(
-                f"{self._dream_cursor} says {done}, and {HISTORY} ends with entry {self.last}: {how}"
+                f"{self._dream_cursor} says {done}, and {HISTORY} ends with entry"
+                f" {self.last}: {how}"
             )
         return done
 

@@ -1,15 +1,15 @@
-"""Any model behind loopback HTTP in the OpenAI formats, billed as a provider would, and with faults
-when asked for.
+"""A fake provider for tests and benchmarks: any model behind loopback HTTP in the OpenAI formats,
+with a provider's usage figures, and with faults on request. The model knows nothing of it.
 
     POST /v1/chat/completions    streamed or whole
     POST /v1/completions         the same for a plain text
     POST /v1/embeddings          the vectors of the offline model, whichever model is served
     GET  /v1/models
-    POST /faults                 a JSON list of faults, for other processes; each request that comes in takes one off the queue
+    POST /faults                 a JSON list of faults, for other processes; each request takes
+                                 one from the queue
 
-One that a fault refuses reaches neither the model nor the cache. Connections are not kept open, so
-whoever closes the server leaves nobody talking to it; silences, and answers without an end, stop
-then, too.
+A request that a fault refuses reaches neither the model nor the cache. Connections are not kept
+open, so nobody talks to a server that was closed. Pauses and endless answers stop then, too.
 """
 
 import json
@@ -28,13 +28,15 @@ from dory.types import Model, Prompt, Purpose
 
 
 class Server(ThreadingHTTPServer):
-    """Serves ``model`` inside a ``with`` block, on ``port`` or any free one; ``latency`` in seconds
-    is waited before every answer. A fault is in ``faults`` for one request, in ``lasting`` for all
-    of a purpose. ``arrived`` counts all; of those not refused ``requests`` keeps the completions,
+    """Serves ``model`` inside a ``with`` block, on ``port`` or, for 0, on any free one. It waits
+    ``latency`` seconds before every answer.
+
+    A fault in ``faults`` is for one request, one in ``lasting`` for all requests of a purpose.
+    ``arrived`` counts all requests. Of those not refused, ``requests`` keeps the completions and
     ``embedded`` the texts of each request for vectors.
     """
 
-    # with the default of 5 the fan-out of a compaction would wait a second for its connections
+    # With the default of 5 the parallel requests of a compaction would wait a second to connect.
     request_queue_size = 128
 
     def __init__(self, model: Model, port: int = 0, latency: float = 0.0) -> None:
@@ -55,7 +57,7 @@ class Server(ThreadingHTTPServer):
 
     @property
     def base_url(self) -> str:
-        """What a client is given as its endpoint."""
+        """The endpoint for clients."""
         return f"http://127.0.0.1:{self.server_port}/v1"
 
     def __enter__(self) -> Self:
@@ -69,30 +71,30 @@ class Server(ThreadingHTTPServer):
         self.server_close()
 
     def next_fault(self, purpose: Purpose) -> Fault:
-        """The fault that the request coming in now has to suffer; mostly one without effect."""
+        """The fault for the request that comes in now; mostly one without effect."""
         with self._lock:
             self.arrived[purpose] += 1
             return self.faults.popleft() if self.faults else self.lasting.get(purpose, Fault())
 
     def received(self, prompt: Prompt) -> Request:
-        """Count a prompt and keep the request."""
+        """Count the tokens of a prompt and keep the request."""
         with self._lock:
             request = self._cache.request(prompt)
             self.requests.append(request)
         return request
 
     def waited(self, seconds: float) -> bool:
-        """Let time pass; False when the server was closed meanwhile."""
+        """Wait; False when the server was closed meanwhile."""
         return not self._closing.wait(seconds)
 
 
 class _Handler(Responding):
-    """What is asked for, and what comes back."""
+    """Handles one request: routes it, and applies its fault."""
 
     server: Server
 
     def waited(self, seconds: float) -> bool:
-        """Let time pass; False when the server was closed meanwhile."""
+        """Wait; False when the server was closed meanwhile."""
         return self.server.waited(seconds)
 
     def do_GET(self) -> None:
@@ -125,7 +127,7 @@ class _Handler(Responding):
 
     def _queue(self, asked: Any) -> None:
         try:
-            self.server.faults.extend([Fault(**each) for each in asked])
+            self.server.faults.extend([Fault(**fields) for fields in asked])
         except TypeError as error:
             return self.refuse(400, f"this is not a list of faults: {error}")
         return self.send_json(200, {"queued": len(asked)})
@@ -136,7 +138,7 @@ class _Handler(Responding):
             prompt = Prompt(format.messages(asked))
         except ValueError as error:
             return self.refuse(400, str(error))
-        fault = self._suffered(faults.purpose(prompt))
+        fault = self._remaining_fault(faults.purpose(prompt))
         if not fault:
             return None
         request = server.received(prompt)
@@ -148,13 +150,11 @@ class _Handler(Responding):
         text = formats.stopped(text, asked)
         usage = faults.usage(request, text + reasoning)
         if asked.get("stream") and not fault.whole:
-            told = (asked.get("stream_options") or {}).get("include_usage")
-            return self.stream(
-                *formats.halves(
-                    format, server.model.name, text, reasoning, finish, usage if told else None
-                ),
-                fault,
+            include_usage = (asked.get("stream_options") or {}).get("include_usage")
+            first, second = formats.halves(
+                format, server.model.name, text, reasoning, finish, usage if include_usage else None
             )
+            return self.stream(first, second, fault)
         choice = {"index": 0, **format.whole(text, reasoning), "finish_reason": finish}
         return self.send_json(
             200, {**formats.envelope(format.kind, server.model.name, [choice]), "usage": usage}
@@ -165,7 +165,7 @@ class _Handler(Responding):
             texts = formats.texts(asked)
         except ValueError as error:
             return self.refuse(400, str(error))
-        fault = self._suffered("embedding")
+        fault = self._remaining_fault("embedding")
         if not fault:
             return None
         self.server.embedded.append(texts)
@@ -175,8 +175,10 @@ class _Handler(Responding):
             200, formats.vectors(self.server.model.name, texts, [vector(text) for text in texts])
         )
 
-    def _suffered(self, purpose: Purpose) -> Fault | None:
-        """What else goes wrong with the request; None when it is over with that already."""
+    def _remaining_fault(self, purpose: Purpose) -> Fault | None:
+        """Apply what a fault does before the answer. Returns the fault for the rest of the answer,
+        or None when the request has ended already.
+        """
         fault = self.server.next_fault(purpose)
         if not self.server.waited(self.server.latency + fault.delay) or fault.close == "before":
             self.close_connection = True

@@ -1,8 +1,7 @@
-"""What a provider does beside answering, in small and without any network: it counts, caches, and
-fails.
+"""What a provider does beside answering, without any network: it counts tokens, caches, and fails.
 
-Tokens are counted by rule of thumb. What a prompt has in common with the beginning of any prompt
-before it counts as cached, in whole blocks.
+Tokens are estimated from characters. The beginning that a prompt shares with any earlier prompt
+counts as cached, in whole blocks.
 """
 
 import hashlib
@@ -16,7 +15,7 @@ from dory.text import formatting
 from dory.types import Message, Prompt, Purpose
 
 BLOCK = 64
-"""Tokens; DeepSeek's unit of caching."""
+"""Tokens in a block of the cache, as with DeepSeek."""
 
 _PURPOSE = re.compile(r"^\[#(segment|summarise)\b", re.MULTILINE)
 _STUDY = re.compile(r"^\[#study\]$", re.MULTILINE)
@@ -32,25 +31,31 @@ class Fault:
     its ``status``: that comes again after each ``pause``, until the client leaves.
     """
 
-    delay: float = 0.0  # seconds of silence before the answer
-    status: int = 0  # answer with this HTTP status, and with these headers and this body
+    # seconds of silence before the answer
+    delay: float = 0.0
+    # answer with this HTTP status, and with these headers and this body
+    status: int = 0
     headers: Mapping[str, str] = field(default_factory=dict)
     body: str = ""
-    text: str | None = (
-        None  # answer this and do not ask the model; where vectors are wanted it is the whole body
-    )
-    reasoning: str = ""  # and think this before
-    finish: str = ""  # end for this reason
-    pause: float = 0.0  # seconds of silence in the middle
-    raw: str = ""  # bytes sent in the middle, as Latin-1
+    # answer this and do not ask the model; for a request for vectors it is the whole body
+    text: str | None = None
+    # the reasoning before ``text``
+    reasoning: str = ""
+    # the reason for which the answer ends
+    finish: str = ""
+    # seconds of silence in the middle
+    pause: float = 0.0
+    # bytes sent in the middle, as Latin-1
+    raw: str = ""
     close: Literal["", "before", "middle", "early"] = ""
     endless: bool = False
-    whole: bool = False  # answer in one piece even though a stream is asked for
+    # answer in one piece although a stream is asked for
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A completion that was asked for and not refused; ``prompt`` and ``cached`` are in tokens."""
+    """A request for a completion that was not refused. ``prompt`` and ``cached`` are in tokens."""
 
     messages: tuple[Message, ...]
     purpose: Purpose
@@ -65,7 +70,7 @@ class Cache:
         self._known: set[bytes] = set()
 
     def request(self, prompt: Prompt) -> Request:
-        """Count a prompt against those before it, and remember it."""
+        """Compare a prompt with those before it, and remember it."""
         return Request(
             prompt.messages,
             purpose(prompt),
@@ -74,32 +79,31 @@ class Cache:
         )
 
     def _cached(self, text: str) -> int:
-        size, hits, beginning = BLOCK * formatting.CHARACTERS_PER_TOKEN, 0, hashlib.sha256()
+        size = BLOCK * formatting.CHARACTERS_PER_TOKEN
+        known_blocks = 0
+        beginning = hashlib.sha256()
         for end in range(size, len(text) + 1, size):
             beginning.update(text[end - size : end].encode("utf-8", "surrogatepass"))
-            hits += beginning.digest() in self._known
+            if beginning.digest() in self._known:
+                known_blocks += 1
             self._known.add(beginning.digest())
-        return hits * BLOCK
+        return known_blocks * BLOCK
 
 
 def purpose(prompt: Prompt) -> Purpose:
-    """What a prompt is for, as its last message says, or, of a Dream, which is a conversation, its
-    second.
+    """What a prompt is for. Its last message says so, or for a Dream, which is a conversation, the
+    second message.
     """
     if any(_STUDY.search(message.content) for message in prompt.messages[1:2]):
         return "dream"
+    if summarising.memories(prompt) is not None:
+        return summarising.purpose(prompt)
     named: list[Purpose] = _PURPOSE.findall(prompt.messages[-1].content)
-    return (
-        summarising.purpose(prompt)
-        if summarising.memories(prompt) is not None
-        else named[-1]
-        if named
-        else "turn"
-    )
+    return named[-1] if named else "turn"
 
 
 def usage(request: Request, answer: str) -> dict[str, Any]:
-    """The bill, as OpenAI words it and as DeepSeek does."""
+    """The usage figures, with the keys of OpenAI and of DeepSeek."""
     completion = formatting.tokens(answer)
     return {
         "prompt_tokens": request.prompt,

@@ -15,9 +15,9 @@ _PIECES = 8
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """How one sort of completion is asked for and answered: ``messages`` reads a decoded request
-    and raises ``ValueError``, ``whole`` makes a choice of text and reasoning, ``pieces`` the
-    choices of a stream, ``end`` is its last one.
+    """The format of one endpoint. ``messages`` reads a decoded request and raises ``ValueError``.
+    ``whole`` makes a choice from text and reasoning, ``pieces`` the choices of a stream. ``end`` is
+    the last choice of a stream.
     """
 
     kind: str
@@ -29,7 +29,7 @@ class Format:
 
 
 def envelope(kind: str, model: str, choices: list[dict[str, Any]]) -> dict[str, Any]:
-    """What stands around an answer, or around a piece of one."""
+    """An answer, or a piece of one, around its choices."""
     return {
         "id": "chatcmpl-dory",
         "object": kind,
@@ -42,8 +42,8 @@ def envelope(kind: str, model: str, choices: list[dict[str, Any]]) -> dict[str, 
 def halves(
     format: Format, model: str, text: str, reasoning: str, finish: str, usage: dict[str, Any] | None
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """An answer as the events of a stream: the first half of its pieces; the others, its end, and
-    the usage unless it is None.
+    """The events of a streamed answer in two halves. The second one ends with the end of the
+    stream, and with the usage unless that is None.
     """
 
     def event(choices: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
@@ -61,24 +61,21 @@ def halves(
 
 
 def stopped(text: str, asked: object) -> str:
-    """``text`` as far as the first of the texts at which a request wants it to stop."""
+    """``text`` up to the first of the stop sequences of a request."""
     stop = asked.get("stop") if isinstance(asked, dict) else None
-    ends = [
-        at
-        for each in ([stop] if isinstance(stop, str) else stop or [])
-        if each and (at := text.find(str(each))) >= 0
-    ]
-    return text[: min(ends, default=len(text))]
+    sequences = [stop] if isinstance(stop, str) else stop or []
+    places = [text.find(str(sequence)) for sequence in sequences if sequence]
+    return text[: min((place for place in places if place >= 0), default=len(text))]
 
 
 def texts(asked: object) -> list[str]:
-    """The texts of which a decoded request wants vectors. Raises ``ValueError``."""
+    """The texts for which a decoded request wants vectors. Raises ``ValueError``."""
     given = asked.get("input") if isinstance(asked, dict) else None
     listed = [given] if isinstance(given, str) else given
     if (
         not isinstance(listed, list)
         or not listed
-        or not all(isinstance(each, str) for each in listed)
+        or not all(isinstance(text, str) for text in listed)
     ):
         raise ValueError("'input' must be a text or a list of texts")
     return listed
@@ -103,24 +100,21 @@ def _messages(asked: object) -> tuple[Message, ...]:
     listed = asked.get("messages") if isinstance(asked, dict) else None
     if not isinstance(listed, list) or not listed:
         raise ValueError("'messages' must be a list with something in it")
-    for each in listed:
+    for message in listed:
         if (
-            not isinstance(each, dict)
-            or not isinstance(each.get("role"), str)
-            or not isinstance(each.get("content"), str)
+            not isinstance(message, dict)
+            or not isinstance(message.get("role"), str)
+            or not isinstance(message.get("content"), str)
         ):
             raise ValueError("a message must have a 'role' and a 'content', both text")
-    return tuple(Message(each["role"], each["content"]) for each in listed)
+    return tuple(Message(message["role"], message["content"]) for message in listed)
 
 
 def _message(text: str, reasoning: str) -> dict[str, Any]:
-    return {
-        "message": {
-            "role": "assistant",
-            "content": text,
-            **({"reasoning_content": reasoning} if reasoning else {}),
-        }
-    }
+    message = {"role": "assistant", "content": text}
+    if reasoning:
+        message["reasoning_content"] = reasoning
+    return {"message": message}
 
 
 def _deltas(text: str, reasoning: str) -> list[dict[str, Any]]:
@@ -141,7 +135,7 @@ def _prompt(asked: object) -> tuple[Message, ...]:
 
 
 def _text(text: str, reasoning: str) -> dict[str, Any]:
-    """There is no place for reasoning."""
+    """The format has no field for reasoning."""
     return {"text": text}
 
 
@@ -162,4 +156,4 @@ COMPLETIONS = {
         "text_completion", "text_completion", _prompt, _text, _texts, {"text": ""}
     ),
 }
-"""Where prompts of messages, and plain ones, are completed."""
+"""The endpoints that complete prompts, of messages and plain ones."""

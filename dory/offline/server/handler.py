@@ -1,5 +1,5 @@
-"""One HTTP connection with one request, and the ways to answer it, also with a fault. It is not
-kept open, so that whoever closes the server ends it, too.
+"""One HTTP connection with one request, and the ways to answer it, also with a fault. The
+connection is not kept open, so closing the server ends it.
 """
 
 import contextlib
@@ -12,12 +12,11 @@ from dory.offline.server.faults import Fault
 
 
 class Responding(BaseHTTPRequestHandler):
-    """What any handler of requests needs; a client that leaves is no failure."""
+    """The base of the request handler. A client that leaves is no failure."""
 
     protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = (
-        True  # or every piece of a stream waits for the one before it to be acknowledged
-    )
+    # Otherwise each piece of a stream waits until the one before it is acknowledged.
+    disable_nagle_algorithm = True
 
     def handle(self) -> None:
         """Serve, until the client leaves."""
@@ -41,25 +40,27 @@ class Responding(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def head(self, status: int, headers: Mapping[str, str]) -> None:
-        """Send what stands before a body."""
+        """Send the status and the headers."""
         self.send_response(status)
         for name, value in {**headers, "Connection": "close"}.items():
             self.send_header(name, value)
         self.end_headers()
 
     def chunk(self, content: bytes) -> None:
-        """Send a piece of a body of unknown length; an empty one would end it and is not sent."""
+        """Send a piece of a body of unknown length. An empty piece would end the body, and is not
+        sent.
+        """
         if content:
             self.wfile.write(b"%x\r\n%b\r\n" % (len(content), content))
 
     def waited(self, seconds: float) -> bool:
-        """Let time pass; False when nobody is to be answered any more."""
+        """Wait; False when the server was closed meanwhile."""
         raise NotImplementedError
 
     def stream(
         self, first: list[dict[str, Any]], second: list[dict[str, Any]], fault: Fault
     ) -> None:
-        """Answer with events, in whose middle the fault is."""
+        """Answer with events. The fault comes between the two halves."""
         self.head(200, {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked"})
         self._send_events(first)
         self.chunk(fault.raw.encode("latin-1"))
@@ -87,4 +88,4 @@ class Responding(BaseHTTPRequestHandler):
             self.chunk(f"data: {json.dumps(event)}\n\n".encode())
 
     def log_message(self, format: str, *args: object) -> None:
-        """Print nothing: what was asked is in ``Server.requests``."""
+        """Print nothing: ``Server.requests`` keeps the requests."""
