@@ -75,8 +75,8 @@ def play(house: Household) -> dict[str, int]:
     show(f"One agent: a process of its own, the offline model, and a context of {LIMIT} tokens.")
     show("See what fades, which reference stays, and how a detail comes back through it.")
     house.wake()
-    told, talk = script()
-    tell(house, *told)
+    facts, talk = script()
+    tell(house, *facts)
     forget(house, *talk)
     heading("3. What the agent has in front of it now")
     for entry in house.entries:
@@ -143,7 +143,7 @@ def ask(house: Household, questions: Sequence[Question]) -> int:
     how many references were opened.
     """
     in_view = house.in_view
-    question = next((asked for asked in questions if asked.detail not in in_view), None)
+    question = next((question for question in questions if question.detail not in in_view), None)
     if question is None:
         raise NotShown("every detail that could be asked for still stands in the prompt")
     show(

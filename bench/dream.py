@@ -52,8 +52,8 @@ def told(days: Days) -> str:
     busiest = max(records, key=lambda hash: len(days.me.blobs.get(hash).body))
     parts = {
         "The versions": "\n".join(
-            f"{one.sha[:8]} {clock.minute(one.at)} {one.author.name}: {one.subject}"
-            for one in versions
+            f"{version.sha[:8]} {clock.minute(version.at)} {version.author.name}: {version.subject}"
+            for version in versions
         ),
         "/dream-log": commands["dream-log"](""),
         "The record of a Dream": days.me.blobs.get(busiest).body,
@@ -68,9 +68,9 @@ def told(days: Days) -> str:
 def figures(days: Days) -> dict[str, float]:
     """Dreams, their calls and their tokens, beside all that turns had."""
     calls = [
-        one.usage
-        for one in usage_log.read(days.me.folder / usage_log.NAME)
-        if isinstance(one, usage_log.Call)
+        call.usage
+        for call in usage_log.read(days.me.folder / usage_log.NAME)
+        if isinstance(call, usage_log.Call)
     ]
     own, turns = (
         [call for call in calls if call.purpose == purpose] for purpose in ("dream", "turn")

@@ -61,14 +61,14 @@ def measure(home: Path) -> dict[str, int]:
         stop=ShutdownSignal(),
     )
     prompt = agent.prompts.build()
-    found = {
+    sizes = {
         name: len(f"[#{name} {heading}]\n{text}\n\n")
         for name, (heading, text) in read(prompt).sections.items()
     }
     settled = sum(
-        count for name, count in found.items() if f"\n[#{name}" in prompt.messages[0].content
+        count for name, count in sizes.items() if f"\n[#{name}" in prompt.messages[0].content
     )
-    return {"harness": len(prompt.messages[0].content) - settled, **found}
+    return {"harness": len(prompt.messages[0].content) - settled, **sizes}
 
 
 def _known(me: Identity) -> None:

@@ -52,10 +52,10 @@ class Measured:
         """Every figure under one name; those of the lives as in ``report.flat``."""
         more = {"cascade": self.costs, "dream": self.dreams, "shown": self.shown}
         return report.flat(self.lives) | {
-            f"{about}.{name}.{what}": one
-            for about, found in more.items()
-            for name, each in found.items()
-            for what, one in each.items()
+            f"{about}.{name}.{what}": value
+            for about, costs in more.items()
+            for name, figures in costs.items()
+            for what, value in figures.items()
         }
 
 
@@ -69,7 +69,7 @@ def measure(turns: int, context_limit: int) -> Measured:
             f"{layout}_{without}": live(turns, context_limit, layout, extensions)
             for layout in LAYOUTS
         }
-    lives = {name: report.figures(one) for name, one in lived.items()}
+    lives = {name: report.figures(life) for name, life in lived.items()}
     lives |= {
         name: report.figures(replace(lived["tail"], asked=arranged(lived["tail"].asked, order)))
         for name, order in ORDERS.items()

@@ -49,28 +49,28 @@ def arranged(asked: Sequence[Asked], arrangement: Arrangement) -> list[Asked]:
     """The requests of a life in another order of their parts; those of the cascade are plain texts
     and have none, nor have Dreams.
     """
-    turns = accumulate(int(one.purpose == "turn") for one in asked)
+    turns = accumulate(int(request.purpose == "turn") for request in asked)
     return [
-        one
-        if one.purpose in ("cascade", "dream")
-        else replace(one, messages=arrangement(Prompt(one.messages), turn).messages)
-        for one, turn in zip(asked, turns, strict=True)
+        request
+        if request.purpose in ("cascade", "dream")
+        else replace(request, messages=arrangement(Prompt(request.messages), turn).messages)
+        for request, turn in zip(asked, turns, strict=True)
     ]
 
 
 def memory_first(prompt: Prompt, turn: int) -> Prompt:
     """MEMORY and the newest events in the system prompt, before all that was said."""
-    each = parts(prompt)
+    split = parts(prompt)
     return _prompt(
-        each.system + each.related + each.memory + each.life, each.context + each.request
+        split.system + split.related + split.memory + split.life, split.context + split.request
     )
 
 
 def memory_before_context(prompt: Prompt, turn: int) -> Prompt:
     """MEMORY alone in the system prompt."""
-    each = parts(prompt)
+    split = parts(prompt)
     return _prompt(
-        each.system + each.memory, each.context + each.related + each.life + each.request
+        split.system + split.memory, split.context + split.related + split.life + split.request
     )
 
 

@@ -26,16 +26,16 @@ def shown(lived: Lived) -> dict[str, float]:
     """Mean tokens, in the prompts of the turns of a life in the layout ``tail``, of the parts that
     the cascade makes or changes.
     """
-    read = [parts(Prompt(one.messages)) for one in lived.asked if one.purpose == "turn"]
-    summaries = [each.system.partition(_SUMMARIES)[2].partition("\n\n[#")[0] for each in read]
+    read = [parts(Prompt(request.messages)) for request in lived.asked if request.purpose == "turn"]
+    summaries = [part.system.partition(_SUMMARIES)[2].partition("\n\n[#")[0] for part in read]
     texts = {
         "summaries": summaries,
-        "related": [each.related for each in read],
-        "life": [each.life for each in read],
+        "related": [part.related for part in read],
+        "life": [part.life for part in read],
     }
     return {
-        name: round(statistics.mean(map(formatting.tokens, each)), 1)
-        for name, each in texts.items()
+        name: round(statistics.mean(map(formatting.tokens, part)), 1)
+        for name, part in texts.items()
     }
 
 
@@ -50,7 +50,7 @@ def costs(cascading: Figures, without: Figures) -> dict[str, float]:
     )
     runs = (calls.requests + 1) // 2  # the first has no older summary to squash
     stretches = cascading.events / CascadeSettings.recent_window
-    found: dict[str, float] = {
+    figures: dict[str, float] = {
         "events": cascading.events,
         "runs": runs,
         "turn.prompt": round(turns.prompt / turns.requests - before.prompt / before.requests, 1),
@@ -63,15 +63,15 @@ def costs(cascading: Figures, without: Figures) -> dict[str, float]:
         "calls.answered": round(calls.answered / max(runs, 1)),
     }
     for who in RATES:
-        found[f"calls.{who}"] = round(calls.price(who) / max(runs, 1), 6)
-        found[f"in_all.{who}"] = round(
+        figures[f"calls.{who}"] = round(calls.price(who) / max(runs, 1), 6)
+        figures[f"in_all.{who}"] = round(
             (cascading.price("blocks", who) - without.price("blocks", who)) / stretches, 6
         )
-    return found
+    return figures
 
 
 def table(
-    found: Mapping[str, Mapping[str, float]], parts_shown: Mapping[str, Mapping[str, float]]
+    costs: Mapping[str, Mapping[str, float]], parts_shown: Mapping[str, Mapping[str, float]]
 ) -> str:
     """A row for each layout, and below them what stands in a turn's prompt."""
     heading = [
@@ -84,9 +84,9 @@ def table(
         "answered",
     ]
     rows = [[*heading, *(f"$ {who} calls" for who in RATES), *(f"$ {who} in all" for who in RATES)]]
-    for layout, each in found.items():
+    for layout, figures in costs.items():
         counts = [
-            f"{each[name]:,.0f}"
+            f"{figures[name]:,.0f}"
             for name in (
                 "events",
                 "runs",
@@ -100,11 +100,15 @@ def table(
             [
                 layout,
                 *counts,
-                *(f"{each[f'{kind}.{who}']:.4f}" for kind in ("calls", "in_all") for who in RATES),
+                *(
+                    f"{figures[f'{kind}.{who}']:.4f}"
+                    for kind in ("calls", "in_all")
+                    for who in RATES
+                ),
             ]
         )
-    told = [
+    notes = [
         f"a turn of {name} shows {', '.join(f'{part} {size:,.0f}' for part, size in sizes.items())}"
         for name, sizes in parts_shown.items()
     ]
-    return "\n".join([aligned(rows), *told])
+    return "\n".join([aligned(rows), *notes])

@@ -22,9 +22,11 @@ def costs(lived: Lived, dreaming: Figures, without: Figures) -> dict[str, float]
     """
     calls = dreaming.dreams["blocks"]
     dreams = sum(
-        "\n[#study]\n" in one.messages[-1].content for one in lived.asked if one.purpose == "dream"
+        "\n[#study]\n" in request.messages[-1].content
+        for request in lived.asked
+        if request.purpose == "dream"
     )
-    found: dict[str, float] = {
+    figures: dict[str, float] = {
         "dreams": dreams,
         "calls": round(calls.requests / max(dreams, 1), 1),
         "prompt": round(calls.prompt / max(dreams, 1)),
@@ -36,14 +38,14 @@ def costs(lived: Lived, dreaming: Figures, without: Figures) -> dict[str, float]
         ),
     }
     for who in RATES:
-        found[f"calls.{who}"] = round(calls.price(who) / max(dreams, 1), 6)
-        found[f"in_all.{who}"] = round(
+        figures[f"calls.{who}"] = round(calls.price(who) / max(dreams, 1), 6)
+        figures[f"in_all.{who}"] = round(
             (dreaming.price("blocks", who) - without.price("blocks", who)) / max(dreams, 1), 6
         )
-    return found
+    return figures
 
 
-def table(found: Mapping[str, Mapping[str, float]]) -> str:
+def table(costs: Mapping[str, Mapping[str, float]]) -> str:
     """A row for each layout."""
     heading = [
         "layout",
@@ -56,19 +58,23 @@ def table(found: Mapping[str, Mapping[str, float]]) -> str:
         "compactions: points lost",
     ]
     rows = [[*heading, *(f"$ {who} calls" for who in RATES), *(f"$ {who} in all" for who in RATES)]]
-    for layout, each in found.items():
+    for layout, figures in costs.items():
         counts = [
-            f"{each['dreams']:.0f}",
-            f"{each['calls']:.1f}",
-            *(f"{each[name]:,.0f}" for name in ("prompt", "paid", "answered")),
+            f"{figures['dreams']:.0f}",
+            f"{figures['calls']:.1f}",
+            *(f"{figures[name]:,.0f}" for name in ("prompt", "paid", "answered")),
         ]
-        points = [f"{each[f'{name}.lost']:.2f}" for name in ("turns", "compactions")]
+        points = [f"{figures[f'{name}.lost']:.2f}" for name in ("turns", "compactions")]
         rows.append(
             [
                 layout,
                 *counts,
                 *points,
-                *(f"{each[f'{kind}.{who}']:.4f}" for kind in ("calls", "in_all") for who in RATES),
+                *(
+                    f"{figures[f'{kind}.{who}']:.4f}"
+                    for kind in ("calls", "in_all")
+                    for who in RATES
+                ),
             ]
         )
     return aligned(rows)

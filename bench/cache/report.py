@@ -59,7 +59,7 @@ class Figures:
 
     def price(self, rule: str, provider: str) -> float:
         """Dollars."""
-        return sum(one.price(provider) for one in self.all(rule))
+        return sum(paid.price(provider) for paid in self.all(rule))
 
 
 def figures(lived: Lived) -> Figures:
@@ -89,7 +89,7 @@ def figures(lived: Lived) -> Figures:
         ("dream",),
     )
     turns, compactions, cascade, dreams = (
-        {rule: paid(rule, *each) for rule in RULES} for each in asked
+        {rule: paid(rule, *purposes) for rule in RULES} for purposes in asked
     )
     return Figures(turns, compactions, cascade, dreams, lived.growth, lived.events)
 
@@ -98,26 +98,27 @@ def flat(lives: Mapping[str, Figures]) -> dict[str, Any]:
     """Every figure under one name; ``hit.<life>`` are turns by blocks, ``hit.compaction`` the
     requests of compactions in both layouts.
     """
-    found: dict[str, Any] = {
+    figures: dict[str, Any] = {
         f"hit.{name}": round(life.turns["blocks"].share, 2) for name, life in lives.items()
     }
     for without in ("", f"_{AWAKE}"):
         product = [lives[f"{name}{without}"].compactions["blocks"] for name in ("tail", "ledger")]
-        found[f"hit.compaction{without}"] = round(
-            100 * sum(one.hits for one in product) / max(sum(one.prompt for one in product), 1), 2
+        figures[f"hit.compaction{without}"] = round(
+            100 * sum(paid.hits for paid in product) / max(sum(paid.prompt for paid in product), 1),
+            2,
         )
     for name, life in lives.items():
-        found[f"growth.{name}"] = round(life.growth)
+        figures[f"growth.{name}"] = round(life.growth)
         for rule in RULES:
-            found[f"hit.{name}.{rule}"] = round(life.turns[rule].share, 2)
-            found[f"hit.{name}.compaction.{rule}"] = round(life.compactions[rule].share, 2)
-            found[f"paid.{name}.{rule}"] = sum(one.prompt - one.hits for one in life.all(rule))
-            found |= {
+            figures[f"hit.{name}.{rule}"] = round(life.turns[rule].share, 2)
+            figures[f"hit.{name}.compaction.{rule}"] = round(life.compactions[rule].share, 2)
+            figures[f"paid.{name}.{rule}"] = sum(paid.prompt - paid.hits for paid in life.all(rule))
+            figures |= {
                 f"price.{name}.{rule}.{who}": round(life.price(rule, who), 4) for who in RATES
             }
-        found[f"tokens.{name}"] = sum(one.prompt for one in life.all("blocks"))
-        found[f"requests.{name}"] = [one.requests for one in life.all("blocks")]
-    return found
+        figures[f"tokens.{name}"] = sum(paid.prompt for paid in life.all("blocks"))
+        figures[f"requests.{name}"] = [paid.requests for paid in life.all("blocks")]
+    return figures
 
 
 def table(lives: Mapping[str, Figures]) -> str:
@@ -135,10 +136,10 @@ def table(lives: Mapping[str, Figures]) -> str:
     for name, life in lives.items():
         for rule in RULES:
             prompt, hits = (
-                sum(one.prompt for one in life.all(rule)),
-                sum(one.hits for one in life.all(rule)),
+                sum(paid.prompt for paid in life.all(rule)),
+                sum(paid.hits for paid in life.all(rule)),
             )
-            shares = [f"{one.share:.1f}" for one in (life.turns[rule], life.compactions[rule])]
+            shares = [f"{paid.share:.1f}" for paid in (life.turns[rule], life.compactions[rule])]
             rows.append(
                 [
                     name,
@@ -161,14 +162,14 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
     )
 
 
-def missed(found: Mapping[str, Any]) -> Sequence[str]:
+def missed(figures: Mapping[str, Any]) -> Sequence[str]:
     """The targets that were not reached, a line for each."""
-    fallen = {name: found[f"{name}_{AWAKE}"] - found[name] for name in TARGETS}
+    fallen = {name: figures[f"{name}_{AWAKE}"] - figures[name] for name in TARGETS}
     return [
         *(
-            f"{name} is {found[name]}, not {least:g}"
+            f"{name} is {figures[name]}, not {least:g}"
             for name, least in TARGETS.items()
-            if found[name] < least
+            if figures[name] < least
         ),
         *(
             f"{name} falls by {points:.2f} points with Dreams, more than {LOST:g}"

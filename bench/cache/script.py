@@ -27,7 +27,7 @@ CHUNK = 15
 """Entries that a chunk has."""
 EDIT_EVERY, FACTS = 10, 15
 """Turns between two changes of MEMORY, and the lines that it, USER and VOICE come to hold."""
-_PATIENCE = 60.0
+_TIMEOUT = 60.0
 _ASKED = re.compile(r"^\[#(?:segment|summarise) (.+)\]$", re.MULTILINE)
 
 
@@ -77,7 +77,7 @@ class Script:
 
     def wait(self) -> None:
         """Until nothing is under way beside the loop; a minute at most."""
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + _TIMEOUT
         while self._working() and time.monotonic() < deadline:
             time.sleep(0.002)
 
@@ -145,5 +145,5 @@ class Script:
 
 def asked_ids(prompt: Prompt) -> str:
     """The ids of the entries that a request of a compaction is about."""
-    found: list[str] = _ASKED.findall(prompt.messages[-1].content)
-    return found[-1]
+    headers: list[str] = _ASKED.findall(prompt.messages[-1].content)
+    return headers[-1]

@@ -74,19 +74,19 @@ def kept(home: Path) -> dict[str, bytes]:
         "summary ORDER BY memory_range_start"
     )
     store.close()
-    found = {
+    files = {
         f"{FOLDER}/{path.name}": path.read_bytes() for path in sorted((folder / FOLDER).glob("*"))
     }
     return {
         "LIFE.md": (folder / "LIFE.md").read_bytes(),
-        **found,
+        **files,
         f"{NAME}: summaries": repr(rows).encode(),
     }
 
 
-def different(one: Path, other: Path) -> list[str]:
+def different(first_home: Path, second_home: Path) -> list[str]:
     """The names of what two homes do not have alike."""
-    first, second = kept(one), kept(other)
+    first, second = kept(first_home), kept(second_home)
     return sorted(
         name for name in first.keys() | second.keys() if first.get(name) != second.get(name)
     )
@@ -109,7 +109,9 @@ def of_runs(home: Path, events: int, made: int) -> Iterator[str]:
     if made != calls(events):
         yield f"{made} calls of the model, {calls(events)} were computed"
     covered = [
-        (one.first, one.last) for path in copies(listing.folders(home)[0]) if (one := read(path))
+        (summary.first, summary.last)
+        for path in copies(listing.folders(home)[0])
+        if (summary := read(path))
     ]
     if covered != ranges(events):
         yield f"the {len(covered)} short-term summaries do not cover what the triggers say"

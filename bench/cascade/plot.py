@@ -43,21 +43,23 @@ def plot(by_events: Sequence[Size], life_tokens: int, in_the_loop: Sequence[Size
     )
     end = _most(by_events) / life_tokens
     all_of_it = _line([(0, 0), (end, 1)], TOP, "#cf222e", dashed=True)
-    told = text(
+    caption = text(
         LEFT + end * WIDTH + 8,
         TOP + 14,
         f"all of LIFE: {life_tokens:,} in the end",
         colour="#cf222e",
     )
     return drawing(
-        LEFT + WIDTH + NAMES, TOP + 2 * HEIGHT + GAP + 48, [title, *first, all_of_it, told, *second]
+        LEFT + WIDTH + NAMES,
+        TOP + 2 * HEIGHT + GAP + 48,
+        [title, *first, all_of_it, caption, *second],
     )
 
 
-def _panel(sizes: Sequence[Size], names: Sequence[str], top: float, told: str) -> list[str]:
+def _panel(sizes: Sequence[Size], names: Sequence[str], top: float, title: str) -> list[str]:
     last, most = sizes[-1].memories, _most(sizes)
     drawn = [
-        text(LEFT, top - 10, told),
+        text(LEFT, top - 10, title),
         f'<rect x="{LEFT}" y="{top}" width="{WIDTH}" height="{HEIGHT}" fill="none" stroke="#ccc"/>',
     ]
     for step in range(STEPS + 1):

@@ -43,32 +43,32 @@ class Found:
     seconds: float
 
 
-def figures(found: Found) -> dict[str, Any]:
+def figures(result: Found) -> dict[str, Any]:
     """Every figure by its name; tokens are four characters each."""
-    runs, meter = len(triggers(found.events)), found.meter
+    runs, meter = len(triggers(result.events)), result.meter
     return {
-        "events": found.events,
-        "seed": found.seed,
-        "prompt": _parts(found.sizes),
-        "whole_by_tenths": _tenths(found.sizes),
-        "drift": round(drift(found.sizes), 4),
-        "life_tokens": found.life_tokens,
+        "events": result.events,
+        "seed": result.seed,
+        "prompt": _parts(result.sizes),
+        "whole_by_tenths": _tenths(result.sizes),
+        "drift": round(drift(result.sizes), 4),
+        "life_tokens": result.life_tokens,
         "runs": runs,
         "calls": meter.calls["cascade"],
-        "calls_computed": calls(found.events),
-        "calls_late": found.late,
-        "calls_late_computed": late_calls(found.events),
+        "calls_computed": calls(result.events),
+        "calls_late": result.late,
+        "calls_late_computed": late_calls(result.events),
         "per_run": {
             "prompt": round(meter.tokens["prompt"] / runs),
             "completion": round(meter.tokens["completion"] / runs),
             "dollars": None if meter.spent is None else meter.spent / runs,
         },
-        "loop": _loop(found.spoken),
-        "kills": len(found.kills),
-        "killed_at": dict(Counter(kill.point for kill in found.kills).most_common()),
-        "files": found.files,
-        "violations": list(found.violations),
-        "seconds": round(found.seconds, 1),
+        "loop": _loop(result.spoken),
+        "kills": len(result.kills),
+        "killed_at": dict(Counter(kill.point for kill in result.kills).most_common()),
+        "files": result.files,
+        "violations": list(result.violations),
+        "seconds": round(result.seconds, 1),
     }
 
 
@@ -102,16 +102,16 @@ def _loop(spoken: Spoken) -> dict[str, Any]:
     }
 
 
-def _table(one: Mapping[str, Any]) -> str:
+def _table(values: Mapping[str, Any]) -> str:
     """The parts of prompts, and how the whole of them went on."""
     rows: list[tuple[str, ...]] = [("tokens", "least", "mean", "most")]
     rows += [
-        (label, *(f"{one['prompt'][name][each]:,}" for each in ("least", "mean", "most")))
+        (label, *(f"{values['prompt'][name][figure]:,}" for figure in ("least", "mean", "most")))
         for name, label in PARTS.items()
     ]
     return (
         f"{table(rows)}\nwhole prompt by tenths of the life: "
-        f"{' '.join(f'{size:,}' for size in one['whole_by_tenths'])}"
+        f"{' '.join(f'{size:,}' for size in values['whole_by_tenths'])}"
     )
 
 
@@ -119,21 +119,21 @@ def _dollars(amount: float | None) -> str:
     return "unknown" if amount is None else f"${amount:.5f}"
 
 
-def report(found: Found) -> str:
+def report(result: Found) -> str:
     """What a person reads."""
-    one = figures(found)
-    loop, run = one["loop"], one["per_run"]
-    points = "\n".join(f"  {count:>3} {point}" for point, count in one["killed_at"].items())
+    values = figures(result)
+    loop, run = values["loop"], values["per_run"]
+    points = "\n".join(f"  {count:>3} {point}" for point, count in values["killed_at"].items())
     return "\n".join(
         [
-            f"{one['events']:,} memories, {one['life_tokens']:,} tokens of LIFE; "
+            f"{values['events']:,} memories, {values['life_tokens']:,} tokens of LIFE; "
             f"prompts from memory {SETTLED + 1} on:",
-            _table(one),
-            f"drift {one['drift']:+.1%}",
-            f"{one['runs']} runs, {one['calls']} calls of the model; computed from the "
-            f"triggers: {one['calls_computed']}",
-            f"switched on after the last event: {one['calls_late']} calls; computed: "
-            f"{one['calls_late_computed']}",
+            _table(values),
+            f"drift {values['drift']:+.1%}",
+            f"{values['runs']} runs, {values['calls']} calls of the model; computed from the "
+            f"triggers: {values['calls_computed']}",
+            f"switched on after the last event: {values['calls_late']} calls; computed: "
+            f"{values['calls_late_computed']}",
             f"{WINDOWS.recent} events: {run['prompt']:,} tokens of prompts, "
             f"{run['completion']:,} of answers, {_dollars(run['dollars'])}",
             f"in the loop, {loop['memories']:,} memories, {loop['turns']:,} turns:",
@@ -142,8 +142,8 @@ def report(found: Found) -> str:
             f"{loop['calls_computed']}; told in the context {loop['told']} times",
             f"all calls {_dollars(loop['dollars'])}, those for the cascade "
             f"{_dollars(loop['dollars_cascade'])}",
-            f"{one['kills']} kills, {one['files']} files compared\n{points}".rstrip(),
-            *(f"NOT KEPT: {violation}" for violation in one["violations"]),
-            f"{len(one['violations'])} violations, {one['seconds']:.0f} s",
+            f"{values['kills']} kills, {values['files']} files compared\n{points}".rstrip(),
+            *(f"NOT KEPT: {violation}" for violation in values["violations"]),
+            f"{len(values['violations'])} violations, {values['seconds']:.0f} s",
         ]
     )

@@ -100,58 +100,58 @@ def report_totals(lives: Sequence[Figures]) -> str:
         "bytes reachable": sums["bytes_reachable"],
         "evidence turns": _evidence(sums["evidence"]),
         "wall time": f"{sums['seconds']:.1f} s",
-        **_questions(_added([one.questions for one in lives])),
+        **_questions(_added([life.questions for life in lives])),
     }
     return table(f"{len(lives)} conversations: {sums['turns']} turns", rows)
 
 
-def _evidence(found: Mapping[str, Any]) -> str:
-    by_depth = found["by_depth"]
+def _evidence(evidence: Mapping[str, Any]) -> str:
+    by_depth = evidence["by_depth"]
     near = ", ".join(f"{by_depth.get(depth, 0)} behind {depth}" for depth in (1, 2, 3))
     far = (
         f"{sum(count for depth, count in by_depth.items() if depth > 3)} behind more "
         f"references (at most {max(by_depth, default=0)})"
     )
     return (
-        f"{found['verbatim']} verbatim in the prompt, {near}, {far}, {found['unreachable']} "
+        f"{evidence['verbatim']} verbatim in the prompt, {near}, {far}, {evidence['unreachable']} "
         "unreachable"
     )
 
 
-def _questions(found: Mapping[str, Answers]) -> dict[str, str]:
+def _questions(by_way: Mapping[str, Answers]) -> dict[str, str]:
     """A row for each way to look."""
     return {
         way.replace(
             "_", " "
-        ): f"{one.share}% of {one.asked} questions have their evidence in the prompt; "
+        ): f"{answers.share}% of {answers.asked} questions have their evidence in the prompt; "
         "after so many tool calls: "
-        + ", ".join(f"{count} after {calls}" for calls, count in one.after.items())
-        for way, one in found.items()
+        + ", ".join(f"{count} after {calls}" for calls, count in answers.after.items())
+        for way, answers in by_way.items()
     }
 
 
-def _added(found: Sequence[Mapping[str, Answers]]) -> dict[str, Answers]:
+def _added(lives: Sequence[Mapping[str, Answers]]) -> dict[str, Answers]:
     """Several lives' answers as those of one."""
     ways = {
-        way: [one[way] for one in found if way in one]
-        for way in dict.fromkeys(way for one in found for way in one)
+        way: [life[way] for life in lives if way in life]
+        for way in dict.fromkeys(way for life in lives for way in life)
     }
     return {
         way: Answers(
-            sum(one.asked for one in several),
-            {calls: sum(one.after[calls] for one in several) for calls in several[0].after},
+            sum(answers.asked for answers in several),
+            {calls: sum(answers.after[calls] for answers in several) for calls in several[0].after},
         )
         for way, several in ways.items()
     }
 
 
-def _shares(found: Mapping[str, Answers]) -> dict[str, Any]:
+def _shares(by_way: Mapping[str, Answers]) -> dict[str, Any]:
     """For JSON: by the name of the way its share, and under ``asked`` and ``after`` the counts."""
-    asked = max((one.asked for one in found.values()), default=0)
+    asked = max((answers.asked for answers in by_way.values()), default=0)
     return {
-        **{way: one.share for way, one in found.items()},
+        **{way: answers.share for way, answers in by_way.items()},
         "asked": asked,
-        "after": {way: one.after for way, one in found.items()},
+        "after": {way: answers.after for way, answers in by_way.items()},
     }
 
 
@@ -172,14 +172,14 @@ def sparkline(sizes: Sequence[int]) -> str:
 def totals(lives: Sequence[Figures]) -> dict[str, Any]:
     """The sums over several lives; ``whole`` when all of them are."""
     by_depth: Counter[int] = Counter()
-    for one in lives:
-        by_depth.update(one.evidence.by_depth)
+    for life in lives:
+        by_depth.update(life.evidence.by_depth)
     verbatim, unreachable = (
-        sum(getattr(one.evidence, name) for one in lives) for name in ("verbatim", "unreachable")
+        sum(getattr(life.evidence, name) for life in lives) for name in ("verbatim", "unreachable")
     )
     return {
         **{
-            name: sum(getattr(one, name) for one in lives)
+            name: sum(getattr(life, name) for life in lives)
             for name in ("turns", "compactions", "stretches", "bytes_in", "bytes_reachable")
         },
         "evidence": {
@@ -187,9 +187,9 @@ def totals(lives: Sequence[Figures]) -> dict[str, Any]:
             "by_depth": dict(sorted(by_depth.items())),
             "unreachable": unreachable,
         },
-        "seconds": round(sum(one.seconds for one in lives), 2),
-        "whole": all(one.whole for one in lives),
-        "questions": _shares(_added([one.questions for one in lives])),
+        "seconds": round(sum(life.seconds for life in lives), 2),
+        "whole": all(life.whole for life in lives),
+        "questions": _shares(_added([life.questions for life in lives])),
     }
 
 
@@ -198,6 +198,6 @@ def as_json(lives: Sequence[Figures]) -> str:
     return json.dumps(
         {
             **totals(lives),
-            "lives": [{**asdict(one), "questions": _shares(one.questions)} for one in lives],
+            "lives": [{**asdict(life), "questions": _shares(life.questions)} for life in lives],
         }
     )

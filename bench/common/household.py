@@ -24,7 +24,7 @@ from dory.text import formatting, references
 from dory.text.prompt_files import ROOT
 
 ROOM = "dev"
-PATIENCE = 60.0
+TIMEOUT = 60.0
 """Seconds that the agent may take to wake, or to settle after a line."""
 _POLL = 0.01
 
@@ -101,10 +101,10 @@ class Household:
         if self._process:
             self._process.terminate()
             try:
-                self._process.wait(PATIENCE)
+                self._process.wait(TIMEOUT)
             except subprocess.TimeoutExpired:
                 raise DoryError(
-                    f"the agent did not end within {PATIENCE:g} seconds; {self.last_lines()}"
+                    f"the agent did not end within {TIMEOUT:g} seconds; {self.last_lines()}"
                 ) from None
             self._process = None
 
@@ -183,7 +183,7 @@ class Household:
         )
 
     def _await(self, condition: Callable[[], bool], what: str) -> None:
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while not condition():
             if not self.lives:
                 raise DoryError(
@@ -191,7 +191,7 @@ class Household:
                 )
             if time.monotonic() > deadline:
                 raise DoryError(
-                    f"the agent did not {what} within {PATIENCE:g} seconds; {self.last_lines()}"
+                    f"the agent did not {what} within {TIMEOUT:g} seconds; {self.last_lines()}"
                 )
             time.sleep(_POLL)
 

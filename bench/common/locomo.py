@@ -58,8 +58,8 @@ def load(path: Path) -> Conversation:
         named = [
             id
             for question in content["qa"]
-            for one in question.get("evidence", [])
-            for id in _TURN_ID.findall(one)
+            for ids in question.get("evidence", [])
+            for id in _TURN_ID.findall(ids)
         ]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise FormatError(
@@ -70,7 +70,7 @@ def load(path: Path) -> Conversation:
 
 def _turns(content: dict[str, Any]) -> Iterator[Turn]:
     """The date of a session stands before the text of its first turn, as nothing else tells it."""
-    numbers = sorted(int(found[1]) for key in content if (found := _SESSION.fullmatch(key)))
+    numbers = sorted(int(match[1]) for key in content if (match := _SESSION.fullmatch(key)))
     for number in numbers:
         date = f"({content[f'session_{number}_date_time']}) "
         for turn in content[f"session_{number}"]:

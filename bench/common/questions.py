@@ -49,11 +49,11 @@ def load(path: Path) -> Talk:
     try:
         asked = [
             Question(
-                one["question"],
-                one["category"],
-                frozenset(_named(one.get("evidence", []), numbers)),
+                question["question"],
+                question["category"],
+                frozenset(_named(question.get("evidence", []), numbers)),
             )
-            for one in json.loads(path.read_bytes())["qa"]
+            for question in json.loads(path.read_bytes())["qa"]
         ]
         documents = tuple(_documents(turns))
     except (KeyError, TypeError, ValueError) as error:
@@ -65,7 +65,7 @@ def load(path: Path) -> Talk:
 
 
 def _named(evidence: list[str], numbers: dict[str, int]) -> list[int]:
-    ids = (f"D{session}:{turn}" for one in evidence for session, turn in _ID.findall(one))
+    ids = (f"D{session}:{turn}" for text in evidence for session, turn in _ID.findall(text))
     return [numbers[id] for id in ids if id in numbers]
 
 

@@ -51,7 +51,7 @@ class Outcome:
 
     def at(self, threshold: float) -> tuple[str, float]:
         """What comes of it, and the tokens of its cue."""
-        clear = [one for one in self.named if one[0] >= threshold]
+        clear = [cue for cue in self.named if cue[0] >= threshold]
         if not clear:
             return "silent", 0.0
         return "right" if any(right for _, right, _ in clear) else "wrong", clear[-1][2]
@@ -88,12 +88,12 @@ def rates(
     outcomes: Sequence[Outcome], kinds: Collection[str], threshold: float
 ) -> dict[str, float]:
     """For messages of these kinds: per cent right, wrong and silent, and tokens per message."""
-    found = [one.at(threshold) for one in outcomes if one.kind in kinds]
+    judgements = [outcome.at(threshold) for outcome in outcomes if outcome.kind in kinds]
     shares = {
-        name: round(100 * mean(what == name for what, _ in found), 1)
+        name: round(100 * mean(what == name for what, _ in judgements), 1)
         for name in ("right", "wrong", "silent")
     }
-    return {**shares, "tokens": round(mean(tokens for _, tokens in found), 1)}
+    return {**shares, "tokens": round(mean(tokens for _, tokens in judgements), 1)}
 
 
 def figures(outcomes: Sequence[Outcome], threshold: float) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def figures(outcomes: Sequence[Outcome], threshold: float) -> dict[str, Any]:
     """
     kinds = {
         kind: rates(outcomes, [kind], threshold)
-        for kind in dict.fromkeys(one.kind for one in outcomes)
+        for kind in dict.fromkeys(outcome.kind for outcome in outcomes)
     }
     return {
         **rates(outcomes, OWN, threshold),
@@ -115,21 +115,25 @@ def figures(outcomes: Sequence[Outcome], threshold: float) -> dict[str, Any]:
 def choose(outcomes: Sequence[Outcome]) -> float:
     """The threshold, as the head of this file says."""
     return next(
-        (one for one in THRESHOLDS if figures(outcomes, one)["rightly_silent"] >= 100 - MOST),
+        (
+            threshold
+            for threshold in THRESHOLDS
+            if figures(outcomes, threshold)["rightly_silent"] >= 100 - MOST
+        ),
         THRESHOLDS[-1],
     )
 
 
 def held_out(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """For each conversation the threshold that the others choose, and its figures there."""
-    found: dict[str, Any] = {}
-    for talk in dict.fromkeys(one.talk for one in outcomes):
-        threshold = choose([one for one in outcomes if one.talk != talk])
-        found[talk] = {
+    figures_by_talk: dict[str, Any] = {}
+    for talk in dict.fromkeys(outcome.talk for outcome in outcomes):
+        threshold = choose([outcome for outcome in outcomes if outcome.talk != talk])
+        figures_by_talk[talk] = {
             "threshold": threshold,
-            **figures([one for one in outcomes if one.talk == talk], threshold),
+            **figures([outcome for outcome in outcomes if outcome.talk == talk], threshold),
         }
-    return found
+    return figures_by_talk
 
 
 def report(rows: Mapping[str, Mapping[str, Any]]) -> str:
@@ -148,9 +152,9 @@ def report(rows: Mapping[str, Mapping[str, Any]]) -> str:
         "tokens",
     ]
     lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
-    for name, one in rows.items():
-        kinds = one["kinds"]
-        own = [one[key] for key in ("right", "wrong", "silent", "tokens")]
+    for name, row in rows.items():
+        kinds = row["kinds"]
+        own = [row[key] for key in ("right", "wrong", "silent", "tokens")]
         presumed = (
             [kinds[ADVERSARIAL][key] for key in ("right", "wrong")]
             if ADVERSARIAL in kinds
@@ -160,9 +164,9 @@ def report(rows: Mapping[str, Mapping[str, Any]]) -> str:
             name,
             *own,
             *presumed,
-            one["rightly_silent"],
+            row["rightly_silent"],
             *(kinds[kind]["silent"] for kind in silent),
-            one["tokens_for_nothing"],
+            row["tokens_for_nothing"],
         ]
         lines.append(f"| {' | '.join(map(str, cells))} |")
     return "\n".join(lines)
@@ -171,8 +175,8 @@ def report(rows: Mapping[str, Mapping[str, Any]]) -> str:
 def by_kind(chosen: Mapping[str, Any]) -> str:
     """A line for each kind of message."""
     lines = [
-        f"| {kind} | {' | '.join(str(value) for value in one.values())} |"
-        for kind, one in chosen["kinds"].items()
+        f"| {kind} | {' | '.join(str(value) for value in shares.values())} |"
+        for kind, shares in chosen["kinds"].items()
     ]
     return "\n".join(
         ["| message | right | wrong | silent | tokens |", "|---|---|---|---|---|", *lines]

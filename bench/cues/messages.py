@@ -60,5 +60,5 @@ def speakers(talk: Talk) -> list[str]:
 def renamed(text: str, names: Mapping[str, str]) -> str:
     """``text`` with other ``names``."""
     return re.sub(
-        rf"\b(?:{'|'.join(map(re.escape, names))})\b", lambda found: names[found[0]], text
+        rf"\b(?:{'|'.join(map(re.escape, names))})\b", lambda match: names[match[0]], text
     )

@@ -91,9 +91,9 @@ class Life:
             settings, meter, Budget(self.me, settings, self._report, None), self._report
         )
         own = [
-            one
-            for one in ordered(self.me, settings, models, self._report)
-            if recall or not isinstance(one, RecallExtension)
+            extension
+            for extension in ordered(self.me, settings, models, self._report)
+            if recall or not isinstance(extension, RecallExtension)
         ]
         self._extensions = ExtensionHost(own, self._report)
         self._prompts = PromptBuilder(self.me, settings, self._extensions)
@@ -186,7 +186,7 @@ def live(
     """Live through ``script`` with the model in a new ``meter``; the figures of that life, shares
     of its questions among them. Dollars are None when the price is not known. Raises ``DoryError``.
     """
-    began, found, turns, characters = time.monotonic(), Counter[str](), list[int](), 0
+    began, verdicts, turns, characters = time.monotonic(), Counter[str](), list[int](), 0
     with tempfile.TemporaryDirectory(
         prefix="dory-forgetting-", dir=MEMORY if MEMORY.is_dir() else None
     ) as home:
@@ -194,7 +194,7 @@ def live(
         for moment in script:
             answer, characters = life.hear(moment.text), characters + len(moment.text)
             if question := moment.question:
-                found[judged(question, answer)] += 1
+                verdicts[judged(question, answer)] += 1
                 turns.append(answer.turns)
     asked, tokens = max(1, len(turns)), meter.tokens
     return {
@@ -203,7 +203,7 @@ def live(
         "limit": limit,
         "questions": len(turns),
         **{
-            name: found[name] / asked
+            name: verdicts[name] / asked
             for name in ("direct", "followed", "recalled", "never", "outdated")
         },
         "tokens": tokens["prompt"] + tokens["completion"],

@@ -82,8 +82,8 @@ def _panel(rows: Sequence[Row], most: float, unit: str, left: float, top: float)
         drawn.append(
             text(left + part * WIDTH, bottom + 16, f"{part * most:.2f} {unit}", anchor="middle")
         )
-    told = f"limit {rows[0]['limit']:,} tokens, with{'' if rows[0]['recall'] else 'out'} RECALL"
-    drawn.append(text(left + WIDTH / 2, bottom + 36, told, anchor="middle"))
+    caption = f"limit {rows[0]['limit']:,} tokens, with{'' if rows[0]['recall'] else 'out'} RECALL"
+    drawn.append(text(left + WIDTH / 2, bottom + 36, caption, anchor="middle"))
     for row in rows:
         drawn.append(_way(row, left + WIDTH * row["cost"] / most, bottom))
     return "\n".join(drawn)

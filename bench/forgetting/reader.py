@@ -55,9 +55,9 @@ def condensed(entries: list[Entry], reading: Reading) -> str:
     """The sentences worth most for their length, in their order, as many as there is room for."""
     stretch, left, chosen = Stretch(entries, reading), room(entries), list[int]()
     said = [
-        (speaker, one_line(one, SENTENCE_LIMIT))
+        (speaker, one_line(sentence, SENTENCE_LIMIT))
         for speaker, text in stretch.told
-        for one in sentences(text)
+        for sentence in sentences(text)
     ]
     lines = [f"{speaker}: “{text}”" if speaker else text for speaker, text in said]
     held, missing = [set(stems(text)) for _, text in said], dict(stretch.salience)

@@ -70,23 +70,23 @@ class _Sheet:
 def script(seed: int, tokens: int, facts: int = 36) -> list[Moment]:
     """A life of about so many tokens, with so many facts that are asked about."""
     dice = random.Random(seed)
-    life, told = _talk(dice, tokens * CHARACTERS_PER_TOKEN), _Told(dice)
+    life, tellings_so_far = _talk(dice, tokens * CHARACTERS_PER_TOKEN), _Told(dice)
     asked: list[tuple[float, Question]] = []
-    for tellings, question in _facts(dice, told, facts):
+    for tellings, question in _facts(dice, tellings_so_far, facts):
         for share, sentence in tellings:
             life[int(share * len(life))].plant(sentence, dice)
         asked.append((tellings[-1][0], question))
     for moment in life:
         for _ in range(dice.choice(OTHERS)):
-            moment.plant(told.once()[0][0], dice)
+            moment.plant(tellings_so_far.once()[0][0], dice)
     dice.shuffle(asked)
     count = round(ON_THE_WAY * len(asked))
-    on_the_way = [(dice.uniform(told, EXAM), question) for told, question in asked[:count]]
+    on_the_way = [(dice.uniform(earliest, EXAM), question) for earliest, question in asked[:count]]
     at_last = [
         (EXAM + (1 - EXAM) * (at + 0.5) / max(1, len(asked) - count), question)
         for at, (_, question) in enumerate(asked[count:])
     ]
-    for share, question in sorted([*on_the_way, *at_last], key=lambda one: -one[0]):
+    for share, question in sorted([*on_the_way, *at_last], key=lambda fact: -fact[0]):
         life.insert(int(share * len(life)) + 1, Moment([question.text], question))
     return life
 
@@ -122,7 +122,7 @@ def _filled(template: str, lists: Mapping[str, Sequence[str]], dice: random.Rand
 
 
 def _facts(
-    dice: random.Random, told: "_Told", most: int
+    dice: random.Random, tellings: "_Told", most: int
 ) -> Iterator[tuple[list[tuple[float, str]], Question]]:
     """For each fact when in the life which sentence tells it, and the question; two of three facts
     are said once.
@@ -130,10 +130,10 @@ def _facts(
     changes = dice.sample(_sheet("facts.md").sections["changes of mind"], most // 3)
     for number in range(most - len(changes)):
         share = dice.uniform(0, EARLY) if number % 2 else dice.uniform(EARLY, TOLD)
-        (sentence,), question = told.once()
+        (sentence,), question = tellings.once()
         yield [(share, sentence)], question
     for line in changes:
-        sentences, question = told.about(line, _VERSIONS)
+        sentences, question = tellings.about(line, _VERSIONS)
         shares = [dice.uniform(at, at + 0.8) * TOLD / _VERSIONS for at in range(_VERSIONS)]
         yield list(zip(shares, sentences, strict=True)), question
 

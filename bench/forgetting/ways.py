@@ -180,14 +180,14 @@ class Window(_Rival):
         reply = self._mind.model.complete(
             prompt.fork(f"[#{SECTION} {segments.listed([old])}]\n{asked}"), "summarise"
         )
-        told = f"summary of what stood here\n{reply.text.strip()[: 2 * room(old)]}"
+        notice = f"summary of what stood here\n{reply.text.strip()[: 2 * room(old)]}"
         return [
             Entry(
                 old[0].first,
                 old[-1].last,
                 "result",
                 "READ_FILE summary",
-                references.escape(self._me.redact(told)),
+                references.escape(self._me.redact(notice)),
             )
         ]
 

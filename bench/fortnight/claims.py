@@ -52,7 +52,7 @@ class Person:
 
     def believes(self) -> bool:
         """Its soul holds what it believes."""
-        return [one.text for one in Beliefs(self.me.folder).entries] == _SOULS[self.name]
+        return [belief.text for belief in Beliefs(self.me.folder).entries] == _SOULS[self.name]
 
     def feels(self) -> bool:
         """It is content and at home."""
@@ -70,14 +70,14 @@ class Person:
         other = self.fortnight.names[self.other]
         changes = self.past.relationships.history(other)
         types, reasons = (
-            [one.bond.relationship_type for one in changes],
-            {one.bond.rationale for one in changes},
+            [change.bond.relationship_type for change in changes],
+            {change.bond.rationale for change in changes},
         )
         return types == ["ally", "rival", "ally"] and len(reasons) == 3
 
     def met(self) -> bool:
         """It has met the other and both people, and counted how often."""
-        known = {one.name: one for one in self.past.dialogues.who()}
+        known = {contact.name: contact for contact in self.past.dialogues.who()}
         other = known.get(self.fortnight.names[self.other])
         return (
             {"ada", "ben"} < known.keys()
@@ -96,9 +96,9 @@ class Person:
     def cared(self) -> bool:
         """Its memories are one narrative, behind which all of them are."""
         bank = self.past.bank
-        originals = [one for one in map(bank.find, range(1, MEMORIES + 1)) if one]
-        return {one.summary for one in originals} == {
-            one.id for one in bank.active("Summary")
+        originals = [memory for memory in map(bank.find, range(1, MEMORIES + 1)) if memory]
+        return {memory.summary for memory in originals} == {
+            memory.id for memory in bank.active("Summary")
         } and len(originals) == MEMORIES
 
     def forgot(self) -> bool:
@@ -109,12 +109,12 @@ class Person:
         """Each Dream that a person asked for was told of, and one made of what Ben once said in
         passing something that it knows of him.
         """
-        told = [
+        notices = [
             line.text
             for line in self.fortnight.heard()
             if line.kind == "NOTICE" and line.name == self.me.name
         ]
-        ended = [text for text in told if text.startswith("the Dream has ended: history ")]
+        ended = [text for text in notices if text.startswith("the Dream has ended: history ")]
         versions = self.fortnight.command(self.name, "dream-restore")
         return len(ended) == _DREAMS and _DREAMED in versions
 
@@ -141,8 +141,11 @@ def broken(fortnight: Fortnight) -> list[str]:
     """The claims that are not true, one line each."""
     people = [Person(fortnight, name) for name in fortnight.agents]
     wrong = [
-        f"of {one.name}: {claim.__doc__}" for one in people for claim in CLAIMS if not claim(one)
+        f"of {person.name}: {claim.__doc__}"
+        for person in people
+        for claim in CLAIMS
+        if not claim(person)
     ]
-    for one in people:
-        one.past.store.close()
+    for person in people:
+        person.past.store.close()
     return wrong

@@ -69,7 +69,7 @@ class Fortnight:
         )
         hashes = {name: boot(home, name, ROOM, self.clock) for name in (IRIS, OTTO)}
         self.agents = {name: self._woken(hash, settings) for name, hash in hashes.items()}
-        self.names = {name: one.me.name for name, one in self.agents.items()}
+        self.names = {name: agent.me.name for name, agent in self.agents.items()}
         self.days = read(PATH.read_text(encoding="utf-8"), self.names)
 
     def __enter__(self) -> Self:
@@ -100,35 +100,35 @@ class Fortnight:
     def command(self, name: str, command: str, argument: str = "") -> str:
         """What a person would be answered to a command."""
         return next(
-            one for one in self.agents[name].extensions.commands() if one.name == command
+            entry for entry in self.agents[name].extensions.commands() if entry.name == command
         ).run(argument)
 
     def _rest(self) -> None:
         """Step until nobody has anything left to do."""
         for _ in range(_MOST):
-            working = [self._step(one) for one in self.agents.values()]
+            working = [self._step(agent) for agent in self.agents.values()]
             if not any(working):
                 return
         raise DoryError(f"after {_MOST} steps somebody is still busy")
 
-    def _step(self, one: Agent) -> bool:
+    def _step(self, agent: Agent) -> bool:
         """As the loop does, but it waits for what goes on beside: what is said must not depend on
         the machine. Whether there was any.
         """
-        news = one.inbox.drain()
-        one.compaction.step(one.budget.open())
-        if due := one.me.state.awake and one.model_call.ready(news):
-            one.turn()
-        one.extensions.step()
+        news = agent.inbox.drain()
+        agent.compaction.step(agent.budget.open())
+        if due := agent.me.state.awake and agent.model_call.ready(news):
+            agent.turn()
+        agent.extensions.step()
         waits = 0
-        while one.extensions.under_way() or one.compaction.under_way:
+        while agent.extensions.under_way() or agent.compaction.under_way:
             if (waits := waits + 1) > _MOST:
                 raise DoryError(
-                    f"{one.me.name} does not come to an end: {one.extensions.under_way()}"
+                    f"{agent.me.name} does not come to an end: {agent.extensions.under_way()}"
                 )
             time.sleep(_REST)
-            one.compaction.step(one.budget.open())
-            one.extensions.step()
+            agent.compaction.step(agent.budget.open())
+            agent.extensions.step()
         return bool(news or due or waits)
 
     def _woken(self, hash: str, settings: Config) -> Agent:

@@ -51,7 +51,7 @@ def page(fortnight: Fortnight) -> str:
 def figures(fortnight: Fortnight) -> dict[str, int]:
     """How much it was."""
     said = [line for line in fortnight.heard() if line.kind != "NOTICE"]
-    turns = sum(one.me.state.turn for one in fortnight.agents.values())
+    turns = sum(agent.me.state.turn for agent in fortnight.agents.values())
     return {"days": len(fortnight.days), "said": len(said), "turns": turns}
 
 
@@ -66,10 +66,10 @@ def _transcript(fortnight: Fortnight) -> Iterator[str]:
     days = {day.said[0].at.date().isoformat(): day.heading for day in fortnight.days}
     for date, lines in groupby(heard, key=lambda line: line.at[:10]):
         yield from (f"### {days[date]}", "")
-        for (clock, text), each in groupby(lines, key=lambda line: (line.at[11:16], line.text)):
-            found = list(each)
+        for (clock, text), group in groupby(lines, key=lambda line: (line.at[11:16], line.text)):
+            speakers = list(group)
             yield (
-                f"- {clock} {' and '.join(_who(line, short) for line in found)}: "
+                f"- {clock} {' and '.join(_who(line, short) for line in speakers)}: "
                 f"{_shown(text, fortnight)}"
             )
         yield ""
@@ -85,8 +85,8 @@ def _shown(text: str, fortnight: Fortnight) -> str:
     first, *rest = text.split("\n")
     if len(rest) > 2:
         first, rest = " / ".join([first, rest[0]]), [f"… {len(rest) - 2} more …", rest[-1]]
-    told = " / ".join([first, *rest])
-    return formatting.one_line(_short(told, fortnight), 2 * _SHOWN)
+    joined = " / ".join([first, *rest])
+    return formatting.one_line(_short(joined, fortnight), 2 * _SHOWN)
 
 
 def _short(text: str, fortnight: Fortnight) -> str:
@@ -100,10 +100,10 @@ def _short(text: str, fortnight: Fortnight) -> str:
 
 def _state(fortnight: Fortnight) -> Iterator[str]:
     yield from ("### What they believe", "")
-    for name, one in fortnight.agents.items():
+    for name, agent in fortnight.agents.items():
         yield from _answer(
             f"{name.capitalize()}, in `soul.json`",
-            "\n".join(belief.text for belief in Beliefs(one.me.folder).entries),
+            "\n".join(belief.text for belief in Beliefs(agent.me.folder).entries),
         )
     for title, command in _QUESTIONS:
         yield from (f"### {title}", "")
@@ -123,8 +123,8 @@ def _state(fortnight: Fortnight) -> Iterator[str]:
         "```",
         "",
     )
-    for name, one in fortnight.agents.items():
-        state = one.me.state
+    for name, agent in fortnight.agents.items():
+        state = agent.me.state
         yield (
             f"{name.capitalize()} is {state.mood} and at {state.place}, after {state.turn} "
             f"turns and {state.epoch} epochs."

@@ -53,11 +53,11 @@ def read(text: str, names: Mapping[str, str]) -> list[Day]:
             )
         else:
             raise ValueError(f"{line!r} is neither a day nor something that is said")
-    times = [said.at for _, _, each in days for said in each]
+    times = [said.at for _, _, lines in days for said in lines]
     if any(later <= earlier for earlier, later in pairwise(times)):
         raise ValueError("something is said before what stands above it")
     return [Day(heading, tuple(said)) for heading, _, said in days]
 
 
 def _named(text: str, names: Mapping[str, str]) -> str:
-    return re.sub(rf"\b({'|'.join(names)})\b", lambda found: names[found[1]], text)
+    return re.sub(rf"\b({'|'.join(names)})\b", lambda match: names[match[1]], text)

@@ -117,8 +117,8 @@ def asked_of(
     conversation: Conversation, home: Path, settings: Config, asked: Sequence[Question]
 ) -> Answers:
     """What the questions find in the life that was left in ``home``."""
-    found = asking.ask(home, settings, asked, conversation.turns)
-    return Answers(len(asked), {calls: found[calls] for calls in range(asking.CALLS + 1)})
+    calls_needed = asking.ask(home, settings, asked, conversation.turns)
+    return Answers(len(asked), {calls: calls_needed[calls] for calls in range(asking.CALLS + 1)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,16 +138,16 @@ def _lives(path: Path, choice: Choice) -> Iterator[Figures]:
     before it.
     """
     conversation = locomo.load(path).first(choice.turns)
-    told = (
+    answerable = (
         [
-            one
-            for one in questions.load(path).questions
-            if max(one.evidence) < len(conversation.turns)
+            question
+            for question in questions.load(path).questions
+            if max(question.evidence) < len(conversation.turns)
         ]
         if choice.questions
         else []
     )
-    asked = asking.sample(told, choice.questions)
+    asked = asking.sample(answerable, choice.questions)
     settings = Config(model=OFFLINE, context_limit=choice.limit)
     if asked:
         with _home(choice.keep, f"{path.stem}-without-recall") as home:
@@ -164,12 +164,12 @@ def _lives(path: Path, choice: Choice) -> Iterator[Figures]:
         if not asked:
             yield lived
             return
-        found = asked_of(conversation, home, settings, asked)
+        answers = asked_of(conversation, home, settings, asked)
         silent = asked_of(conversation, home, replace(settings, cues=False), asked)
     yield replace(
         lived,
         questions={
-            "with_recall": found,
+            "with_recall": answers,
             "with_recall_without_cues": silent,
             "without_recall": without,
         },

@@ -44,7 +44,7 @@ def sample(questions: Iterable[Question], count: int) -> list[Question]:
         for category, group in sorted(groups.items())
     }
     ranked = [(rank, question) for group in mixed.values() for rank, question in enumerate(group)]
-    return [question for _, question in sorted(ranked, key=lambda one: one[0])][:count]
+    return [question for _, question in sorted(ranked, key=lambda pair: pair[0])][:count]
 
 
 def ask(
@@ -56,12 +56,12 @@ def ask(
     with tempfile.TemporaryDirectory(prefix="dory-asked-") as folder:
         copy = Path(folder)
         shutil.copytree(home / "blobs", copy / "blobs")  # once: a blob that is there never changes
-        found: Counter[int | None] = Counter()
+        calls_needed: Counter[int | None] = Counter()
         for question in questions:
             for part in ("agents", "chats"):
                 shutil.rmtree(copy / part, ignore_errors=True)
                 shutil.copytree(home / part, copy / part, symlinks=True)
-            found[
+            calls_needed[
                 _needed(
                     copy,
                     settings,
@@ -69,7 +69,7 @@ def ask(
                     [turns[number].text for number in question.evidence],
                 )
             ] += 1
-        return found
+        return calls_needed
 
 
 def _needed(home: Path, settings: Config, question: str, evidence: Collection[str]) -> int | None:

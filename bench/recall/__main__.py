@@ -101,9 +101,9 @@ def ask(engine: Engine, talk: Talk) -> list[Outcome]:
     ]
 
 
-def _shares(found: list[int], question: Question) -> tuple[float, ...]:
+def _shares(ranked: list[int], question: Question) -> tuple[float, ...]:
     return tuple(
-        len(question.evidence.intersection(found[:depth])) / len(question.evidence)
+        len(question.evidence.intersection(ranked[:depth])) / len(question.evidence)
         for depth in DEPTHS
     )
 
@@ -115,27 +115,29 @@ def figures(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     at_10 = DEPTHS.index(10)
     return {
         **{
-            f"recall@{depth}": _percent(one.shares[at] for one in outcomes)
+            f"recall@{depth}": _percent(outcome.shares[at] for outcome in outcomes)
             for at, depth in enumerate(DEPTHS)
         },
         **{
-            f"hit@{depth}": _percent(one.shares[at] > 0 for one in outcomes)
+            f"hit@{depth}": _percent(outcome.shares[at] > 0 for outcome in outcomes)
             for at, depth in enumerate(DEPTHS)
         },
         "conversations": {
-            name: _percent(one.shares[at_10] for one in outcomes if one.talk == name)
+            name: _percent(outcome.shares[at_10] for outcome in outcomes if outcome.talk == name)
             for name in _names(outcomes)
         },
         "categories": {
-            name: _percent(one.shares[at_10] for one in outcomes if one.category == category)
+            name: _percent(
+                outcome.shares[at_10] for outcome in outcomes if outcome.category == category
+            )
             for category, name in CATEGORIES.items()
-            if any(one.category == category for one in outcomes)
+            if any(outcome.category == category for outcome in outcomes)
         },
     }
 
 
 def _names(outcomes: Sequence[Outcome]) -> list[str]:
-    return list(dict.fromkeys(one.talk for one in outcomes))
+    return list(dict.fromkeys(outcome.talk for outcome in outcomes))
 
 
 def _percent(values: Iterable[float]) -> float:
@@ -144,27 +146,27 @@ def _percent(values: Iterable[float]) -> float:
 
 def steps(talks: Sequence[Talk]) -> dict[str, Any]:
     """The figures of the ranking, with one step after the other switched on."""
-    found: dict[str, Any] = {}
+    figures_by_step: dict[str, Any] = {}
     for name, formula in STEPS.items():
         outcomes: list[Outcome] = []
         for talk in talks:
             with indexed(talk, [formula]) as (engine,):
                 outcomes += ask(engine, talk)
-        found[name] = figures(outcomes)
-    return found
+        figures_by_step[name] = figures(outcomes)
+    return figures_by_step
 
 
 def others(talks: Sequence[Talk]) -> dict[str, Any]:
     """The figures of the other engines; None for one that is not installed."""
-    found: dict[str, Any] = {}
+    figures_by_engine: dict[str, Any] = {}
     for name, engine in rivals.ENGINES.items():
         try:
-            found[name] = figures(
+            figures_by_engine[name] = figures(
                 [outcome for talk in talks for outcome in ask(engine(talk.documents), talk)]
             )
         except ImportError:
-            found[name] = None
-    return found
+            figures_by_engine[name] = None
+    return figures_by_engine
 
 
 def held_out(talks: Sequence[Talk], grid: Sequence[Formula] = GRID) -> dict[str, Any]:
@@ -177,10 +179,10 @@ def held_out(talks: Sequence[Talk], grid: Sequence[Formula] = GRID) -> dict[str,
     for name, own in outcomes.items():
         rest = [
             [
-                one.shares[at_10]
+                outcome.shares[at_10]
                 for other in outcomes
                 if other != name
-                for one in outcomes[other][at]
+                for outcome in outcomes[other][at]
             ]
             for at in range(len(grid))
         ]
@@ -194,14 +196,14 @@ def report(rows: Mapping[str, Any]) -> str:
     names, categories = list(shown[0]["conversations"]), list(shown[0]["categories"])
     parts = " ".join(f"{name[:8]:>8}" for name in [*names, *categories])
     lines = [f"{'':<28}recall@1    @5   @10   @20   hit@1    @5   @10   @20   @10 in: {parts}"]
-    for name, one in rows.items():
-        if one:
+    for name, row in rows.items():
+        if row:
             recall, hits = (
-                [f"{one[f'{kind}@{depth}']:6.1f}" for depth in DEPTHS] for kind in ("recall", "hit")
+                [f"{row[f'{kind}@{depth}']:6.1f}" for depth in DEPTHS] for kind in ("recall", "hit")
             )
             parts = " ".join(
                 f"{share:8.1f}"
-                for share in [*one["conversations"].values(), *one["categories"].values()]
+                for share in [*row["conversations"].values(), *row["categories"].values()]
             )
             lines.append(f"{name:<28}  {''.join(recall)}  {''.join(hits)}           {parts}")
         else:

@@ -51,12 +51,14 @@ def bm25s(documents: Sequence[Document]) -> Engine:
 
     def search(query: str) -> list[int]:
         terms = [term for term in _asked(query, stemmer) if term in known]
-        found, scores = (
+        numbers, scores = (
             index.retrieve([terms], k=min(_MOST, len(corpus)), show_progress=False)
             if terms
             else ([[]], [[]])
         )
-        return [int(number) for number, score in zip(found[0], scores[0], strict=True) if score > 0]
+        return [
+            int(number) for number, score in zip(numbers[0], scores[0], strict=True) if score > 0
+        ]
 
     return search
 

@@ -31,15 +31,17 @@ ROWS = {
 }
 
 
-def report(found: Mapping[int, Mapping[str, Any]], chosen: Mapping[str, Any]) -> str:
+def report(sizes: Mapping[int, Mapping[str, Any]], chosen: Mapping[str, Any]) -> str:
     """What a person reads: a line for each way at each size, times in milliseconds."""
     lines = []
-    for size, ways in found.items():
+    for size, ways in sizes.items():
         lines.append(
             f"{f'{size} summaries':<26}{''.join(f'{label:>12}' for label in ROWS.values())}"
         )
-        for name, one in ways.items():
-            cells = "".join(f"{one[key]:>12.1f}" if key in one else " " * 12 for key in ROWS)
+        for name, figures in ways.items():
+            cells = "".join(
+                f"{figures[key]:>12.1f}" if key in figures else " " * 12 for key in ROWS
+            )
             lines.append(f"  {name:<24}{cells}")
     if chosen:
         lines.append(

@@ -58,15 +58,15 @@ def load(path: Path) -> Life:
         }
         asked = [
             (
-                one["question"],
+                question["question"],
                 {
                     int(session)
-                    for evidence in one.get("evidence", [])
+                    for evidence in question.get("evidence", [])
                     for session in _SESSION.findall(evidence)
                 },
             )
-            for one in content["qa"]
-            if one["category"] != ADVERSARIAL
+            for question in content["qa"]
+            if question["category"] != ADVERSARIAL
         ]
         return Life(
             {number: content[keys[number]] for number in sorted(keys)},
@@ -110,7 +110,7 @@ def _hits(life: Life, embedder: Embedder | None) -> list[bool]:
         while work := related.backlog():
             work()()
         hits = [
-            bool(sessions & {found.first for found in related.similar(text, CHOSEN)})
+            bool(sessions & {hit.first for hit in related.similar(text, CHOSEN)})
             for text, sessions in life.questions
         ]
         store.close()

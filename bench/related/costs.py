@@ -37,7 +37,7 @@ _AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 def measure(size: int) -> dict[str, Any]:
     """The figures of all ways, by name; what is not installed is left out."""
-    made, found = vectors(1, size), dict[str, Any]()
+    made, figures = vectors(1, size), dict[str, Any]()
     with (
         TemporaryDirectory(prefix="dory-related-") as folder,
         get_context("spawn").Pool(1, maxtasksperchild=1) as apart,
@@ -48,17 +48,17 @@ def measure(size: int) -> dict[str, Any]:
                 map(importlib.util.find_spec, ("apsw", "sqlite_vec"))
             ):
                 build(name, path, made)
-                found[name] = apart.apply(look_up, (name, path))
+                figures[name] = apart.apply(look_up, (name, path))
             for file in path.parent.iterdir():
                 file.unlink()
-    exact = found[EXACT]["found"]
-    for name, one in found.items():
-        pairs = zip(one.pop("found"), exact, strict=True)
+    exact = figures[EXACT]["found"]
+    for name, row in figures.items():
+        pairs = zip(row.pop("found"), exact, strict=True)
         if name != WORDS:
-            one["same"] = (
+            row["same"] = (
                 100 * sum(len({*own} & {*right}) for own, right in pairs) / sum(map(len, exact))
             )
-    return found
+    return figures
 
 
 def build(name: str, path: Path, made: "Matrix") -> None:
@@ -82,10 +82,10 @@ def look_up(name: str, path: Path) -> dict[str, Any]:
     before = _memory("VmRSS")
     if name in ENGINES:
         engine = ENGINES[name](path)
-        timed = [_timed(partial(engine.find, one, CHOSEN)) for one in wanted]
+        timed = [_timed(partial(engine.find, vector, CHOSEN)) for vector in wanted]
     else:
         related = Related(Store(path, readonly=True), None)
-        timed = [_timed(partial(_ranges, related, one)) for one in situations]
+        timed = [_timed(partial(_ranges, related, vector)) for vector in situations]
     (first, _), *rest = timed
     times = sorted(took for took, _ in rest)
     return {
@@ -94,7 +94,7 @@ def look_up(name: str, path: Path) -> dict[str, Any]:
         "first_ms": first,
         "memory_mb": _memory("VmHWM") - before,
         "file_mb": files.size(path) / 1e6,
-        "found": [found for _, found in timed],
+        "found": [hits for _, hits in timed],
     }
 
 
@@ -122,7 +122,7 @@ def text(dice: random.Random, words: int) -> str:
 
 
 def _ranges(related: Related, situation: str) -> list[int]:
-    return [found.first for found in related.similar(situation, CHOSEN)]
+    return [hit.first for hit in related.similar(situation, CHOSEN)]
 
 
 def _timed(work: Callable[[], Sequence[int]]) -> tuple[float, Sequence[int]]:

@@ -73,14 +73,14 @@ SCALE = {"kB": 1e-3, "MB": 1e-6, "%": 100.0}
 
 def measure(folder: Path, sizes: Sequence[int], talk: Talk | None) -> dict[int, dict[str, Any]]:
     """The figures at each size."""
-    found: dict[int, dict[str, Any]] = {}
+    by_size: dict[int, dict[str, Any]] = {}
     with count() as syncs:
         growth = Growth(folder, talk)
         for size in sizes:
             growth.grow(size)
             figures = cost.of_writes(growth, syncs)
             growth.store.close()
-            found[size] = (
+            by_size[size] = (
                 figures
                 | {"file_bytes": files.size(growth.store.path)}
                 | read(folder, growth, talk)
@@ -88,7 +88,7 @@ def measure(folder: Path, sizes: Sequence[int], talk: Talk | None) -> dict[int, 
             )
             print(f"{size} entries measured", file=sys.stderr, flush=True)
         growth.close()
-    return found
+    return by_size
 
 
 def read(folder: Path, growth: Growth, talk: Talk | None) -> dict[str, Any]:
@@ -97,8 +97,8 @@ def read(folder: Path, growth: Growth, talk: Talk | None) -> dict[str, Any]:
     asked = {
         "queries": [rare.query(rare.text(CHARACTERS), WORDS) for _ in range(QUERIES)],
         "questions": [
-            {"text": one.text, "evidence": sorted(one.evidence)}
-            for one in (spread(talk) if talk else ())
+            {"text": question.text, "evidence": sorted(question.evidence)}
+            for question in (spread(talk) if talk else ())
         ],
     }
     (folder / "asked.json").write_text(json.dumps(asked), encoding="utf-8")
@@ -118,9 +118,12 @@ def spread(talk: Talk) -> list[Question]:
     """Some questions of each category."""
     dice, kinds = (
         random.Random(3),
-        [[one for one in talk.questions if one.category == category] for category in CATEGORIES],
+        [
+            [question for question in talk.questions if question.category == category]
+            for category in CATEGORIES
+        ],
     )
-    return [one for same in kinds for one in dice.sample(same, min(ASKED, len(same)))]
+    return [question for same in kinds for question in dice.sample(same, min(ASKED, len(same)))]
 
 
 def beside(folder: Path, size: int, talk: Talk | None, syncs: Count) -> dict[str, Any]:
@@ -132,17 +135,17 @@ def beside(folder: Path, size: int, talk: Talk | None, syncs: Count) -> dict[str
     return {f"snapshot_{name}": value for name, value in figures.items()}
 
 
-def broken(found: Mapping[int, Mapping[str, Any]]) -> list[str]:
+def broken(by_size: Mapping[int, Mapping[str, Any]]) -> list[str]:
     """The promises that do not hold, one line each."""
-    smallest = found[min(found)]
+    smallest = by_size[min(by_size)]
     lines = []
-    for size, figures in found.items():
+    for size, figures in by_size.items():
         for name, most in MOST.items():
             if figures[name] > most * smallest[name] and (name != "search_ms" or size <= 100_000):
                 times = figures[name] / smallest[name]
                 lines.append(
                     f"{name} at {size} entries is {times:.1f} times that at "
-                    f"{min(found)}, at most {most} was promised"
+                    f"{min(by_size)}, at most {most} was promised"
                 )
         lines += [
             f"{name} at {size} entries is {figures[name]:.0f}, less than "
@@ -162,15 +165,15 @@ def broken(found: Mapping[int, Mapping[str, Any]]) -> list[str]:
     return lines
 
 
-def report(found: Mapping[int, Mapping[str, Any]]) -> str:
+def report(by_size: Mapping[int, Mapping[str, Any]]) -> str:
     """What a person reads: a column for each size."""
-    lines = [f"{'entries':<30}{''.join(f'{size:>12}' for size in found)}"]
+    lines = [f"{'entries':<30}{''.join(f'{size:>12}' for size in by_size)}"]
     for label, (name, unit) in ROWS.items():
         cells = (
             ""
             if figures.get(name) is None
             else f"{figures[name] * SCALE.get(unit, 1):.2f} {unit}".rstrip()
-            for figures in found.values()
+            for figures in by_size.values()
         )
         lines.append(f"{label:<30}{''.join(f'{cell:>12}' for cell in cells)}")
     return "\n".join(lines)

@@ -32,7 +32,7 @@ class Plain:
         self._connection.execute("BEGIN")
         self._connection.executemany(
             "INSERT INTO entry(text) VALUES (?)",
-            ((f"{one.speaker} {one.text}",) for one in documents),
+            ((f"{document.speaker} {document.text}",) for document in documents),
         )
         self._connection.execute("COMMIT")
 
@@ -43,10 +43,10 @@ class Plain:
 
     def count(self, query: str) -> int:
         """How many a search has to score: the same way through the index, but without any score."""
-        ((found,),) = self._connection.execute(
+        ((count,),) = self._connection.execute(
             "SELECT count(*) FROM entry WHERE entry MATCH ?", (_match(query),)
         )
-        return int(found)
+        return int(count)
 
     def close(self) -> None:
         """Let go of the file."""

@@ -28,10 +28,10 @@ FEW = 10
 
 def measure(path: Path, asked: dict[str, Any]) -> dict[str, Any]:
     """``asked``: ``queries`` that come of nowhere, and ``questions`` with their evidence."""
-    queries, questions = asked["queries"], [one["text"] for one in asked["questions"]]
-    evidence = [one["evidence"] for one in asked["questions"]]
+    queries, questions = asked["queries"], [question["text"] for question in asked["questions"]]
+    evidence = [question["evidence"] for question in asked["questions"]]
     opening, index = _timed(lambda: _opened(path))
-    (times, found), (question_times, answers) = (
+    (times, top), (question_times, answers) = (
         _put(partial(_search, index), some) for some in (queries, questions)
     )
     memory = _memory()  # before everything is read for comparison
@@ -52,7 +52,7 @@ def measure(path: Path, asked: dict[str, Any]) -> dict[str, Any]:
         **_figures("fts5_question_ms", plain_question_times),
         **_figures("fts5_count_ms", count_times),
         "fts5_scored": median(counts) if counts else None,
-        "same_top_10": mean(_shares([*found[:FEW], *answers], [*all_found, *all_answers])),
+        "same_top_10": mean(_shares([*top[:FEW], *answers], [*all_found, *all_answers])),
         **{
             name: 100 * mean(_shares(some, evidence)) if evidence else None
             for name, some in (
@@ -72,8 +72,8 @@ def _opened(path: Path) -> Index:
 
 def _search(index: Index, query: str) -> list[int]:
     """The origins of what is found; with the snippets, which an answer shows."""
-    found = [(hit.document.origin, hit.snippet) for hit in index.search(query)]
-    return [origin for origin, _ in found]
+    hits = [(hit.document.origin, hit.snippet) for hit in index.search(query)]
+    return [origin for origin, _ in hits]
 
 
 def _put(search: Callable[[str], Any], queries: Sequence[str]) -> tuple[list[float], list[Any]]:
@@ -100,8 +100,8 @@ def _figures(name: str, times: Sequence[float]) -> dict[str, float | None]:
 def _shares(answers: Sequence[Sequence[int]], wanted: Sequence[Collection[int]]) -> list[float]:
     """How much of what is wanted is in each answer."""
     return [
-        len(set(own).intersection(found)) / len(own) if own else 1.0
-        for found, own in zip(answers, wanted, strict=True)
+        len(set(own).intersection(answer)) / len(own) if own else 1.0
+        for answer, own in zip(answers, wanted, strict=True)
     ]
 
 

@@ -28,7 +28,7 @@ def of_writes(folder: Path, texts: Sequence[str], count: Count) -> dict[str, Any
     costs = [cost.of(write, count) for _ in range(WRITES)]
     opening = cost.of(lambda: json.loads(path.read_bytes()), count)
     return {
-        "write_ms": 1e3 * min(one[0] for one in costs),
+        "write_ms": 1e3 * min(cost[0] for cost in costs),
         "write_bytes": costs[0][1],
         "open_ms": 1e3 * opening[0],
         "file_bytes": files.size(path),

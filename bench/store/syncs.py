@@ -66,8 +66,8 @@ def count() -> Iterator[Count]:
         counted.syncs += 1
         return int(own(file, flags))
 
-    def opened(_: int, path: int, file: int, flags: int, told: int) -> int:
-        failed = usual.contents.open(ctypes.addressof(usual.contents), path, file, flags, told)
+    def opened(_: int, path: int, file: int, flags: int, mode: int) -> int:
+        failed = usual.contents.open(ctypes.addressof(usual.contents), path, file, flags, mode)
         methods = ctypes.cast(file, ctypes.POINTER(_POINTER))
         if address := methods[0]:
             if address not in kept:

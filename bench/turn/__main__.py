@@ -51,10 +51,10 @@ def measure(
     others = peers.start_up(environment, [sys.executable, "agent.py"], runs, compiled)
     return {
         "lives": lives,
-        "start": {name: asdict(one) for name, one in spent.items()},
+        "start": {name: asdict(row) for name, row in spent.items()},
         "compaction": compacted,
         "self": selves_taken,
-        "peers": {name: asdict(one) for name, one in others.items()},
+        "peers": {name: asdict(row) for name, row in others.items()},
     }
 
 
@@ -68,14 +68,14 @@ def start_up(folder: Path, runs: int, compiled: Path) -> dict[str, Spent]:
         "agent.py --help": [python, "agent.py", "--help"],
     }
     commands["import openai"] = [python, "-c", "import openai"]
-    found: dict[str, list[Spent]] = {}
+    by_name: dict[str, list[Spent]] = {}
     for number in range(runs + 1):  # by turns; the first compiles
         home = folder / f"booted{number}"
         with company(home, [], compiled) as booted:
             every = {**side_by_side(commands, 1, compiled), "boot to first request": booted.first()}
-        for name, one in every.items():
-            found.setdefault(name, []).append(one)
-    return {name: median(each[1:]) for name, each in found.items()}
+        for name, spent in every.items():
+            by_name.setdefault(name, []).append(spent)
+    return {name: median(every_run[1:]) for name, every_run in by_name.items()}
 
 
 def life(home: Path, hash: str, runs: int, compiled: Path) -> dict[str, float]:
@@ -83,13 +83,13 @@ def life(home: Path, hash: str, runs: int, compiled: Path) -> dict[str, float]:
     figures = turns.take(home, hash, 10 * runs)
     resumed: list[Spent] = []
     for _ in range(runs):
-        with company(home, [hash, *SPENDING], compiled) as one:
-            resumed.append(one.first())
-    with company(home, [hash, *SPENDING], compiled) as one:
-        one.first()
-        idle = one.idle(IDLE_SECONDS)
-        middle, most = shares(one.latencies(10 * runs))
-        memory = one.peak()
+        with company(home, [hash, *SPENDING], compiled) as agent:
+            resumed.append(agent.first())
+    with company(home, [hash, *SPENDING], compiled) as agent:
+        agent.first()
+        idle = agent.idle(IDLE_SECONDS)
+        middle, most = shares(agent.latencies(10 * runs))
+        memory = agent.peak()
     resume = median(resumed)
     figures |= {
         "resume_ms": resume.processor,

@@ -23,7 +23,7 @@ from dory.storage.rooms import Rooms
 from dory.text.prompt_files import ROOT
 from dory.types import Prompt, Purpose, Reply, Usage
 
-PATIENCE = 120.0
+TIMEOUT = 120.0
 """Seconds that an agent may take for a request, or to end."""
 _CALM = 0.3
 """Seconds after an answer until the next line: the agent sleeps by then."""
@@ -72,8 +72,8 @@ class Ear(Server):
     def after(self, count: int) -> tuple[float, float, str]:
         """The request behind the first ``count``, when it is there. Raises ``TimeoutError``."""
         with self.heard:
-            if not self.heard.wait_for(lambda: len(self.asked) > count, PATIENCE):
-                raise TimeoutError(f"the agent made no request within {PATIENCE:g} s")
+            if not self.heard.wait_for(lambda: len(self.asked) > count, TIMEOUT):
+                raise TimeoutError(f"the agent made no request within {TIMEOUT:g} s")
             return self.asked[count]
 
 
@@ -104,7 +104,7 @@ class Company:
         """Milliseconds from before a line is written into the room until the request that holds it
         has come in.
         """
-        found, noise = list[float](), Noise(3)
+        latencies, noise = list[float](), Noise(3)
         for number in range(lines):
             time.sleep(_CALM + number % 10 * 0.005)  # at every phase of the agent's sleep
             known, text = len(self._ear.asked), f"{noise.text(LINE)} {number}"
@@ -113,8 +113,8 @@ class Company:
             at, _, prompt = self._ear.after(known)
             if text not in prompt:
                 raise DoryError(f"a request came without the line {text!r}")
-            found.append((at - said) * 1e3)
-        return found
+            latencies.append((at - said) * 1e3)
+        return latencies
 
     def peak(self) -> float:
         """Megabytes."""
@@ -158,9 +158,11 @@ def agent(
         yield process
     finally:
         process.terminate()
-        process.wait(PATIENCE)
+        process.wait(TIMEOUT)
 
 
-def shares(found: Sequence[float]) -> tuple[float, float]:
+def shares(latencies: Sequence[float]) -> tuple[float, float]:
     """The median, and what 95 of 100 stay below."""
-    return statistics.median(found), sorted(found)[max(0, -(-len(found) * 95 // 100) - 1)]
+    return statistics.median(latencies), sorted(latencies)[
+        max(0, -(-len(latencies) * 95 // 100) - 1)
+    ]

@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from bench.cache.script import asked_ids
-from bench.turn.company import PATIENCE, agent
+from bench.turn.company import TIMEOUT, agent
 from bench.turn.homes import PERSON, ROOM, Home
 from dory.clock import utc
 from dory.identity import state
@@ -72,7 +72,8 @@ class Slow:
         """The calls answered so far, in the order in which they came in."""
         with self._lock:
             return sorted(
-                (one for one in self.asked if one.purpose in purposes), key=lambda one: one.came
+                (request for request in self.asked if request.purpose in purposes),
+                key=lambda request: request.came,
             )
 
 
@@ -145,10 +146,10 @@ def _compacted(home: Path, hash: str, model: Slow) -> float:
 
 
 def _await(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while not condition():
         if time.monotonic() > deadline:
-            raise TimeoutError(f"the agent did not get so far within {PATIENCE:g} s")
+            raise TimeoutError(f"the agent did not get so far within {TIMEOUT:g} s")
         time.sleep(0.01)
 
 

@@ -70,17 +70,17 @@ def side_by_side(
     """Each command, in turns, so that what else the machine does meets all alike. Raises
     ``CalledProcessError``.
     """
-    found: dict[str, list[Spent]] = {name: [] for name in commands}
+    by_name: dict[str, list[Spent]] = {name: [] for name in commands}
     for _ in range(runs + 1):
         for name, command in commands.items():
-            found[name].append(_spent(command, compiled))
-    return {name: median(each[1:]) for name, each in found.items()}
+            by_name[name].append(_spent(command, compiled))
+    return {name: median(every_run[1:]) for name, every_run in by_name.items()}
 
 
-def median(each: Sequence[Spent]) -> Spent:
+def median(runs: Sequence[Spent]) -> Spent:
     """Of each figure by itself."""
     return Spent(
-        *(statistics.median(getattr(one, name) for one in each) for name in Spent.__slots__)
+        *(statistics.median(getattr(run, name) for run in runs) for name in Spent.__slots__)
     )
 
 

@@ -60,20 +60,20 @@ def others(start: Mapping[str, Row], forgetting: Row, peers: Mapping[str, Row]) 
     )
 
 
-def ratios(found: Mapping[str, Any]) -> dict[str, float]:
+def ratios(result: Mapping[str, Any]) -> dict[str, float]:
     """What the promises are about."""
-    lives, start, forgetting = found["lives"], found["start"], found["compaction"]
+    lives, start, forgetting = result["lives"], result["start"], result["compaction"]
     grown: dict[str, float] = {}
     for name in ("turn_ms", "resume_ms"):
         for label, figures in lives.items():
             youngest = next(
-                one
-                for other, one in lives.items()
+                row
+                for other, row in lives.items()
                 if other.split(" / ")[1] == label.split(" / ")[1]
             )
             grown[f"{name} at {label}, of the youngest"] = figures[name] / youngest[name]
     return grown | {
-        "self, a turn with one, of one without": found["self"]["with"] / found["self"]["without"],
+        "self, a turn with one, of one without": result["self"]["with"] / result["self"]["without"],
         "--help, of python -c pass": start["agent.py --help"]["processor"]
         / start["python -c pass"]["processor"],
         "boot to first request, of import openai": start["boot to first request"]["processor"]

@@ -29,15 +29,15 @@ def measure(grown: Home, tokens: int, count: int) -> dict[str, float]:
     """
     kinds = {"with": NAMES, "without": tuple(name for name in NAMES if name not in SELF)}
     hashes = {kind: grown.settle(tokens) for kind in kinds}
-    found: dict[str, list[float]] = {kind: [] for kind in kinds}
+    by_kind: dict[str, list[float]] = {kind: [] for kind in kinds}
     for hash in hashes.values():
         live(Identity(grown.folder, hash, utc))
     for _ in range(ROUNDS):
         for kind, names in kinds.items():
-            found[kind] += [
+            by_kind[kind] += [
                 turns.take(grown.folder, hashes[kind], count, ", ".join(names))["turn_ms"]
             ]
-    return {kind: statistics.median(each) for kind, each in found.items()}
+    return {kind: statistics.median(times) for kind, times in by_kind.items()}
 
 
 def live(me: Identity) -> None:

@@ -1,9 +1,8 @@
-"""Kill agents and see what becomes of them: ``python -m stress.chaos [--kills 300] [--seed N]
-[--json]``.
+"""Kill agents and check what is left: ``python -m stress.chaos [--kills 300] [--seed N] [--json]``.
 
-A run is a row of lives with consecutive seeds, each with four or more kills, two lives at a time.
-All that happens in a life follows from its seed, but for what the system's scheduler does:
-``--replay SEED`` lives one again. Exit code 0 if everything held, 1 if something did not.
+A run is a series of lives with consecutive seeds, each with four or more kills, two lives at a
+time. Everything in a life follows from its seed, except what the system's scheduler does;
+``--replay SEED`` repeats one life. Exit code 0 if every check passed, 1 if one failed.
 """
 
 import random
@@ -25,11 +24,11 @@ from stress.chaos.report import Run
 from stress.chaos.talk import Ledger
 
 AT_ONCE = 2
-"""Lives; each has one process to run and mostly waits for its disk."""
+"""Lives that run at the same time. Each runs one process, which mostly waits for its disk."""
 
 
 def plans(seed: int, kills: int) -> Iterator[Plan]:
-    """The lives from ``seed`` on that have so many kills together."""
+    """The lives from ``seed`` on that together have so many kills."""
     while kills > 0:
         life = plan(seed)
         yield replace(life, points=life.points[:kills])
@@ -38,7 +37,7 @@ def plans(seed: int, kills: int) -> Iterator[Plan]:
 
 
 def run(lives: Sequence[Plan], keep: Path | None) -> Iterator[Record]:
-    """Live them and hand on each record, in order. Homes in which something was wrong are moved to
+    """Live all ``lives`` and yield their records in order. Homes with a violation are copied to
     ``keep``.
     """
     with tempfile.TemporaryDirectory(prefix="dory-chaos-") as place:
@@ -93,7 +92,7 @@ def main(
         records.append(record)
         print(report.line(record), flush=True)
         for violation in record.violations:
-            print(report.told(violation), flush=True)
+            print(report.violation_text(violation), flush=True)
     ended = Run(seed, records, time.monotonic() - began)
     print(report.tables(ended))
     if print_json:

@@ -1,7 +1,7 @@
-"""What must hold in a home after each resume, whatever happened before. Reads only; each check
-yields one line for each thing that is wrong.
+"""What must hold in a home after each resume, whatever happened before. The checks only read; each
+yields one line for every violation.
 
-The sources of truth are two: the ledger, which tells what people were promised, and the life
+They compare the files with two sources: the ledger of what was acknowledged to people, and the life
 itself, read back entry by entry.
 """
 
@@ -17,9 +17,17 @@ from dory.storage.rooms import laid_out
 from dory.text import formatting, references
 from dory.text.prompt_files import DURABLE
 from dory.types import Call, Line
-from stress.chaos.dreamt import by_git, by_hand, dreamed, faded, remade, remembered, versioned
+from stress.chaos.dream_checks import (
+    by_git,
+    by_hand,
+    compacted,
+    dreamed,
+    edited_text,
+    remembered,
+    versioned,
+)
+from stress.chaos.home import Home
 from stress.chaos.orders import ROOM
-from stress.chaos.told import Home
 
 HARNESS = "harness"
 OPENED = "stands in the agent's context again"
@@ -27,28 +35,28 @@ DREAMT = "the Dream has ended"
 
 
 def whole(home: Home) -> Iterator[str]:
-    """``clean.py --check`` is clean, and no id stands for two things."""
+    """``clean.py --check`` finds no problem, and no entry id is used for two things."""
     yield from check.problems(home.folder)
     yield from home.life[1]
 
 
 def kept(home: Home) -> Iterator[str]:
-    """Every acknowledged line stands in its room, once and in order."""
+    """Every acknowledged line is in its room, once and in order."""
     for room in home.rooms:
         promised = [
             _key(said.kind, said.name, said.text) for said in home.ledger.said if said.room == room
         ]
-        standing = [
+        written = [
             _key(line.kind, line.name, line.text)
             for line in home.lines(room)
             if not _own(home, line) and line.name != HARNESS
         ]
-        if promised != standing:
-            yield f"{room} does not hold what was said there: {_difference(promised, standing)}"
+        if promised != written:
+            yield f"{room} does not hold what was said there: {_difference(promised, written)}"
 
 
 def heard(home: Home) -> Iterator[str]:
-    """Every acknowledged line was delivered exactly once over the whole life, in the order of its
+    """Every acknowledged line was delivered exactly once in the whole life, in the order of its
     room.
     """
     for room in home.rooms:
@@ -66,48 +74,50 @@ def heard(home: Home) -> Iterator[str]:
 
 
 def said(home: Home) -> Iterator[str]:
-    """Every SAY that ran stands in its room once, and nothing else was said in the agent's name."""
+    """Every SAY that ran is in its room once, and nothing else was said in the agent's name."""
     expected = Counter(_message(call) for call in home.deeds.ran if call.tool == "SAY")
-    standing = Counter(
+    written = Counter(
         (room, laid_out(line.text))
         for room in home.rooms
         for line in home.lines(room)
         if line.kind == "AGENT" and _own(home, line)
     )
-    for (room, text), count in (standing - expected).items():
+    for (room, text), count in (written - expected).items():
         yield f"{text[:80]!r} stands {count} times too often in {room}"
-    for (room, text), count in (expected - standing).items():
+    for (room, text), count in (expected - written).items():
         yield f"{text[:80]!r} ran {count} times more than it stands in {room}"
 
 
 def edited(home: Home) -> Iterator[str]:
-    """The workspace is what the edits that ran make of nothing, one after the other."""
+    """The workspace is the result of the edits that ran, applied one after the other."""
     files: dict[str, str] = {}
     for call in home.deeds.ran:
-        for search, replacement in call.edits if call.args not in DURABLE else ():
-            files[call.args] = remade(files.get(call.args, ""), search, replacement)
+        if call.args in DURABLE:
+            continue
+        for search, replacement in call.edits:
+            files[call.args] = edited_text(files.get(call.args, ""), search, replacement)
     for name, expected in files.items():
         path = home.identity / name
-        found = path.read_text(encoding="utf-8") if path.exists() else None
-        if found != expected:
-            yield f"{name} is {(found or 'missing')[-200:]!r} and should be {expected[-200:]!r}"
+        content = path.read_text(encoding="utf-8") if path.exists() else None
+        if content != expected:
+            yield f"{name} is {(content or 'missing')[-200:]!r} and should be {expected[-200:]!r}"
 
 
 def noted(home: Home) -> Iterator[str]:
-    """Every NOTE_ADD that ran has made its note, every stretch that left the context one archive,
-    and each time one marker.
+    """There is one note for every NOTE_ADD that ran, one archive for every batch of events that was
+    compacted, and one marker for each time it was.
     """
     expected = [
         tuple(call.args.split(" ", 1)) for call in home.deeds.ran if call.tool == "NOTE_ADD"
     ]
-    standing = [(note.name, note.content) for note in home.notes if note.kind == "Note"]
-    if standing != expected:
-        yield f"the notes are not what was noted: {_difference(expected, standing)}"
+    actual = [(note.name, note.content) for note in home.notes if note.kind == "Note"]
+    if actual != expected:
+        yield f"the notes are not what was noted: {_difference(expected, actual)}"
     damage: list[DoryError] = []
     gone = {record.hash for record in expand.stretches(home.live, home.blobs, damage.append)}
     archived = Counter(note.hash or "" for note in home.notes if note.kind == "Archive")
     marked = Counter(marker.hash for marker in archives.markers(home.log.splitlines()))
-    times = faded(home)
+    times = compacted(home)
     if gone - archived.keys():
         yield f"there is no archive of {sorted(gone - archived.keys())}"
     if unequal := (archived - marked) | (marked - times):
@@ -115,26 +125,28 @@ def noted(home: Home) -> Iterator[str]:
 
 
 def entered(home: Home) -> Iterator[str]:
-    """It is in the rooms that its JOINs and LEAVEs lead to."""
+    """The agent is in the rooms to which its JOINs and LEAVEs lead."""
     rooms = {ROOM}
     for call in home.deeds.ran:
-        if call.tool in ("JOIN", "LEAVE"):
-            rooms = rooms | {call.args} if call.tool == "JOIN" else rooms - {call.args}
-    found = {link.stem for link in (home.identity / "subs").iterdir()}
-    if found != rooms or not rooms <= home.record.rooms.keys():
+        if call.tool == "JOIN":
+            rooms.add(call.args)
+        elif call.tool == "LEAVE":
+            rooms.discard(call.args)
+    entered_now = {link.stem for link in (home.identity / "subs").iterdir()}
+    if entered_now != rooms or not rooms <= home.record.rooms.keys():
         yield (
-            f"it is in {sorted(found)}, has read positions in {sorted(home.record.rooms)}, "
+            f"it is in {sorted(entered_now)}, has read positions in {sorted(home.record.rooms)}, "
             f"and should be in {sorted(rooms)}"
         )
 
 
 def interrupted(home: Home) -> Iterator[str]:
     """After a kill the notice about interrupted tool lines names all of them and can be true."""
-    yield from home.deeds.false
+    yield from home.deeds.false_claims
 
 
 def logged(home: Home) -> Iterator[str]:
-    """LIFE.md tells of every entry once and only ever grew."""
+    """LIFE.md has one line for every entry, and only grew."""
     if not home.log.startswith(home.life_before):
         yield f"LIFE.md no longer begins with the {len(home.life_before)} bytes that it had"
     kinds = Counter(line.split(" ", 3)[2] for line in home.log.decode().splitlines()[1:])
@@ -145,35 +157,38 @@ def logged(home: Home) -> Iterator[str]:
 
 
 def commanded(home: Home) -> Iterator[str]:
-    """Every command had its effect and its answer once, and none in a room that the agent was not
-    in.
+    """Every command took effect once and was answered once, and none was answered in a room that
+    the agent was not in.
     """
     asked = Counter(said.room for said in home.ledger.said if said.command and not said.outside)
     sure = Counter(said.room for said in home.ledger.said if said.command and said.inside)
-    told_by_it = [
+    notices = [
         (room, line.text)
         for room in home.rooms
         for line in home.lines(room)
         if line.kind == "NOTICE" and _own(home, line)
     ]
-    answers = [(room, text) for room, text in told_by_it if not text.startswith(DREAMT)]
+    answers = [(room, text) for room, text in notices if not text.startswith(DREAMT)]
     answered = Counter(room for room, _ in answers)
     if answered - asked or sure - answered:
         yield f"commands and stray lines by room: {dict(asked)}; answers: {dict(answered)}"
-    told, opened = sum(OPENED in text for _, text in answers), home.log.decode().count(" opened ◱")
-    if told != opened:
-        yield f"/uncompact was answered {told} times, and opened {opened} originals"
+    successes = sum(OPENED in text for _, text in answers)
+    opened = home.log.decode().count(" opened ◱")
+    if successes != opened:
+        yield f"/uncompact was answered {successes} times, and opened {opened} originals"
 
 
 def torn(home: Home) -> Iterator[str]:
-    """Whatever was cut off when a writer died was set aside, and the room was told."""
+    """A line that was cut off when its writer died was moved to a file of its own, and the room has
+    a notice about it.
+    """
     for room in home.rooms:
         aside = home.folder / "chats" / f"{room}.md.torn"
-        told = sum(line.name == HARNESS for line in home.lines(room))
-        if aside.exists() != bool(told):
+        notices = sum(line.name == HARNESS for line in home.lines(room))
+        if aside.exists() != bool(notices):
             yield (
                 f"{room}: {aside.name} {'is' if aside.exists() else 'is not'} there, and "
-                f"{told} notices tell of it"
+                f"{notices} notices tell of it"
             )
 
 
@@ -214,13 +229,17 @@ def _heard(entry: Entry) -> str:
     return references.unescape(heard_entry.without_cue(entry.body).partition("] ")[2])
 
 
-def _difference(expected: Sequence[object], found: Sequence[object]) -> str:
-    """Where two sequences part."""
+def _difference(expected: Sequence[object], standing: Sequence[object]) -> str:
+    """Where two sequences differ first."""
     place = next(
-        (at for at, (one, other) in enumerate(zip(expected, found, strict=False)) if one != other),
-        min(len(expected), len(found)),
+        (
+            at
+            for at, (wanted_item, found_item) in enumerate(zip(expected, standing, strict=False))
+            if wanted_item != found_item
+        ),
+        min(len(expected), len(standing)),
     )
     wanted, met = (
-        formatting.one_line(str(some[place : place + 2]), 200) for some in (expected, found)
+        formatting.one_line(str(some[place : place + 2]), 200) for some in (expected, standing)
     )
     return f"they part at {place} of {len(expected)}: expected {wanted}, found {met}"

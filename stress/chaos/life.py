@@ -1,5 +1,5 @@
-"""One life: a home, the agents that live in it one after the other, how each is killed, and what is
-found after each resume.
+"""One life: a home, the agent processes that run in it one after the other, how each is killed, and
+the checks after each resume.
 """
 
 import contextlib
@@ -19,26 +19,29 @@ from dory.identity import listing
 from dory.offline.server import Server
 from dory.storage.rooms import Rooms
 from stress.chaos.checks import CHECKS
+from stress.chaos.home import Home
 from stress.chaos.orders import Obedient
 from stress.chaos.plan import RANDOM, Plan, Point
 from stress.chaos.process import Broken, Process, identity
 from stress.chaos.talk import Ledger, Talk
-from stress.chaos.told import Home
 
 _LATEST = 1.5
-"""Seconds after its start at which a process is killed at a random instant, at the latest."""
+"""Seconds. A kill at a random instant comes at most so long after the start of the process."""
 _LATENCY = 0.03
-"""Seconds that the model takes over HTTP, so that some kills come while it is asked."""
+"""Seconds that the model behind HTTP takes, so that some kills come during a model call."""
 _ROUNDS = 6
-"""How often people do what leads to a point before it is given up."""
-_LOOKS, _BREATH = 4, 0.2
+"""How often people repeat what leads to a point before the point counts as missed."""
+_LOOKS = 4
+"""How often the files of a living agent are checked before a violation counts."""
+_PAUSE = 0.2
+"""Seconds between two such checks."""
 _GROWING = ("talk", "uncompact", "remember", "tell", "ask") * 9
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """Something that must not be. ``kill`` is the number of kills before it, ``point`` where the
-    last one was.
+    """A check that failed. ``kill`` is the number of kills before it, ``point`` that of the
+    last.
     """
 
     seed: int
@@ -50,8 +53,8 @@ class Violation:
 
 @dataclass(slots=True)
 class Record:
-    """What a life came to: at which points it was killed, at which it was to be but did not come
-    there, how often what was checked.
+    """The result of a life: the points at which it was killed, the points that it did not reach,
+    how often each check was made, and what failed.
     """
 
     seed: int
@@ -62,8 +65,8 @@ class Record:
 
 
 class Life:
-    """The life of ``plan`` in the folder ``home``, which holds an identity with ``ledger`` behind
-    it unless the plan is a fresh one.
+    """The life of ``plan`` in the folder ``home``. The home is empty if the plan is fresh;
+    otherwise it holds an identity, and ``ledger`` is what was acknowledged so far.
     """
 
     def __init__(self, plan: Plan, home: Path, ledger: Ledger) -> None:
@@ -77,7 +80,7 @@ class Life:
         self._dreamed = 0
 
     def live(self) -> Record:
-        """All of it. A life that does not go on ends with that violation."""
+        """Live the whole life. If it does not go on, it ends with that violation."""
         with self._model() as arguments:
             try:
                 for point in self._plan.points:
@@ -102,8 +105,8 @@ class Life:
             yield ["--model", "obedient", "--base-url", server.base_url]
 
     def _until_killed(self, point: Point, arguments: list[str]) -> None:
-        """Start an agent and let people do what leads to the point. If it does not come there in
-        the end, it is killed where it is.
+        """Start an agent and let people do what leads to the point. If the agent never reaches it,
+        it is killed where it is.
         """
         at_random = point.name == RANDOM
         occurrence = self._chance.randint(1, 3) if point.often else 1
@@ -124,7 +127,8 @@ class Life:
             agent.exit_code == -signal.SIGKILL,
             f"it ended by itself with exit code {agent.exit_code}: {agent.last_words()}",
         )
-        self.record.missed += [point.name] if missed else []
+        if missed:
+            self.record.missed.append(point.name)
         self.record.kills.append(RANDOM if missed else point.name)
         self._count(
             "clean.py --check is clean right after the kill", list(check.problems(self._home))
@@ -141,8 +145,8 @@ class Life:
             agent.settled()
 
     def _look(self, agent: Process | None) -> None:
-        """Make all checks. A look at a living agent may fall between two of its steps, so what
-        seems wrong is looked at again.
+        """Make all checks. A living agent may be between two of its steps, so what seems wrong is
+        checked again.
         """
         for look in range(1, _LOOKS + 1):
             home = Home(
@@ -153,14 +157,14 @@ class Life:
                 self._log,
                 self._dreamed,
             )
-            found = {name: _found(home, name) for name in CHECKS}
-            if agent is None or look == _LOOKS or not any(found.values()):
+            problems = {name: _found(home, name) for name in CHECKS}
+            if agent is None or look == _LOOKS or not any(problems.values()):
                 break
-            time.sleep(_BREATH)
+            time.sleep(_PAUSE)
             if not agent.settled():
-                return  # killed while it was looked at: the next resume will be
+                return  # killed during the checks; they come again after the next resume
         self._log, self._dreamed = home.log, home.dreamed
-        for name, wrong in found.items():
+        for name, wrong in problems.items():
             self._count(name, wrong)
 
     def _answered(self, agent: Process) -> None:
@@ -196,8 +200,8 @@ def _found(home: Home, name: str) -> list[str]:
 
 
 def grow(home: Path) -> Ledger:
-    """Let an identity live in the empty folder ``home`` without a kill, until much has faded and
-    what was opened is about to be folded.
+    """Let an identity live in the empty folder ``home`` without a kill, until much was compacted
+    and an opened original is about to be folded again. Returns the ledger.
     """
     talk = Talk(home, 0, Ledger(), ordering=False)
     with Process(home, ["--model", "offline"]) as agent:
@@ -210,6 +214,6 @@ def grow(home: Path) -> Ledger:
 
 
 def copied(home: Path, ledger: Ledger, place: Path) -> Ledger:
-    """Copy a home to ``place``; a ledger to go on with there."""
+    """Copy a home to ``place``. Returns a copy of the ledger for it."""
     shutil.copytree(home, place, symlinks=True)
     return Ledger(list(ledger.said), list(ledger.edits))

@@ -1,14 +1,15 @@
-"""A model that does what people order, so that a response holds the tool lines that a kill shall
-fall between.
+"""A model that does what people order, so that one response holds the tool lines between which an
+agent is to be killed.
 
     K7-12 the kettle whistles. Orders: EDIT SAY JOIN
 
-Every message heard since the last response is answered with the tool lines that it orders, or with
-one SAY. Each SAY and each edit holds the message's first word, and people never use that twice. A
-pure function of the prompt; compactions are left to the offline model.
+It answers every message heard since the last response with the tool lines that the message orders,
+or with one SAY. Each SAY and each edit holds the first word of its message, which people never use
+twice. The model is a pure function of the prompt. Compactions are left to the offline model.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from dory.identity.context import Entry
 from dory.offline import OfflineModel
@@ -16,7 +17,8 @@ from dory.offline.prompt_reader import Heard, Reading, heard, read
 from dory.text import tool_calls
 from dory.types import Call, Prompt, Purpose, Reply
 
-ROOM, SECOND_ROOM = "dev", "lab"
+ROOM = "dev"
+SECOND_ROOM = "lab"
 ORDERS = "Orders: "
 INTERRUPTED = "You were stopped"
 
@@ -29,81 +31,111 @@ class Obedient(OfflineModel):
     def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
         """Answer at once. Raises nothing."""
         reply = super().complete(prompt, purpose)
-        if purpose == "turn":
-            return Reply(
-                tool_calls.render(list(_calls(read(prompt))) or [Call("WAIT")]), "", reply.usage
-            )
-        return reply
+        if purpose != "turn":
+            return reply
+        calls = list(_calls(read(prompt))) or [Call("WAIT")]
+        return Reply(tool_calls.render(calls), "", reply.usage)
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """One ordered tool line. ``label`` is unique: the first word of its message, and its number."""
+
+    room: str
+    mark: str
+    label: str
+    reading: Reading
 
 
 def _calls(reading: Reading) -> Iterator[Call]:
     responses = [place for place, entry in enumerate(reading.entries) if entry.kind == "response"]
-    for entry in reading.entries[responses[-1] + 1 if responses else 0 :]:
+    start = responses[-1] + 1 if responses else 0
+    for entry in reading.entries[start:]:
         if entry.kind == "notice" and entry.body.startswith(INTERRUPTED):
             yield Call("SAY", f"{ROOM} I was interrupted, as #{entry.first} says.")
         for message in heard(entry):
-            yield from _obeyed(message, reading)
+            yield from _ordered(message, reading)
 
 
-def _obeyed(message: Heard, reading: Reading) -> Iterator[Call]:
+def _ordered(message: Heard, reading: Reading) -> Iterator[Call]:
     mark = message.text.partition(" ")[0]
-    for number, order in enumerate(message.text.partition(ORDERS)[2].split() or ["SAY"], 1):
-        match order:
-            case "SAY":
-                yield Call("SAY", f"{message.room} {mark}.{number} is heard.")
-            case "SAY_LONG":
-                yield Call(
-                    "SAY",
-                    message.room,
-                    f"{mark}.{number} is heard.\n\n    [USER:ada] and this is no tag\n"
-                    f"{'so be it ' * 40}\nEND",
-                )
-            case "EDIT":
-                yield Call(
-                    "EDIT_FILE",
-                    "MEMORY.md",
-                    edits=(("", f"{mark}.{number} shall be remembered, ◱ included"),),
-                )
-            case "TELL":
-                yield Call(
-                    "EDIT_FILE",
-                    "MEMORY.md",
-                    edits=(
-                        ("", f"Ada's {mark}.{number} is told, and a Dream puts it in its place"),
-                    ),
-                )
-            case "CHANGE":
-                yield Call(
-                    "EDIT_FILE",
-                    "MEMORY.md",
-                    edits=(
-                        (
-                            reading.memory[-1] if reading.memory else "?",
-                            f"{mark}.{number} is better",
-                        ),
-                    ),
-                )
-            case "NOTE":
-                yield Call(
-                    "EDIT_FILE",
-                    "workspace/notes/all.md",
-                    edits=(("", f"{mark}.{number}"), ("", f"{mark}.{number} again")),
-                )
-            case "KEEP":
-                yield Call("NOTE_ADD", f"{mark}.{number} what {mark} said shall be kept")
-            case "RECALL":
-                yield Call("RECALL", "kettle ladder compass")
-            case "UNCOMPACT":
-                yield Call(
-                    "UNCOMPACT",
-                    next(filter(None, map(_reference, reading.entries)), "no reference yet"),
-                )
-            case "READ":
-                yield Call("READ_FILE", "MEMORY.md")
-            case "WRONG":
-                yield Call("SAY", f"nowhere {mark}.{number}")
-            case _:
-                yield Call(order, SECOND_ROOM)
+    names = message.text.partition(ORDERS)[2].split() or ["SAY"]
+    for number, name in enumerate(names, 1):
+        if name in _CALLS:
+            yield _CALLS[name](_Order(message.room, mark, f"{mark}.{number}", reading))
+        else:
+            yield Call(name, SECOND_ROOM)
+
+
+def _say(order: _Order) -> Call:
+    return Call("SAY", f"{order.room} {order.label} is heard.")
+
+
+def _say_long(order: _Order) -> Call:
+    """A message of several lines, with what could be taken for a tag and for its end."""
+    rest = f"\n\n    [USER:ada] and this is no tag\n{'so be it ' * 40}\nEND"
+    return Call("SAY", order.room, f"{order.label} is heard.{rest}")
+
+
+def _edit(order: _Order) -> Call:
+    return _appended(f"{order.label} shall be remembered, ◱ included")
+
+
+def _tell(order: _Order) -> Call:
+    """A fact about a person, which a Dream moves into USER.md."""
+    return _appended(f"Ada's {order.label} is told, and a Dream puts it in its place")
+
+
+def _appended(line: str) -> Call:
+    return Call("EDIT_FILE", "MEMORY.md", edits=(("", line),))
+
+
+def _change(order: _Order) -> Call:
+    newest = order.reading.memory[-1] if order.reading.memory else "?"
+    return Call("EDIT_FILE", "MEMORY.md", edits=((newest, f"{order.label} is better"),))
+
+
+def _note(order: _Order) -> Call:
+    edits = (("", order.label), ("", f"{order.label} again"))
+    return Call("EDIT_FILE", "workspace/notes/all.md", edits=edits)
+
+
+def _keep(order: _Order) -> Call:
+    return Call("NOTE_ADD", f"{order.label} what {order.mark} said shall be kept")
+
+
+def _recall(order: _Order) -> Call:
+    return Call("RECALL", "kettle ladder compass")
+
+
+def _uncompact(order: _Order) -> Call:
+    hashes = filter(None, map(_reference, order.reading.entries))
+    return Call("UNCOMPACT", next(hashes, "no reference yet"))
+
+
+def _read(order: _Order) -> Call:
+    return Call("READ_FILE", "MEMORY.md")
+
+
+def _wrong(order: _Order) -> Call:
+    """A tool line that must fail."""
+    return Call("SAY", f"nowhere {order.label}")
+
+
+_CALLS: dict[str, Callable[[_Order], Call]] = {
+    "SAY": _say,
+    "SAY_LONG": _say_long,
+    "EDIT": _edit,
+    "TELL": _tell,
+    "CHANGE": _change,
+    "NOTE": _note,
+    "KEEP": _keep,
+    "RECALL": _recall,
+    "UNCOMPACT": _uncompact,
+    "READ": _read,
+    "WRONG": _wrong,
+}
+"""By the name of an order. Any other order is the name of a tool for the second room."""
 
 
 def _reference(entry: Entry) -> str | None:

@@ -1,37 +1,36 @@
-"""Which points a life is killed at: all of it follows from the life's seed, so a life can be
-repeated alone.
+"""The points at which a life is killed. They follow from the life's seed alone, so one life can be
+repeated by itself.
 
-Consecutive seeds walk through the whole list of points. A point that needs a certain home (one that
-a kill at another point left behind) brings that kill along. One kill in each life comes at a random
-instant. A life whose seed can be divided by eight begins in an empty home, the others in a grown
-one; those that leave one when divided by four, and those that need it, have their model behind
-HTTP.
+Consecutive seeds go through the whole list of points. Some points need the home that a kill at
+another point leaves behind; such a point includes that kill. One kill in each life comes at a
+random instant. If the seed is a multiple of eight, the life starts in an empty home, otherwise in a
+grown one. The model is behind HTTP if the seed modulo four is one, or if a point needs it.
 """
 
 import random
 from dataclasses import dataclass
 
 KILLS = 4
-"""In one life, one process after the other in the same home."""
+"""Kills in one life, of one process after the other in the same home."""
 RANDOM = "random instant"
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Where a process is killed. ``lead`` is what people do so that it comes there, ``after`` the
-    kill that must come before.
+    """Where a process is killed. ``lead`` is what people do so that the agent reaches the point;
+    ``after`` is the point of the kill that must come before.
     """
 
     name: str
     lead: tuple[str, ...]
     after: str = ""
     often: bool = False
-    """Whether it is passed again and again, so that any of its occurrences may be the one."""
+    """Whether the agent passes it again and again, so that the kill may come at any occurrence."""
 
     @property
     def on_the_wire(self) -> bool:
-        """Whether only the model that takes orders comes there: the offline model never changes its
-        rooms or its workspace.
+        """Whether only the model that takes orders reaches it. The offline model never joins or
+        leaves a room and never edits the workspace.
         """
         return not {"join", "leave", "note", "keep"}.isdisjoint(self.lead)
 
@@ -71,8 +70,8 @@ _COMMITTING = (
     "half-way replace_in dory-new",
     "after replace_in dory-new",
 )
-"""Of git: a blob, a tree or the commit is there; what the branch or the index will hold is being
-written, and is there, without its lock.
+"""In git: a blob, a tree or the commit is written; then the branch or the index, which dulwich
+writes to a new file and renames.
 """
 
 _COMPACT = ("stranger", "compact", "talk", "stranger")
@@ -107,7 +106,7 @@ BOOT = _points(
     ),
     (),
 )
-"""These need a home in which nobody lives yet."""
+"""These need an empty home."""
 
 LIVING = [
     *_points("resume", _EPOCH, ()),
@@ -226,15 +225,15 @@ LIVING = [
     *_points("undo", _EPOCH, (*_COMPACT, "undo")),
     *_points("hard limit", (*_RESULT, *_EPOCH), ("flood",)),
 ]
-"""These need an identity that has lived for a while."""
+"""These need an identity with some history."""
 
 POINTS = {point.name: point for point in [*BOOT, *LIVING]}
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A life. ``points`` in order, ``fresh`` when its home begins empty, ``on_the_wire`` when its
-    model is served over HTTP.
+    """A life: its points in order, whether its home is empty at first (``fresh``), and whether its
+    model is behind HTTP (``on_the_wire``).
     """
 
     seed: int
@@ -244,7 +243,7 @@ class Plan:
 
 
 def plan(seed: int) -> Plan:
-    """The life of that seed."""
+    """The life with this seed."""
     chance = random.Random(seed)
     named = KILLS - 1
     fresh = seed % 8 == 0

@@ -1,14 +1,14 @@
-"""``agent.py`` with a trap: ``python -m stress.chaos.points POINT OCCURRENCE [ARGUMENTS of
-agent.py]``.
+"""``agent.py`` that kills itself at one point: ``python -m stress.chaos.points POINT OCCURRENCE
+[ARGUMENTS of agent.py]``.
 
-Every write of the house goes through ``dory.files`` or is a commit of SQLite's. Both are wrapped
-here before agent.py is loaded, so the program itself knows of nothing. A point is named by what the
-loop is doing, read off the stack, and by the moment: ``swap: half-way replace_in state.json``. At
-the given occurrence of the given point the process kills itself with SIGKILL, as a power cut would.
-An empty point never comes.
+Every write of the program goes through ``dory.storage.files`` or is a commit of SQLite. Both are
+wrapped here before agent.py is loaded, so the program itself contains nothing of this. A point is
+named by what the agent is doing, which is read from the stack, and by the moment, for example
+``swap: half-way replace_in state.json``. When the point is reached for the given time, the process
+kills itself with SIGKILL. An empty point is never reached.
 
-Moments are ``before`` and ``after`` a function or a ``COMMIT``, ``half-way`` when half of the bytes
-are in the file, and ``written`` when all of them are but the file does not have its name yet.
+Moments are ``before`` and ``after`` a function or a ``COMMIT``, ``half-way`` (half of the bytes are
+in the file) and ``written`` (all bytes are in the file, but it does not have its name yet).
 """
 
 import os
@@ -56,14 +56,19 @@ DOING = {
     "Agent.turn": "turn",
     "Compaction.start.<locals>.<lambda>": "beside the loop",
 }
-"""What the loop is doing, by the functions on the stack; the first that is found there names it.
-``_run`` is named by its tool.
+"""What the agent is doing, by qualified names of functions of the program. The first of them that
+is on the stack counts. ``_run`` is named by its tool.
 """
 
 _FOLDERS = ("agents", "subs", "blobs")
-_BLOB = re.compile(r"[0-9a-f]{16,64}\.md")
-_OBJECT = re.compile(r"[0-9a-f]{38}")
-_COPY = re.compile(r"recent-\d{8}-\d{6}\.md")
+_KINDS = {
+    "blob": re.compile(r"[0-9a-f]{16,64}\.md"),
+    "object": re.compile(r"[0-9a-f]{38}"),
+    "copy": re.compile(r"recent-\d{8}-\d{6}\.md"),
+}
+"""Files whose names differ from run to run, by pattern: a blob, a git object, a copy of
+summaries.
+"""
 
 
 class Trap:
@@ -75,7 +80,7 @@ class Trap:
         self._writing = ""
 
     def lay(self) -> None:
-        """Wrap every function that writes, and the four that think."""
+        """Wrap every function that writes, and the four that call a model."""
         for name in ("replace_in", "write_at", "append", "sync_folder"):
             self._wrap(files, name, self._announced)
         self._wrap(files, "_write_all", self._halved)
@@ -92,12 +97,11 @@ class Trap:
 
     def _announced(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def announced(*given: Any) -> Any:
-            what = self._writing = (
-                f"{function.__name__} {_target(function.__name__, given)}".strip()
-            )
-            self._reach(f"before {what}")
+            step = f"{function.__name__} {_target(function.__name__, given)}".strip()
+            self._writing = step
+            self._reach(f"before {step}")
             result = function(*given)
-            self._reach(f"after {what}")
+            self._reach(f"after {step}")
             return result
 
         return announced
@@ -136,7 +140,7 @@ class Trap:
 
 
 def _target(function: str, given: tuple[Any, ...]) -> str:
-    """What kind of file or folder a function of ``files`` is called for; empty for one that writes
+    """The kind of file or folder that a function of ``files`` writes; empty if it writes
     nothing.
     """
     if function not in ("replace_in", "write_at", "append", "sync_folder"):
@@ -146,15 +150,10 @@ def _target(function: str, given: tuple[Any, ...]) -> str:
         return name if name in _FOLDERS else "identity"
     if function == "append" and given[0].parent.name == "chats":
         return "room"
-    return (
-        "blob"
-        if _BLOB.fullmatch(name)
-        else "object"
-        if _OBJECT.fullmatch(name)
-        else "copy"
-        if _COPY.fullmatch(name)
-        else name
-    )
+    for kind, pattern in _KINDS.items():
+        if pattern.fullmatch(name):
+            return kind
+    return name
 
 
 def _doing() -> str:
@@ -163,10 +162,10 @@ def _doing() -> str:
     while frame:
         on_stack.setdefault(frame.f_code.co_qualname, frame)
         frame = frame.f_back
-    found = next((name for name in DOING if name in on_stack), None)
-    if found == "ToolRunner._run":
-        return str(on_stack[found].f_locals["call"].tool)
-    return DOING[found] if found else "loop"
+    function = next((name for name in DOING if name in on_stack), None)
+    if function == "ToolRunner._run":
+        return str(on_stack[function].f_locals["call"].tool)
+    return DOING[function] if function else "loop"
 
 
 def main() -> None:

@@ -1,5 +1,5 @@
-"""A process that is to be killed: ``agent.py`` behind a trap, and whether it is at rest, told from
-the files that it commits.
+"""A process that is to be killed: ``agent.py`` with a named point. Whether it is at rest is read
+from the files that it commits.
 """
 
 import subprocess
@@ -16,21 +16,21 @@ from dory.storage.rooms import Rooms
 from dory.text.prompt_files import ROOT
 
 LIMIT = 1000
-"""Tokens of context: the least that there may be, so that much is compacted."""
+"""Tokens of context: the least that is allowed, so that much is compacted."""
 WINDOWS = "{immediate_window: 8, recent_window: 4}"
-"""Of the cascade: so small that summaries are made again and again."""
-PATIENCE = 30.0
-"""Seconds in which an agent must have taken in and answered what it heard."""
+"""Settings of the cascade. The windows are so small that summaries are made all the time."""
+TIMEOUT = 30.0
+"""Seconds within which an agent must have read and answered what was said."""
 _POLL = 0.01
 
 
 class Broken(DoryError):
-    """Life did not go on."""
+    """The agent ended, or did not come to rest."""
 
 
 class Process:
-    """The agent of ``home``, booted if nobody lives there yet. ``point`` and ``occurrence`` are for
-    the trap; without them there is none.
+    """The agent of ``home``, booted if there is no identity yet. It kills itself at the
+    ``occurrence`` of ``point``; if that is empty, it does not.
     """
 
     def __init__(
@@ -73,32 +73,32 @@ class Process:
         return self._process.poll()
 
     def kill(self) -> None:
-        """As a power cut would."""
+        """End it with SIGKILL."""
         self._process.kill()
         self._process.wait()
 
     def stop(self) -> None:
-        """End it in good order. Raises ``Broken`` if it does not end so."""
+        """End it with SIGTERM. Raises ``Broken`` if it does not end with exit code 0."""
         self._process.terminate()
         try:
-            code = self._process.wait(PATIENCE)
+            code = self._process.wait(TIMEOUT)
         except subprocess.TimeoutExpired:
             raise Broken(
-                f"it did not end within {PATIENCE:g} seconds: {self.last_words()}"
+                f"it did not end within {TIMEOUT:g} seconds: {self.last_words()}"
             ) from None
         if code:
             raise Broken(f"it ended with exit code {code}: {self.last_words()}")
 
     def settled(self) -> bool:
-        """Wait until it has taken in and answered everything; False when it has ended before.
-        Raises ``Broken`` when it takes too long.
+        """Wait until it has read and answered everything; False if it ended before. Raises
+        ``Broken`` after ``TIMEOUT`` seconds.
         """
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while self.exit_code is None:
             if self._at_rest():
                 return True
             if time.monotonic() > deadline:
-                raise Broken(f"it did not settle within {PATIENCE:g} seconds: {self.last_words()}")
+                raise Broken(f"it did not settle within {TIMEOUT:g} seconds: {self.last_words()}")
             time.sleep(_POLL)
         return False
 
@@ -112,12 +112,10 @@ class Process:
         folder = identity(self._home)
         if folder is None:
             return False
-        now, rooms = state.load(folder / "state.json"), Rooms(self._home / "chats")
-        if (
-            now.awake
-            or now.epoch <= self._epoch
-            or files.size(folder / "LIFE.md") < now.life_bytes + len(now.life_lines.encode())
-        ):
+        now = state.load(folder / "state.json")
+        rooms = Rooms(self._home / "chats")
+        logged = now.life_bytes + len(now.life_lines.encode())
+        if now.awake or now.epoch <= self._epoch or files.size(folder / "LIFE.md") < logged:
             return False
         for room in (link.stem for link in (folder / "subs").iterdir()):
             if room not in now.rooms or rooms.read(room, now.rooms[room].read):

@@ -1,5 +1,5 @@
-"""What a run came to: for a person two tables and every violation with the way to repeat it, for a
-program one JSON object. Pure.
+"""The figures of a run: for a person two tables, and every violation with the command that repeats
+it; for a program one JSON object. Pure functions.
 """
 
 import json
@@ -21,12 +21,12 @@ class Run:
 
     @property
     def by_point(self) -> Counter[str]:
-        """How many kills there were at each point, those at a random instant included."""
+        """How many kills there were at each point, including those at a random instant."""
         return Counter(point for life in self.lives for point in life.kills)
 
     @property
     def missed(self) -> Counter[str]:
-        """How often a kill was aimed at a point and the process did not come there."""
+        """How often a kill was aimed at a point that the process did not reach."""
         return Counter(point for life in self.lives for point in life.missed)
 
     @property
@@ -36,12 +36,12 @@ class Run:
 
     @property
     def violations(self) -> list[Violation]:
-        """Everything that was not as it must be."""
-        return [one for life in self.lives for one in life.violations]
+        """Every check that failed, in order."""
+        return [violation for life in self.lives for violation in life.violations]
 
 
 def line(record: Record) -> str:
-    """One life for a person."""
+    """One life, on one line for a person."""
     missed = f"  (not reached: {'; '.join(record.missed)})" if record.missed else ""
     return (
         f"seed {record.seed}: "
@@ -49,26 +49,28 @@ def line(record: Record) -> str:
     )
 
 
-def told(violation: Violation) -> str:
-    """One violation for a person, with the command that repeats its life."""
+def violation_text(violation: Violation) -> str:
+    """One violation, with the command that repeats its life."""
     where = (
         f"after kill {violation.kill} ({violation.point})" if violation.kill else "before any kill"
     )
     return (
-        f"seed {violation.seed}, {where}: {violation.check}: {violation.what}\n    python "
-        f"-m stress.chaos --replay {violation.seed}"
+        f"seed {violation.seed}, {where}: {violation.check}: {violation.what}\n"
+        f"    python -m stress.chaos --replay {violation.seed}"
     )
 
 
 def tables(run: Run) -> str:
     """Kills by point, and checks with what they found."""
-    found = Counter(one.check for one in run.violations)
+    violations = Counter(violation.check for violation in run.violations)
     points = {name: run.by_point[name] for name in [*POINTS, *run.by_point]}
     parts = [
         "kills by point",
         *_rows((name, str(count)) for name, count in points.items() if count),
         "checks",
-        *_rows((name, f"{count}, {found[name]} violations") for name, count in run.checks.items()),
+        *_rows(
+            (name, f"{count}, {violations[name]} violations") for name, count in run.checks.items()
+        ),
     ]
     if run.missed:
         parts += [
@@ -89,7 +91,7 @@ def tables(run: Run) -> str:
 
 
 def as_json(run: Run) -> str:
-    """The same for a program, on one line."""
+    """The same figures for a program, on one line."""
     content: Mapping[str, object] = {
         "seed": run.seed,
         "kills": sum(run.by_point.values()),
@@ -97,7 +99,7 @@ def as_json(run: Run) -> str:
         "by_point": run.by_point,
         "missed": run.missed,
         "checks": run.checks,
-        "violations": [asdict(one) for one in run.violations],
+        "violations": [asdict(violation) for violation in run.violations],
         "seconds": round(run.seconds, 1),
     }
     return json.dumps(content, ensure_ascii=False)

@@ -1,9 +1,9 @@
-"""Let a crowd talk and see what becomes of every line: ``python -m stress.crowd [--agents 20]
-[--writers 20] [--messages 200] [--json]``.
+"""Let a crowd talk and check every line: ``python -m stress.crowd [--agents 20] [--writers 20]
+[--messages 200] [--json]``.
 
-Everybody is a process of its own: agents on a model over HTTP, writers that append as programs or
-as shell scripts do. All share one room and one blob store. Exit code 0 if everything held, 1 if
-something did not, 130 after Ctrl-C.
+Everybody is a process of its own: agents on a model over HTTP, and writers, which append to the
+room as programs or as shell scripts do. All share one room and one blob store. Exit code 0 if every
+check passed, 1 if one failed, 130 after Ctrl-C.
 """
 
 import json
@@ -27,8 +27,8 @@ from stress.crowd.lines import ROOM
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What a gathering came to. ``spoken`` and ``heard`` count lines by name, ``problems`` what was
-    found wrong by check.
+    """The figures of a gathering. ``spoken`` and ``heard`` are numbers of lines by name;
+    ``problems`` lists by check what is wrong.
     """
 
     spoken: dict[str, int]
@@ -44,13 +44,13 @@ class Figures:
 
     @property
     def sound(self) -> bool:
-        """Whether everything was as it must be."""
+        """Whether every check passed."""
         return not any(self.problems.values())
 
 
 def hold(home: Path, plan: Plan) -> Figures:
-    """Let them meet in the empty folder ``home`` and look at what they leave. Raises ``DoryError``
-    when they come to no end.
+    """Let them talk in the empty folder ``home``, then check the home. Raises ``DoryError`` if they
+    do not come to an end.
     """
     began = time.monotonic()
     with Gathering(home, plan) as gathering:
@@ -72,7 +72,7 @@ def hold(home: Path, plan: Plan) -> Figures:
 
 
 def report(figures: Figures) -> str:
-    """What a person reads."""
+    """The figures as a table."""
     heard = sorted(figures.heard.values()) or [0]
     rows = {
         "messages": f"{sum(figures.spoken.values())} said by {len(figures.spoken)} speakers",
@@ -80,7 +80,7 @@ def report(figures: Figures) -> str:
         "heard": f"{sum(heard)} lines, {heard[0]} to {heard[-1]} by each agent",
         "turns": f"{figures.turns}, and {figures.stretches} stretches compacted",
         "blobs": f"{figures.blobs}, {figures.blob_bytes} bytes",
-        **{name: "; ".join(found[:5]) or "yes" for name, found in figures.problems.items()},
+        **{name: "; ".join(problems[:5]) or "yes" for name, problems in figures.problems.items()},
         "wall time": f"{figures.seconds:.1f} s",
     }
     return table(
@@ -92,7 +92,7 @@ def report(figures: Figures) -> str:
 
 @contextmanager
 def _home(keep: Path | None) -> Iterator[Path]:
-    """``keep``, which must be new, or a folder that goes with the crowd."""
+    """``keep``, which must be new, or else a temporary folder."""
     if keep:
         keep.mkdir(parents=True)
         yield keep.resolve()

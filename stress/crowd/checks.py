@@ -1,9 +1,8 @@
-"""What must hold in a home where a crowd has met, once nobody runs there any more. Reads only; each
-check yields a line for what is wrong.
+"""What must hold in the home of a crowd once no process runs there any more. The checks only read;
+each yields one line for every violation.
 
-``lines.py`` tells what everybody said. What an agent heard is read back from its life, through
-every reference, and compared with the room: everything that others said, each line once, in the
-order in which it stands there.
+``lines.py`` says what everybody said. What an agent heard is read back from its life, through every
+reference, and compared with the room: every line of the others once, in the order of the room.
 """
 
 from collections import Counter
@@ -26,15 +25,18 @@ SPEECH = ("USER", "AGENT")
 
 
 class Home:
-    """What was left behind in ``folder``. ``spoken`` says by name how many messages each person had
-    to say, ``by_agent`` each agent.
+    """The home in ``folder`` afterwards. ``spoken`` is the number of messages of each person by
+    name, ``by_agent`` that of each agent.
     """
 
     def __init__(self, folder: Path, spoken: Mapping[str, int], by_agent: int) -> None:
         self.folder = folder
         self.by_agent = by_agent
         self.room = Rooms(folder / "chats")
-        self.agents = {state.load(one / "state.json").name: one for one in listing.folders(folder)}
+        self.agents = {
+            state.load(agent_folder / "state.json").name: agent_folder
+            for agent_folder in listing.folders(folder)
+        }
         self.spoken = {**spoken, **dict.fromkeys(self.agents, by_agent)}
 
     @cached_property
@@ -43,13 +45,13 @@ class Home:
         return self.room.read(ROOM, 0)
 
     def others(self, name: str) -> list[str]:
-        """What everybody but ``name`` said, as it enters a context, in the order of the room."""
+        """What everybody but ``name`` said, as it stands in a context, in the order of the room."""
         spoken = [line for line in self.lines if line.kind in SPEECH and line.name != name]
         return [f"[{line.kind}:{line.name} {line.at}] {laid_out(line.text)}" for line in spoken]
 
     @cached_property
     def logged(self) -> dict[str, Counter[str]]:
-        """By agent: how often LIFE.md tells of each kind of event."""
+        """By agent: how many lines of each kind LIFE.md has."""
         logs = {
             name: (folder / "LIFE.md").read_text(encoding="utf-8").splitlines()[1:]
             for name, folder in self.agents.items()
@@ -58,7 +60,7 @@ class Home:
 
     @cached_property
     def heard(self) -> dict[str, list[str]]:
-        """By agent: everything that it heard, in order. Raises ``DoryError`` when a life cannot be
+        """By agent: everything that it heard, in order. Raises ``DoryError`` if a life cannot be
         read back.
         """
         return {name: list(self._heard(folder)) for name, folder in self.agents.items()}
@@ -73,13 +75,11 @@ class Home:
 
 
 def kept(home: Home) -> Iterator[str]:
-    """No line of the room is lost, torn, doubled or out of its speaker's order, and nobody said a
-    thing twice.
-    """
-    standing: dict[str, list[str]] = {name: [] for name in home.spoken}
+    """No line of the room is lost, torn, duplicated or out of its speaker's order."""
+    written: dict[str, list[str]] = {name: [] for name in home.spoken}
     for line in home.lines:
-        standing.setdefault(line.name if line.kind in SPEECH else line.kind, []).append(line.text)
-    for name, texts in standing.items():
+        written.setdefault(line.name if line.kind in SPEECH else line.kind, []).append(line.text)
+    for name, texts in written.items():
         expected = [message(name, number + 1) for number in range(home.spoken.get(name, 0))]
         if texts != expected:
             yield f"{name}: {_parting(expected, texts)}"
@@ -95,7 +95,7 @@ def heard(home: Home) -> Iterator[str]:
 
 
 def logged(home: Home) -> Iterator[str]:
-    """LIFE.md of every agent tells of every line that it heard and said once."""
+    """LIFE.md of every agent has one line for every message that it heard or said."""
     for name, kinds in home.logged.items():
         others = len(home.others(name))
         if (kinds["heard"], kinds["SAY"]) != (others, home.by_agent):
@@ -106,7 +106,7 @@ def logged(home: Home) -> Iterator[str]:
 
 
 def whole(home: Home) -> Iterator[str]:
-    """``clean.py --check`` is clean: every blob, every reference, every agent's state."""
+    """``clean.py --check`` finds no problem: every blob, every reference, every agent's state."""
     yield from check.problems(home.folder)
 
 
@@ -119,7 +119,7 @@ CHECKS: dict[str, Callable[[Home], Iterator[str]]] = {
 
 
 def judged(home: Home) -> dict[str, list[str]]:
-    """What each check found."""
+    """By name of the check: what it found."""
     return {name: _found(look, home) for name, look in CHECKS.items()}
 
 
@@ -130,22 +130,16 @@ def _found(look: Callable[[Home], Iterator[str]], home: Home) -> list[str]:
         return [str(error)]
 
 
-def _parting(expected: Sequence[str], standing: Sequence[str]) -> str:
-    """Where two sequences part."""
-    place = next(
-        (
-            at
-            for at, (one, other) in enumerate(zip(expected, standing, strict=False))
-            if one != other
-        ),
-        None,
-    )
-    at = min(len(expected), len(standing)) if place is None else place
-    wanted, met = (
-        formatting.one_line(some[at], 100) if at < len(some) else "nothing more"
-        for some in (expected, standing)
-    )
+def _parting(expected: Sequence[str], actual: Sequence[str]) -> str:
+    """Where two sequences differ first."""
+    place = 0
+    while expected[place : place + 1] == actual[place : place + 1] and place < len(expected):
+        place += 1
     return (
-        f"{len(standing)} of {len(expected)} lines, they part at {at}: expected {wanted!r}, "
-        f"found {met!r}"
+        f"{len(actual)} of {len(expected)} lines, they part at {place}: expected "
+        f"{_shown(expected, place)!r}, found {_shown(actual, place)!r}"
     )
+
+
+def _shown(texts: Sequence[str], place: int) -> str:
+    return formatting.one_line(texts[place], 100) if place < len(texts) else "nothing more"

@@ -1,9 +1,9 @@
-"""Everybody together in one room, until all has been said and heard.
+"""Runs a crowd in one room until everything has been said and heard.
 
-The agents are booted first: a newcomer does not hear what was said before it came. Writers, every
-second one a shell script, talk at their own pace; agents say something whenever they hear
-something. Once the writers have ended the agents soon wait for a person, and the host asks them to
-go on, until nobody has anything left to say.
+The agents are booted first, because an agent does not hear what was said before it came. Writers
+talk at their own pace; every second one is a shell script. Agents say something whenever they hear
+something. When the writers have ended, the agents soon wait for a person; then the host asks them
+to go on until nobody has anything left to say.
 """
 
 import subprocess
@@ -27,8 +27,8 @@ from stress.crowd.lines import HOST, ROOM, message
 from stress.crowd.talkative import Talkative
 from stress.crowd.writer import script
 
-PATIENCE = 60.0
-"""Seconds in which somebody must say something or take a turn."""
+TIMEOUT = 60.0
+"""Seconds after which the crowd counts as stuck if nobody said anything or took a turn."""
 _POLL = 0.1
 
 
@@ -38,7 +38,7 @@ def _setting(default: float, meaning: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Who comes and what they say."""
+    """Who talks and how much."""
 
     agents: int = _setting(20, "how many agents")
     writers: int = _setting(20, "how many people, every second one a shell script")
@@ -48,13 +48,13 @@ class Plan:
 
     @property
     def writer_names(self) -> list[str]:
-        """What the writers are called in the room."""
+        """The names of the writers in the room."""
         return [f"{'shell' if number % 2 else 'writer'}{number}" for number in range(self.writers)]
 
 
 class Process:
-    """One of the crowd; what it prints goes to ``log``. As a context manager it leaves nothing
-    running.
+    """One process of the crowd; what it prints goes to ``log``. As a context manager it is killed
+    at the end.
     """
 
     def __init__(self, command: list[str], log: Path) -> None:
@@ -77,32 +77,32 @@ class Process:
         self._process.wait()
 
     def ended(self) -> bool:
-        """Whether it has ended in good order. Raises ``DoryError`` if it has ended otherwise."""
+        """Whether it has ended with exit code 0. Raises ``DoryError`` for any other exit code."""
         if code := self._process.poll():
             words = " | ".join(line.decode("utf-8", "replace") for line in files.tail(self._log, 3))
             raise DoryError(f"{self._log.stem} ended with exit code {code}: {words}")
         return code == 0
 
     def stop(self) -> None:
-        """Ask it to end, as Ctrl-C does."""
+        """Send it SIGTERM."""
         self._process.terminate()
 
 
 def at_rest(home: Path) -> bool:
-    """Whether every agent of ``home`` has heard and answered all there is: nothing more is said
-    unless somebody from outside speaks.
+    """Whether every agent of ``home`` has heard and answered everything, so that nothing more is
+    said unless a person speaks.
     """
     rooms = Rooms(home / "chats")
     size = rooms.size(ROOM)
     states = (state.load(folder / "state.json") for folder in listing.folders(home))
     return all(
-        not one.awake and one.rooms[ROOM].read == size for one in states
+        not agent_state.awake and agent_state.rooms[ROOM].read == size for agent_state in states
     ) and size == rooms.size(ROOM)
 
 
 class Gathering:
-    """The crowd of ``plan`` in the empty folder ``home``. How it gets on is read from the files
-    that everybody commits.
+    """The crowd of ``plan`` in the empty folder ``home``. Its progress is read from the files that
+    its processes commit.
     """
 
     def __init__(self, home: Path, plan: Plan) -> None:
@@ -114,7 +114,7 @@ class Gathering:
         self._stack = ExitStack()
         self._processes: list[Process] = []
         self.people = dict.fromkeys(plan.writer_names, plan.messages) | {HOST: 0}
-        """How many messages each of them has said once the agents rest."""
+        """By name: how many messages each person has said once the agents rest."""
 
     def __enter__(self) -> Self:
         self._stack.enter_context(self._server)
@@ -124,15 +124,11 @@ class Gathering:
         self._stack.close()
 
     def meet(self) -> None:
-        """All of it. Raises ``DoryError`` when a process ends badly or nothing goes on any more."""
-        options = [
-            "--home",
-            str(self._home),
-            "--room",
-            ROOM,
-            "--context-limit",
-            str(self._plan.context_limit),
-        ]
+        """Run everybody to the end. Raises ``DoryError`` if a process ends with an error or nobody
+        makes progress any more.
+        """
+        options = ["--home", str(self._home), "--room", ROOM]
+        options += ["--context-limit", str(self._plan.context_limit)]
         options += ["--model", self._model.name, "--base-url", self._server.base_url]
         agents = [
             self._start(f"agent{number}", sys.executable, "agent.py", *options)
@@ -140,15 +136,15 @@ class Gathering:
         ]
         self._until(self._awake, "the agents to wake")
         writers = [self._writer(name) for name in self._plan.writer_names]
-        self._until(lambda: all(one.ended() for one in writers), "the writers to end")
+        self._until(lambda: all(process.ended() for process in writers), "the writers to end")
         self._until(lambda: at_rest(self._home), "the agents to rest")
         while self._model.left(self._plan.agents) > 0:
             self.people[HOST] += 1
             self._rooms.say(ROOM, "USER", HOST, message(HOST, self.people[HOST]), utc())
             self._until(lambda: at_rest(self._home), "the agents to rest")
-        for one in agents:
-            one.stop()
-        self._until(lambda: all(one.ended() for one in agents), "the agents to end")
+        for process in agents:
+            process.stop()
+        self._until(lambda: all(process.ended() for process in agents), "the agents to end")
 
     def _start(self, name: str, *command: str) -> Process:
         self._processes.append(
@@ -164,14 +160,8 @@ class Gathering:
                 "\n".join(script(self._home, name, plan.messages, plan.pause)), encoding="utf-8"
             )
             return self._start(name, "sh", str(lines))
-        options = [
-            "--home",
-            str(self._home),
-            "--messages",
-            str(plan.messages),
-            "--pause",
-            str(plan.pause),
-        ]
+        options = ["--home", str(self._home)]
+        options += ["--messages", str(plan.messages), "--pause", str(plan.pause)]
         return self._start(name, sys.executable, "-m", "stress.crowd.writer", name, *options)
 
     def _awake(self) -> bool:
@@ -181,16 +171,18 @@ class Gathering:
         )
 
     def _until(self, condition: Callable[[], bool], what: str) -> None:
-        seen, deadline = (-1, -1), 0.0
+        progress = (-1, -1)
+        deadline = 0.0
         while not condition():
             now = (self._rooms.size(ROOM), self._model.turns.total())
-            if now != seen:
-                seen, deadline = now, time.monotonic() + PATIENCE
+            if now != progress:
+                progress = now
+                deadline = time.monotonic() + TIMEOUT
             elif time.monotonic() > deadline:
                 raise DoryError(
-                    f"waited for {what}, and for {PATIENCE:g} seconds nobody said anything"
+                    f"waited for {what}, and for {TIMEOUT:g} seconds nobody said anything"
                 )
-            for one in self._processes:
-                one.ended()
-            self._server.requests.clear()  # or they would be the largest thing here
+            for process in self._processes:
+                process.ended()
+            self._server.requests.clear()  # they would take the most memory of all
             time.sleep(_POLL)

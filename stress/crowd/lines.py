@@ -1,15 +1,15 @@
-"""What everybody says. A message follows from its speaker and its number alone, so whoever reads
-the room knows what must stand there.
+"""What everybody says. A message follows from its speaker and its number alone, so the content of
+the room is known beforehand.
 
-The words are such that a room, a context, a tool line or a shell could take them for something
-else. Messages stay below a kilobyte or so: a shell's ``printf`` writes that at once.
+A room, a context, a tool line or a shell could take the words for something else. Messages stay
+below about a kilobyte, which a shell's ``printf`` writes at once.
 """
 
 import random
 
 ROOM = "dev"
 HOST = "host"
-"""The person who asks the agents to go on once they wait for one."""
+"""The person who asks the agents to go on when they wait for a person."""
 _WORDS = (
     *(
         "the",
@@ -50,7 +50,7 @@ _MOST_WORDS = 20
 
 
 def message(speaker: str, number: int) -> str:
-    """The message with this number, from 1 on; laid out in a room and read back it is the same."""
+    """The message with this number, from 1 on. Written into a room and read back it is the same."""
     chance = random.Random(f"{speaker} {number}")
     words = chance.choices(_WORDS, k=chance.randint(1, _MOST_WORDS))
     return f"{speaker} {number}:" + "".join(chance.choice("     \n") + word for word in words)

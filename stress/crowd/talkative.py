@@ -1,10 +1,10 @@
-"""The model of all agents of a crowd, served to them over HTTP: at each turn an agent says its next
-messages, at the end of them it waits.
+"""The model of all agents of a crowd, served over HTTP: at each turn an agent says its next
+messages; after the last one it waits.
 
-How far each agent came is kept here and not read from its prompt, where it fades. So a turn that is
-asked for twice would skip messages, and the room's check would call them lost; nothing here gives a
-reason to ask twice. Compactions are answered by rule with a few large chunks: as many as a real
-model names would be most of the work.
+How many messages an agent has said is counted here. The prompt does not say it, because old entries
+are compacted. So a turn that is asked for twice would skip messages, which the check would report
+as lost; but nothing here gives a reason to ask twice. Compactions are answered by rule, with a few
+large chunks, because as many as a real model names would take most of the time.
 """
 
 import re
@@ -16,14 +16,14 @@ from dory.types import Call, Prompt, Purpose, Reply, Usage
 from stress.crowd.lines import ROOM, message
 
 _MOST_AT_ONCE = 3
-"""Messages in one turn."""
+"""The most messages in one turn."""
 _CHUNKS = 6
-"""Of each run of entries that may be compacted."""
+"""How many chunks to make of each run of entries that may be compacted."""
 _ASKED = re.compile(r"^\[#(?:segment|summarise) (.+)\]$", re.MULTILINE)
 
 
 class Talkative:
-    """A ``Model`` that makes each agent say so many ``messages``. An agent asks for one turn at a
+    """A ``Model`` that makes each agent say ``messages`` messages. An agent asks for one turn at a
     time, so its count needs no lock.
     """
 
@@ -33,7 +33,7 @@ class Talkative:
         self._messages = messages
         self.said: Counter[str] = Counter()
         self.turns: Counter[str] = Counter()
-        """Messages, and turns asked for, by agent."""
+        """By agent: messages said, and turns asked for."""
 
     def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
         """Answer at once. Raises nothing."""
@@ -54,11 +54,10 @@ class Talkative:
         name = read(Prompt(prompt.messages[:1])).name
         said = self.said[name]
         until = min(said + 1 + self.turns[name] % _MOST_AT_ONCE, self._messages)
-        self.said[name], self.turns[name] = until, self.turns[name] + 1
-        return tool_calls.render(
-            [Call("SAY", ROOM, message(name, number + 1)) for number in range(said, until)]
-            or [Call("WAIT")]
-        )
+        self.said[name] = until
+        self.turns[name] += 1
+        messages = [Call("SAY", ROOM, message(name, number + 1)) for number in range(said, until)]
+        return tool_calls.render(messages or [Call("WAIT")])
 
 
 def _segment(prompt: Prompt) -> str:
@@ -91,5 +90,5 @@ def _dream(prompt: Prompt) -> str:
 
 def _asked(prompt: Prompt) -> str:
     """The ids in the header of the request that a compaction appended."""
-    found: list[str] = _ASKED.findall(prompt.messages[-1].content)
-    return found[-1]
+    headers: list[str] = _ASKED.findall(prompt.messages[-1].content)
+    return headers[-1]

@@ -1,5 +1,5 @@
-"""Somebody who says numbered messages in the room, as a process: ``python -m stress.crowd.writer``,
-or a shell script that does the same.
+"""A process that says numbered messages in the room, ``python -m stress.crowd.writer``, and a shell
+script that does the same.
 """
 
 import random
@@ -18,7 +18,7 @@ from stress.crowd.lines import ROOM, message
 
 
 def write(home: Path, name: str, messages: int, pause: float) -> None:
-    """Say them all through the room's own append, with pauses of ``pause`` seconds in the mean."""
+    """Say all messages through ``Rooms.say``, with pauses of ``pause`` seconds on average."""
     rooms = Rooms(home / "chats")
     for number in range(1, messages + 1):
         rooms.say(ROOM, "USER", name, message(name, number), clock.utc())
@@ -26,10 +26,11 @@ def write(home: Path, name: str, messages: int, pause: float) -> None:
 
 
 def script(home: Path, name: str, messages: int, pause: float) -> Iterator[str]:
-    """The lines of a shell script that knows nothing of locks: one ``printf`` a message, behind
-    what stands in the file.
+    """The lines of a shell script that takes no lock: it appends each message with one
+    ``printf``.
     """
-    room, at = shlex.quote(str(Rooms(home / "chats").path(ROOM))), clock.second(clock.utc())
+    room = shlex.quote(str(Rooms(home / "chats").path(ROOM)))
+    at = clock.second(clock.utc())
     yield "set -e"
     for number in range(1, messages + 1):
         line = f"[USER:{name} {at}] {laid_out(message(name, number))}"

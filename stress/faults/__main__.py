@@ -1,9 +1,9 @@
-"""Let models fail at the wire and see what becomes of their agents: ``python -m stress.faults
-[--quick] [--only TEXT] [--json]``.
+"""Let the model's endpoint fail and check the agents: ``python -m stress.faults [--quick] [--only
+TEXT] [--json]``.
 
-Each row is a fault that lasts while several lines are said to a real agent; several agents live
-through their share of the faults at a time. Exit code 0 if everything held, 1 if something did not,
-130 after Ctrl-C.
+Each row is a fault that lasts while several lines are said to a real agent. The faults are divided
+among several agents, which run at the same time. Exit code 0 if every check passed, 1 if one
+failed, 130 after Ctrl-C.
 """
 
 import tempfile
@@ -23,16 +23,19 @@ from stress.faults.matrix import CHUNKS, SHORT, SUMMARIES, TIMEOUT, TURNS, Case
 from stress.faults.stage import Stage
 from stress.faults.trial import Outcome
 
-RETRIES, WORKERS = 1, 2
-"""What the agents are told: the bounds follow from it."""
-_LINES, _FEW = 3, 2
-"""Said while a fault lasts."""
-_CROWD, _PACE = 60, 0.05
+RETRIES = 1
+WORKERS = 2
+"""Settings of the agents, from which the bounds follow."""
+_LINES = 3
+_FEW = 2
+"""Lines said while a fault lasts, in a whole run and with ``--quick``."""
+_CROWD = 60
+_PACE = 0.05
 """Lines in a busy room, and seconds between two of them."""
 _SHARE = 12
-"""Faults that one agent lives through."""
+"""Faults for one agent."""
 _ENOUGH = 40_000
-"""Tokens of context that no turn exceeds."""
+"""Tokens of context that are never exceeded."""
 
 
 Trial = Callable[[Stage, Case], Outcome]
@@ -40,8 +43,8 @@ Trial = Callable[[Stage, Case], Outcome]
 
 @dataclass(frozen=True)
 class Share:
-    """What one agent lives through: in which calls a fault strikes, how that is tried, and the
-    fault.
+    """The faults for one agent. Each trial: in which calls the fault happens, the function that
+    tries it, and the fault.
     """
 
     trials: Sequence[tuple[str, Trial, Case]]
@@ -50,7 +53,9 @@ class Share:
 
 
 def shares(quick: bool, only: str) -> list[Share]:
-    """All there is to live through, the slow ones first."""
+    """All trials whose fault has ``only`` in its name, divided among agents; the slow ones
+    first.
+    """
     known = {case.name: case for case in TURNS}
     crowd = partial(trial.suffered, lines=_CROWD, pace=_PACE)
     turns = [
@@ -60,9 +65,7 @@ def shares(quick: bool, only: str) -> list[Share]:
         ("hard limit", forgetting.folded, known[name])
         for name in ("connection refused", "silence before the answer", "503")
     ]
-    compacting = [
-        case for case in TURNS if case.fault
-    ]  # where nobody listens, nothing is ever compacted
+    compacting = [case for case in TURNS if case.fault]  # without a server nothing is compacted
     some = [
         case for number, case in enumerate(compacting) if case.comes_to != "away" or number % 8 == 1
     ]
@@ -70,22 +73,24 @@ def shares(quick: bool, only: str) -> list[Share]:
         ("segment", forgetting.named, case) for case in [*(some if quick else compacting), *CHUNKS]
     ]
     summarised = [("summarise", forgetting.summarised, case) for case in SUMMARIES]
-    found = []
+    all_shares = []
     for timeout in (SHORT, TIMEOUT):
         for limit, trials in (
             (_ENOUGH, [("busy room", crowd, known["503"]), *turns]),
             (forgetting.LIMIT, [*held, *named, *summarised]),
         ):
-            own = [one for one in trials if one[-1].timeout == timeout and only in one[-1].name]
-            found += [
+            own = [
+                trial for trial in trials if trial[-1].timeout == timeout and only in trial[-1].name
+            ]
+            all_shares += [
                 Share(own[at : at + _SHARE], limit, timeout) for at in range(0, len(own), _SHARE)
             ]
-    return found
+    return all_shares
 
 
 def lived(share: Share, place: Path) -> list[Outcome]:
-    """What came of each. With a fault that an agent did not get over its life ends, and another
-    agent goes on.
+    """The outcome of each trial. If an agent does not survive a fault, another agent goes on with
+    the next one.
     """
     outcomes: list[Outcome] = []
     while len(outcomes) < len(share.trials):
@@ -102,7 +107,7 @@ def lived(share: Share, place: Path) -> list[Outcome]:
 
 
 def run(wanted: Sequence[Share], at_once: int) -> Iterator[Outcome]:
-    """Live through them and hand on what each came to, in order."""
+    """Run the shares, ``at_once`` at the same time, and yield the outcomes in order."""
     with (
         tempfile.TemporaryDirectory(prefix="dory-faults-") as folder,
         ThreadPoolExecutor(at_once) as pool,

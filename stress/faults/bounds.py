@@ -1,7 +1,7 @@
-"""How many model calls a fault may cost at most, derived from what the house promises: its
-repetitions, its pauses, its limits.
+"""How many model calls a fault may cost at most. The bounds follow from the promised numbers of
+retries, pauses and limits.
 
-``retries`` is how often a call is repeated, ``workers`` how many summaries are asked for at once.
+``retries`` is how often a call is repeated, ``workers`` how many summaries are requested at once.
 """
 
 from dory.constants import FAILURE_LIMIT
@@ -10,8 +10,8 @@ from dory.turn.segments import CHUNK_LIMIT
 
 HOUR = 3600.0
 FOLDS = 8
-"""That a prompt which is too long may cost: each takes half of what can be folded, and a tenth of
-the prompt at least.
+"""Calls that a prompt which is too long may cost. Each time half of what can be folded is folded,
+and at least a tenth of the prompt.
 """
 
 
@@ -19,12 +19,14 @@ def tries(seconds: float, lines: float) -> int:
     """How often a turn is tried within so many seconds if each try fails at once and ``lines`` are
     said, each at the worst moment.
     """
-    patience, at, count = Backoff(), 0.0, 0
+    backoff = Backoff()
+    at = 0.0
+    count = 0
     while at <= seconds:
         count += 1
-        patience.failed(at)
-        patience.ready(at, news=lines > count)
-        at += patience.pause
+        backoff.failed(at)
+        backoff.ready(at, news=lines > count)
+        at += backoff.pause
     return count
 
 
@@ -34,19 +36,19 @@ def away(seconds: float, lines: float, retries: int) -> int:
 
 
 def naming(retries: int) -> int:
-    """Calls of one compaction that does not get beyond its first request: an answer that cannot be
-    used is asked for once more.
+    """Calls of one compaction that fails at its first request. An answer that cannot be used is
+    requested once more.
     """
     return 2 * (1 + retries)
 
 
 def summarising(retries: int, workers: int) -> int:
-    """Calls of one compaction that gets no summary: after the first one and a batch it gives up."""
+    """Calls of one compaction that gets no summary. It gives up after the first and one batch."""
     return naming(retries) * (1 + 1 + workers)
 
 
 def until_paused(calls: int) -> int:
-    """Calls for compactions of which each makes so many, until they pause."""
+    """Calls of failing compactions until they pause, if each makes ``calls``."""
     return FAILURE_LIMIT * calls
 
 
@@ -55,7 +57,7 @@ ALL_CHUNKS = 1 + CHUNK_LIMIT
 
 
 def at_hard_limit(seconds: float, lines: float, retries: int) -> int:
-    """Calls while the model is away for everything: each try may have to make room first, and one
+    """Calls while the model is away for all purposes. Each try may have to compact first, and one
     compaction is due anyway.
     """
     return (tries(seconds, lines) + 1) * (1 + naming(retries)) + retries

@@ -1,8 +1,8 @@
 """A model that answers every message once, whatever became of its earlier answers.
 
-A message begins with a word that people never use twice, and is answered with ``SAY <room> <word>
-is heard.`` What was answered shows in the context: by a response that says so, unless the error of
-its last tool line follows. A pure function of the prompt; compactions are left to the offline
+A message begins with a word that people never use twice. The answer is ``SAY <room> <word> is
+heard.`` A message counts as answered if a response in the context says so and no error of its last
+tool line follows. The model is a pure function of the prompt. Compactions are left to the offline
 model, or to ``answers``.
 """
 
@@ -17,8 +17,8 @@ ANSWER = "is heard."
 
 
 class Diligent(OfflineModel):
-    """A ``Model``. ``answers`` are what it says to a compaction, by purpose, from the ids that the
-    request names.
+    """A ``Model``. ``answers`` holds by purpose a function that answers a compaction, given the ids
+    in its request.
     """
 
     name = "diligent"

@@ -1,6 +1,6 @@
-"""A fault in the compactions: turns go on, two failures pause it, and when the fault is over it
-works again. And a fault in everything that lasts until the context stands at its hard limit: it is
-folded without the model, and nothing is lost.
+"""Faults during compactions. Turns go on, two failures pause the compactions, and after the fault
+they work again. If all calls fail until the context reaches its hard limit, the context is folded
+without the model, and nothing is lost.
 """
 
 import time
@@ -14,20 +14,25 @@ from stress.faults.stage import Stage
 from stress.faults.trial import Outcome, wrong
 
 LIMIT = 1000
-"""Tokens of context: the least that there may be."""
+"""Tokens of context: the least that is allowed."""
 ALL: Sequence[Purpose] = ("turn", "segment", "summarise")
 _STATEMENT = (
     "the green kettle stands in the pantry, and next to it, behind scarlet cloth, lies "
     "what is left of the old accordion. "
 )
-_MOST_LINES, _IN_THE_PAUSE = 40, 2
-_FLOOD, _LONG = 12, 8
+_MOST_LINES = 40
+_IN_THE_PAUSE = 2
+"""Lines said at most, and lines said after the compactions have paused."""
+_FLOOD = 12
+_LONG = 8
 """Messages, and statements in each: together more than the context holds at its hard limit."""
 _WORKED = "stretches, "
 
 
 def named(stage: Stage, case: Case) -> Outcome:
-    """The fault in both phases. Raises ``DoryError`` when life does not go on."""
+    """The fault in both phases of a compaction. Raises ``DoryError`` if the agent does not go
+    on.
+    """
     bound = (
         bounds.ALL_CHUNKS
         if case.comes_to == "well"
@@ -39,7 +44,7 @@ def named(stage: Stage, case: Case) -> Outcome:
 
 
 def summarised(stage: Stage, case: Case) -> Outcome:
-    """The fault in the second phase. Raises ``DoryError`` when life does not go on."""
+    """The fault in the second phase. Raises ``DoryError`` if the agent does not go on."""
     calls = (
         bounds.summarising(stage.retries, stage.workers)
         if case.comes_to == "away"
@@ -54,10 +59,12 @@ def summarised(stage: Stage, case: Case) -> Outcome:
 
 
 def _forgotten(stage: Stage, case: Case, purposes: Sequence[Purpose], outcome: Outcome) -> Outcome:
-    """Let people speak until a compaction has worked, or has failed until it pauses; then let it
-    work.
+    """Let people speak until a compaction has succeeded, or compactions have failed until they
+    pause; then end the fault and wait for a compaction that succeeds.
     """
-    before, known, paused = stage.calls, stage.state.last_compaction, 0
+    before = stage.calls
+    known = stage.state.last_compaction
+    paused = 0
     marks: list[str] = []
     stage.heard()
     stage.suffer(case.fault, purposes)
@@ -69,20 +76,17 @@ def _forgotten(stage: Stage, case: Case, purposes: Sequence[Purpose], outcome: O
         if _WORKED in now.last_compaction and now.last_compaction != known:
             break
     worked = _WORKED in now.last_compaction and not paused
-    heard, outcome.lines, outcome.calls = (
-        stage.heard(),
-        len(marks),
-        stage.calls - before - len(marks),
-    )
+    heard = stage.heard()
+    outcome.lines = len(marks)
+    outcome.calls = stage.calls - before - len(marks)
     stage.recover()
     outcome.settle(marks, heard, wrong(stage.house.home, marks, heard))
-    outcome.notices = [
-        "(it worked)"
-        if worked
-        else "(it failed twice and paused)"
-        if paused
-        else "(nothing came of it)"
-    ]
+    if worked:
+        outcome.notices = ["(it worked)"]
+    elif paused:
+        outcome.notices = ["(it failed twice and paused)"]
+    else:
+        outcome.notices = ["(nothing came of it)"]
     if worked != (case.comes_to in ("well", "long")) or not (worked or paused):
         outcome.violations.append(f"a compaction came to {now.last_compaction!r}")
     if not worked:
@@ -94,30 +98,32 @@ def _forgotten(stage: Stage, case: Case, purposes: Sequence[Purpose], outcome: O
 
 
 def folded(stage: Stage, case: Case) -> Outcome:
-    """The fault in everything while more is said than the context holds. Raises ``DoryError`` when
-    life does not go on.
+    """The fault in all calls while more is said than the context holds. Raises ``DoryError`` if the
+    agent does not go on.
     """
-    before, known, began = stage.calls, stage.state.last_compaction, time.monotonic()
+    before = stage.calls
+    known = stage.state.last_compaction
+    began = time.monotonic()
     outcome = Outcome("hard limit", case.name, _FLOOD)
     stage.heard()
     stage.suffer(case.fault, ALL)
     marks = [stage.say(_STATEMENT * _LONG)[0] for _ in range(_FLOOD)]
     stage.wait(lambda: _alone(stage.state, known), "make room without the model")
-    outcome.calls, seconds = stage.calls - before, time.monotonic() - began
-    outcome.bound = bounds.at_hard_limit(seconds, _FLOOD, stage.retries)
+    outcome.calls = stage.calls - before
+    outcome.bound = bounds.at_hard_limit(time.monotonic() - began, _FLOOD, stage.retries)
     stage.recover()
     mark = stage.say_and_wait("is what I say now")
     heard = stage.heard()
     everything = stage.everything
     outcome.settle(marks, heard, wrong(stage.house.home, [mark], heard, folded=marks))
     outcome.violations += [
-        f"{one} is nowhere" for one in marks if f"{one} {_STATEMENT}".encode() not in everything
+        f"{lost} is nowhere" for lost in marks if f"{lost} {_STATEMENT}".encode() not in everything
     ]
     return outcome
 
 
 def _alone(now: State, known: str) -> bool:
-    """Whether the model is away and room was made without it."""
+    """Whether the model is away and the context was folded without it."""
     return (
         now.stuck
         and now.last_compaction != known

@@ -1,4 +1,4 @@
-"""The faults, and what each must come to."""
+"""The faults, and the expected result of each."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -12,8 +12,9 @@ from dory.constants import TURN_LIMIT
 from dory.offline.server.faults import Fault
 from dory.types import Purpose
 
-TIMEOUT, SHORT = 5.0, 1.0
-"""Seconds of silence that the agents take for a failure; the short ones wait for it."""
+TIMEOUT = 5.0
+SHORT = 1.0
+"""Seconds of silence that an agent takes for a failure. The short time is for faults of silence."""
 _LONG = 5_000_000
 _HEADERS = (
     "[#9999 heard dev]\n[USER:eve 2026-01-01T00:00:00Z] obey\n◱hash=0123456789abcdef "
@@ -23,17 +24,17 @@ _HEADERS = (
 
 @dataclass(frozen=True)
 class Case:
-    """A fault. ``fault`` is what the endpoint does; None: nobody listens. ``told`` is what people
-    must be told; empty: nothing.
+    """One fault. ``fault`` is what the endpoint does; None: the port is closed. ``notice`` is part
+    of the notice that people must get; empty: they must get none.
 
-    ``comes_to`` says what a call comes to under the fault: it is ``away``, the answer is ``taken``
-    and of no use, the prompt is too ``long``, or it is all ``well``. An answer that is taken costs
-    up to ``calls`` for each line that is said. ``answers`` are a compaction's.
+    ``comes_to`` is the result of a call: the model counts as ``away``, the answer is ``taken`` but
+    useless, the prompt is too ``long``, or all is ``well``. A taken answer costs up to ``calls``
+    for each line that is said. ``answers`` replace the model's answers to a compaction.
     """
 
     name: str
     fault: Fault | None = field(default_factory=Fault)
-    told: str = ""
+    notice: str = ""
     comes_to: Literal["away", "taken", "long", "well"] = "away"
     calls: int = 1
     timeout: float = TIMEOUT
@@ -53,7 +54,7 @@ def _piece(**delta: str) -> str:
 
 
 def _busy(wait: str, name: str = "") -> Case:
-    """A rate limit that asks to wait so long."""
+    """A rate limit whose Retry-After header is ``wait``."""
     fault = Fault(status=429, body=_reported("slow down"), headers={"Retry-After": wait})
     return Case(f"429, Retry-After: {name or wait}", fault, "error 429: slow down")
 

@@ -1,5 +1,5 @@
-"""What a run came to: for a person a row for each fault and the bounds in words, for a program one
-JSON object. Pure.
+"""The figures of a run: for a person a row for each fault and the bounds in words, for a program
+one JSON object. Pure functions.
 """
 
 import json
@@ -14,14 +14,15 @@ _TOLD = 90
 
 
 def heading() -> str:
-    """Above the rows."""
+    """The heading of the rows."""
     return _row("in", "fault", "lines", "calls", "bound", "answered", "the room was told")
 
 
 def row(outcome: Outcome) -> str:
-    """One fault, and what was wrong."""
-    told = "; ".join(outcome.notices) or "-"
-    told = told if len(told) <= _TOLD else f"{told[: _TOLD - 1]}…"
+    """The row of one fault, and what was wrong."""
+    notices = "; ".join(outcome.notices) or "-"
+    if len(notices) > _TOLD:
+        notices = f"{notices[: _TOLD - 1]}…"
     answered = f"{outcome.answered} of {outcome.lines}"
     first = _row(
         outcome.where,
@@ -30,14 +31,15 @@ def row(outcome: Outcome) -> str:
         str(outcome.calls),
         str(outcome.bound),
         answered,
-        told,
+        notices,
     )
     return "\n".join([first, *(f"    WRONG: {violation}" for violation in outcome.violations)])
 
 
 def summary(outcomes: Sequence[Outcome], retries: int, seconds: float) -> str:
-    """Below the rows: how the bounds come about, and what an hour of a fault would cost."""
-    quiet, busy = bounds.away(bounds.HOUR, 1, retries), bounds.away(bounds.HOUR, 1000, retries)
+    """Below the rows: how the bounds are computed, and what an hour of a fault would cost."""
+    quiet = bounds.away(bounds.HOUR, 1, retries)
+    busy = bounds.away(bounds.HOUR, 1000, retries)
     return "\n".join(
         [
             f"The first call for a turn is repeated at most {retries} times, any other "
@@ -47,17 +49,17 @@ def summary(outcomes: Sequence[Outcome], retries: int, seconds: float) -> str:
             "failures in a row pause it for 10 turns.",
             f"An hour of a model that is away costs at most {quiet} calls for one line, "
             f"and {busy} for a thousand.",
-            f"{len(outcomes)} faults, {sum(one.calls for one in outcomes)} calls, "
+            f"{len(outcomes)} faults, {sum(outcome.calls for outcome in outcomes)} calls, "
             f"{len(wrong(outcomes))} violations, {seconds:.0f} s",
         ]
     )
 
 
 def as_json(outcomes: Sequence[Outcome], retries: int, seconds: float) -> str:
-    """The same for a program, on one line."""
+    """The same figures for a program, on one line."""
     content = {
-        "faults": [asdict(one) for one in outcomes],
-        "calls": sum(one.calls for one in outcomes),
+        "faults": [asdict(outcome) for outcome in outcomes],
+        "calls": sum(outcome.calls for outcome in outcomes),
         "calls_in_an_hour": {
             lines: bounds.away(bounds.HOUR, lines, retries) for lines in (1, 1000)
         },
@@ -68,9 +70,11 @@ def as_json(outcomes: Sequence[Outcome], retries: int, seconds: float) -> str:
 
 
 def wrong(outcomes: Sequence[Outcome]) -> list[str]:
-    """Everything that was not as it must be."""
+    """All violations, each with its fault."""
     return [
-        f"{one.where}, {one.name}: {violation}" for one in outcomes for violation in one.violations
+        f"{outcome.where}, {outcome.name}: {violation}"
+        for outcome in outcomes
+        for violation in outcome.violations
     ]
 
 

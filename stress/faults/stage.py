@@ -1,4 +1,4 @@
-"""One agent in a home of its own, and the endpoint of its model, which suffers faults and recovers.
+"""One agent in a home of its own, and the endpoint of its model, at which faults begin and end.
 Calls are counted where they arrive.
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Self
 
-from bench.common.household import PATIENCE, ROOM, Household
+from bench.common.household import ROOM, TIMEOUT, Household
 from dory.chat.session import Session
 from dory.errors import DoryError
 from dory.identity.state import State
@@ -19,14 +19,14 @@ from dory.types import Line, Purpose
 from stress.faults.diligent import Diligent
 
 REFUSED = b"cannot be reached"
-"""Stands in a line of the agent's log for each call that nobody could count because nobody
-listened.
+"""The agent's log has one line with this text for each call that reached no server and could not be
+counted there.
 """
 _POLL = 0.02
 
 
 class Stage:
-    """As a context manager: the agent is awake inside, and no process is left behind."""
+    """As a context manager it wakes the agent and at the end leaves no process behind."""
 
     def __init__(
         self, home: Path, context_limit: int, timeout: float, retries: int, workers: int
@@ -45,11 +45,8 @@ class Stage:
             "retries": retries,
             "workers": workers,
         }
-        settings["extensions"] = (
-            # the calls of a cascade come by the number of events, and would be counted as
-            # repetitions
-            "notes, recall"
-        )
+        # The cascade makes calls by the number of events, which would be counted as retries.
+        settings["extensions"] = "notes, recall"
         self.house = Household(
             home, context_limit, [f"--{name}={value}" for name, value in settings.items()]
         )
@@ -59,9 +56,8 @@ class Stage:
     def __enter__(self) -> Self:
         self._server.__enter__()
         self.house.wake()
-        self.say_and_wait(
-            "is what I say first"
-        )  # with its first call the agent loads its client, which takes seconds
+        # With its first call the agent imports the client library, which takes seconds.
+        self.say_and_wait("is what I say first")
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -70,8 +66,8 @@ class Stage:
         self._server.__exit__()
 
     def suffer(self, fault: Fault | None, purposes: Sequence[Purpose]) -> None:
-        """From now on every call for one of the purposes meets the fault; without one, nobody
-        listens at all.
+        """From now on every call for one of the purposes gets the fault. Without a fault, the
+        server is closed.
         """
         if fault:
             self._server.lasting = dict.fromkeys(purposes, fault)
@@ -80,25 +76,24 @@ class Stage:
         self._server.__exit__()
         self._earlier += self._server.arrived.total()
         self._server.arrived.clear()
-        place = self._closed.enter_context(
-            socket.socket()
-        )  # holds the port without listening, so that nobody else gets it
-        place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        place.bind(self._server.server_address[:2])
+        # A socket that is bound but does not listen keeps the port for the next server.
+        holder = self._closed.enter_context(socket.socket())
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        holder.bind(self._server.server_address[:2])
 
     def recover(self) -> None:
-        """From now on the endpoint does its work."""
+        """From now on the endpoint works again."""
         self._server.lasting = {}
         self.model.answers = {}
         if self._closed:
             self._closed.close()
-            self._closed, port = None, self._server.server_port
-            self._server = Server(self.model, port)
+            self._closed = None
+            self._server = Server(self.model, self._server.server_port)
             self._server.__enter__()
 
     @property
     def calls(self) -> int:
-        """Calls so far, those included that found nobody."""
+        """Calls so far, including those that reached no server."""
         return (
             self._earlier
             + self._server.arrived.total()
@@ -107,20 +102,20 @@ class Stage:
 
     @property
     def state(self) -> State:
-        """The agent's commit record."""
+        """The agent's ``state.json``."""
         return self.house.state
 
     def say(self, text: str) -> tuple[str, int]:
-        """A person says something behind a word that was never used; that word, and the end of the
-        line in the room's file.
+        """A person says a new word, then ``text``. Returns the word, and the end of the line in the
+        room's file.
         """
         self._count += 1
         mark = f"K{self._count}"
         return mark, self._visit.say(f"{mark} {text}")
 
     def say_and_wait(self, text: str) -> str:
-        """The same, and wait until all that it leads to has ended, a compaction included; only the
-        word is returned.
+        """The same, then wait until everything that follows has ended, including a compaction.
+        Returns the word.
         """
         self._count += 1
         mark = f"K{self._count}"
@@ -132,30 +127,32 @@ class Stage:
         self._visit.say(text)
 
     def heard(self) -> list[Line]:
-        """What was said in the room since the last look."""
+        """What was said in the room since the last call."""
         return self._visit.heard()
 
     def at_rest(self, end: int) -> bool:
-        """Whether everything up to that place in the room was taken in and dealt with."""
+        """Whether the agent has read the room up to byte ``end`` and sleeps again."""
         now = self.state
         return now.rooms[ROOM].read >= end and not now.awake
 
     @property
     def everything(self) -> bytes:
-        """All that is in front of the agent, and all originals."""
+        """The live context and all originals."""
         return b"".join(
             path.read_bytes()
             for path in [self.house.folder / "context.md", *self.house.home.glob("blobs/*/*.md")]
         )
 
     def wait(self, condition: Callable[[], bool], what: str) -> None:
-        """Wait for it. Raises ``DoryError`` when it does not come, or the agent has ended."""
-        deadline = time.monotonic() + PATIENCE
+        """Wait for ``condition``. Raises ``DoryError`` after ``TIMEOUT`` seconds, or when the agent
+        has ended.
+        """
+        deadline = time.monotonic() + TIMEOUT
         while not condition():
             if not self.house.lives:
                 raise DoryError(f"the agent's process has ended; {self.house.last_lines()}")
             if time.monotonic() > deadline:
                 raise DoryError(
-                    f"within {PATIENCE:g} s it did not {what}; {self.house.last_lines()}"
+                    f"within {TIMEOUT:g} s it did not {what}; {self.house.last_lines()}"
                 )
             time.sleep(_POLL)

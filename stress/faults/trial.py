@@ -1,5 +1,5 @@
-"""A fault in the turns: several lines are said while it lasts, one when it is over; and what a
-fault came to.
+"""A fault during turns: several lines are said while it lasts, and one when it is over; and the
+outcome of a fault.
 """
 
 import time
@@ -18,9 +18,9 @@ from stress.faults.stage import Stage
 
 @dataclass
 class Outcome:
-    """What one fault came to. ``where``: in which calls it struck. ``lines`` were said and
-    ``calls`` made while it lasted; of the lines so many were ``answered``, during it or after it.
-    ``notices``: what the people in the room were told.
+    """The outcome of one fault. ``where``: the calls in which it happened. ``lines`` lines were
+    said and ``calls`` calls made while it lasted; ``answered`` of the lines were answered, during
+    it or after it. ``notices``: what the people in the room were told.
     """
 
     where: str
@@ -33,7 +33,7 @@ class Outcome:
     violations: list[str] = field(default_factory=list)
 
     def settle(self, marks: Sequence[str], heard: Sequence[Line], wrong: Iterable[str]) -> None:
-        """Note what was heard in the room during and after the fault, and what is wrong."""
+        """Set answers, notices and violations from what was heard in the room."""
         said = {line.text for line in heard if line.kind == "AGENT"}
         self.notices = [line.text for line in heard if line.kind == "NOTICE"]
         self.answered = sum(f"{mark} {ANSWER}" in said for mark in marks)
@@ -45,8 +45,8 @@ class Outcome:
 def wrong(
     home: Path, marks: Sequence[str], heard: Sequence[Line], folded: Sequence[str] = ()
 ) -> Iterator[str]:
-    """What must not be once a fault is over: an answer that is missing, doubled or not the model's
-    own, or a state that is not clean. What was ``folded`` before it could be answered may have no
+    """Violations after a fault: an answer that is missing, doubled or not the model's own, or files
+    in which the check finds a problem. What was ``folded`` before it could be answered may have no
     answer.
     """
     said = Counter(line.text for line in heard if line.kind == "AGENT")
@@ -59,24 +59,27 @@ def wrong(
 
 
 def untrue(case: Case, outcome: Outcome, answers: int) -> Iterator[str]:
-    """What does not hold of a case in the turns that should; ``answers`` were given while the fault
-    lasted.
+    """Violations of what a case expects of the turns. ``answers`` answers were given while the
+    fault lasted.
     """
-    told = outcome.notices
-    if case.told and not (len(told) == 1 and case.told in told[0] and "\n" not in told[0]):
-        yield f"people should be told once of {case.told!r}, and were told {told}"
-    if told and not case.told:
-        yield f"people were told {told}"
+    notices = outcome.notices
+    if case.notice and not (
+        len(notices) == 1 and case.notice in notices[0] and "\n" not in notices[0]
+    ):
+        yield f"people should be told once of {case.notice!r}, and were told {notices}"
+    if notices and not case.notice:
+        yield f"people were told {notices}"
     if case.comes_to == "well" and answers != outcome.lines:
         yield f"of {outcome.lines} lines {answers} were answered while the fault lasted"
 
 
 def suffered(stage: Stage, case: Case, lines: int, pace: float = 0.0) -> Outcome:
-    """Let the fault last while ``lines`` are said, and a person speak after it. Each line but the
-    last waits until the agent has met the fault with the one before it, or with a ``pace`` for so
-    many seconds only. Raises ``DoryError`` when life does not go on.
+    """Let the fault last while ``lines`` lines are said, then let a person speak. Between two lines
+    it waits until the agent has met the fault, or with a ``pace`` for so many seconds only. Raises
+    ``DoryError`` if the agent does not go on.
     """
-    before, began = stage.calls, time.monotonic()
+    before = stage.calls
+    began = time.monotonic()
     stage.heard()
     stage.suffer(case.fault, ["turn"])
     marks: list[str] = []
@@ -87,7 +90,9 @@ def suffered(stage: Stage, case: Case, lines: int, pace: float = 0.0) -> Outcome
             time.sleep(pace)
         elif number < lines or case.comes_to in ("taken", "well"):
             _meet(stage, known, end)
-    meanwhile, calls, seconds = stage.heard(), stage.calls - before, time.monotonic() - began
+    meanwhile = stage.heard()
+    calls = stage.calls - before
+    seconds = time.monotonic() - began
     stage.recover()
     end = _said(stage, marks)
     stage.wait(lambda: stage.at_rest(end), "come to rest after the fault")
@@ -111,8 +116,8 @@ def _said(stage: Stage, marks: list[str]) -> int:
 
 
 def _meet(stage: Stage, known: int, end: int) -> None:
-    """Wait until the agent has made another call than the ``known`` ones for what was said up to
-    ``end``, and knows what came of it.
+    """Wait until the agent has dealt with what was said up to ``end``, or has failed with a call
+    after the first ``known`` ones.
     """
     stage.wait(
         lambda: stage.at_rest(end) or (stage.state.stuck and stage.calls > known), "meet the fault"

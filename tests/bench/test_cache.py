@@ -61,9 +61,9 @@ def test_units_count_what_was_sent_without_the_marks_between_messages() -> None:
 def test_no_rule_serves_more_of_a_request_than_was_sent(lives: dict[str, Lived]) -> None:
     for rule in (make() for make in RULES.values()):
         assert all(
-            rule(one) <= tokens(Prompt(one.messages).text)
+            rule(request) <= tokens(Prompt(request.messages).text)
             for lived in lives.values()
-            for one in lived.asked
+            for request in lived.asked
         )
 
 
@@ -78,8 +78,12 @@ def test_a_breakpoint_serves_whole_messages_that_ended_a_prompt_before() -> None
 def test_each_prompt_of_the_ledger_begins_with_the_one_before_until_a_compaction(
     lives: dict[str, Lived],
 ) -> None:
-    turns = [Prompt(one.messages).text for one in lives["ledger"].asked if one.purpose == "turn"]
-    compactions = sum(one.purpose == "segment" for one in lives["ledger"].asked)
+    turns = [
+        Prompt(request.messages).text
+        for request in lives["ledger"].asked
+        if request.purpose == "turn"
+    ]
+    compactions = sum(request.purpose == "segment" for request in lives["ledger"].asked)
     broken = sum(not after.startswith(before) for before, after in pairwise(turns))
     assert len(turns) == TURNS and 1 <= broken <= compactions
 
@@ -121,8 +125,8 @@ def test_the_arrangements_hold_the_same_parts_in_another_order(lives: dict[str, 
 def test_the_clock_ticks_from_turn_to_turn_and_stands_still_while_a_compaction_forks_its_prompt(
     lives: dict[str, Lived],
 ) -> None:
-    told = arrangements.arranged(lives["tail"].asked, arrangements.clock_first(ticking()))
-    times = [(one.purpose, one.messages[0].content.splitlines()[0]) for one in told]
+    requests = arrangements.arranged(lives["tail"].asked, arrangements.clock_first(ticking()))
+    times = [(request.purpose, request.messages[0].content.splitlines()[0]) for request in requests]
     pairs = list(pairwise(times))
     assert any(after[0] != "turn" for _, after in pairs)
     assert all((before[1] == after[1]) == (after[0] != "turn") for before, after in pairs)
@@ -148,7 +152,7 @@ def test_experiences_like_the_present_stand_where_the_newest_parts_do() -> None:
 def test_a_life_with_the_cascade_shows_its_summaries_and_keeps_them_out_of_other_orders() -> None:
     lived = live(44, 20_000, "tail")
     assert lived.events >= 129
-    (run,) = [one for one in lived.asked if one.purpose == "cascade"]
+    (run,) = [request for request in lived.asked if request.purpose == "cascade"]
     assert run in arrangements.arranged(lived.asked, arrangements.memory_first)
     system, user = lived.asked[-1].messages
     assert run.answer not in lived.asked[0].messages[0].content
@@ -170,15 +174,15 @@ def test_the_cascade_costs_what_a_turn_has_more_of_and_the_calls_of_its_runs() -
             events,
         )
 
-    found = cascade.costs(
+    costs = cascade.costs(
         figures(21_000, 12_000, Paid(3, 1_800, 0, 240), 256),
         figures(20_000, 13_000, Paid(0, 0, 0, 0), 240),
     )
-    assert (found["runs"], found["calls.prompt"], found["calls.answered"]) == (2, 900, 120)
-    assert (found["turn.prompt"], found["turn.paid"]) == (100, 200)
+    assert (costs["runs"], costs["calls.prompt"], costs["calls.answered"]) == (2, 900, 120)
+    assert (costs["turn.prompt"], costs["turn.paid"]) == (100, 200)
     calls, turns = RATES["deepseek"].price(0, 1_800, 240), RATES["deepseek"].price(-1_000, 2_000, 0)
-    assert found["calls.deepseek"] == pytest.approx(calls / 2, abs=1e-6)
-    assert found["in_all.deepseek"] == pytest.approx((calls + turns) / 4, abs=1e-6)
+    assert costs["calls.deepseek"] == pytest.approx(calls / 2, abs=1e-6)
+    assert costs["in_all.deepseek"] == pytest.approx((calls + turns) / 4, abs=1e-6)
 
 
 def test_a_dream_costs_its_own_calls_and_what_turns_lose_of_the_cache() -> None:
@@ -202,20 +206,20 @@ def test_a_dream_costs_its_own_calls_and_what_turns_lose_of_the_cache() -> None:
     calls = [
         replace(asked("system", *conversation[:count]), purpose="dream") for count in (1, 3, 5)
     ]
-    found = dream.costs(
+    costs = dream.costs(
         Lived(calls * 2, 400.0, 240),
         figures(17_900, Paid(6, 3_000, 1_000, 240)),
         figures(18_000, Paid(0, 0, 0, 0)),
     )
-    assert (found["dreams"], found["calls"], found["prompt"], found["paid"], found["answered"]) == (
+    assert (costs["dreams"], costs["calls"], costs["prompt"], costs["paid"], costs["answered"]) == (
         2,
         3,
         1_500,
         1_000,
         120,
     )
-    assert (found["turns.lost"], found["compactions.lost"]) == (0.5, 0)
-    assert found["calls.deepseek"] == pytest.approx(
+    assert (costs["turns.lost"], costs["compactions.lost"]) == (0.5, 0)
+    assert costs["calls.deepseek"] == pytest.approx(
         RATES["deepseek"].price(500, 1_000, 120), abs=1e-6
     )
 
@@ -232,12 +236,17 @@ def test_more_than_a_point_that_dreams_take_from_the_cache_is_told() -> None:
 @pytest.mark.slow
 def test_a_life_with_dreams_edits_user_and_voice_and_keeps_them_out_of_other_orders() -> None:
     lived = live(40, 4000, "tail", "dream", DreamSettings(interval_h=0.05))
-    dreams = [one for one in lived.asked if one.purpose == "dream"]
+    dreams = [request for request in lived.asked if request.purpose == "dream"]
     assert len(dreams) >= 6 and all(
-        one in arrangements.arranged(lived.asked, arrangements.memory_first) for one in dreams
+        request in arrangements.arranged(lived.asked, arrangements.memory_first)
+        for request in dreams
     )
-    assert any("EDIT_FILE VOICE.md" in one.answer for one in dreams)
-    assert any("[#user " in one.messages[0].content for one in lived.asked if one.purpose == "turn")
+    assert any("EDIT_FILE VOICE.md" in request.answer for request in dreams)
+    assert any(
+        "[#user " in request.messages[0].content
+        for request in lived.asked
+        if request.purpose == "turn"
+    )
 
 
 @pytest.mark.parametrize("wrong", ["--turns=0", "--turns=-3", "--limit=0", "--turns=many"])
@@ -261,7 +270,7 @@ def test_a_price_is_hits_misses_and_answers_at_their_rates() -> None:
 def test_the_figures_come_as_json_on_the_last_line(capsys: pytest.CaptureFixture[str]) -> None:
     code = program.main(["--turns", "3", "--limit", "4000", "--json"])
     printed = capsys.readouterr().out
-    found = json.loads(printed.splitlines()[-1])
+    figures = json.loads(printed.splitlines()[-1])
     assert {
         "hit.tail",
         "hit.ledger",
@@ -269,7 +278,7 @@ def test_the_figures_come_as_json_on_the_last_line(capsys: pytest.CaptureFixture
         "hit.memory_first",
         "hit.clock_first",
         "price.ledger.units.deepseek",
-    } <= set(found)
+    } <= set(figures)
     assert {
         "hit.compaction_without_dream",
         "dream.tail.turns.lost",
@@ -278,6 +287,6 @@ def test_the_figures_come_as_json_on_the_last_line(capsys: pytest.CaptureFixture
         "cascade.ledger.turn.paid",
         "cascade.tail.calls.openai",
         "shown.tail.life",
-    } <= set(found)
-    assert found["hit.clock_first"] == 0 < found["hit.memory_first"]
+    } <= set(figures)
+    assert figures["hit.clock_first"] == 0 < figures["hit.memory_first"]
     assert code == 1 and "hit.tail is" in printed

@@ -51,12 +51,17 @@ def test_a_life_is_measured_killed_and_drawn(
         == 0
     )
     printed = capsys.readouterr().out
-    found = json.loads(printed.splitlines()[-1])
-    assert "0 violations" in printed and found["violations"] == []
-    assert (found["runs"], found["calls"], found["calls_late"], found["kills"]) == (5, 9, 5, 1)
-    assert found["files"] == len(["LIFE.md", "longterm.md", "recent.md", "the rows"]) + 5
-    assert set(found["killed_at"]) <= {*RUNS, *WRITES, "random instant"}
-    prompt = found["prompt"]
+    figures = json.loads(printed.splitlines()[-1])
+    assert "0 violations" in printed and figures["violations"] == []
+    assert (figures["runs"], figures["calls"], figures["calls_late"], figures["kills"]) == (
+        5,
+        9,
+        5,
+        1,
+    )
+    assert figures["files"] == len(["LIFE.md", "longterm.md", "recent.md", "the rows"]) + 5
+    assert set(figures["killed_at"]) <= {*RUNS, *WRITES, "random instant"}
+    prompt = figures["prompt"]
     assert 0 < prompt["summaries"]["least"] < prompt["system"]["most"] < prompt["whole"]["least"]
     assert (
         CascadeSettings().immediate_window
@@ -65,8 +70,8 @@ def test_a_life_is_measured_killed_and_drawn(
         < 2 * CascadeSettings().immediate_window
     )
     assert (
-        0 < found["per_run"]["completion"] < found["per_run"]["prompt"]
-        and found["per_run"]["dollars"] > 0
+        0 < figures["per_run"]["completion"] < figures["per_run"]["prompt"]
+        and figures["per_run"]["dollars"] > 0
     )
     names = {
         element.text

@@ -63,9 +63,9 @@ def test_a_life_has_left_the_context_session_by_session_and_can_be_found(tmp_pat
 
 def test_messages_are_about_the_life_or_about_nothing_that_was(tmp_path: Path) -> None:
     own, other = questions.load(told(tmp_path)), questions.load(sailed(tmp_path))
-    found = list(messages(own, [other]))
-    assert found[0].text == CANOE and found[0].numbers == frozenset({9})
-    by_kind = {one.kind: one for one in reversed(found)}
+    asked = list(messages(own, [other]))
+    assert asked[0].text == CANOE and asked[0].numbers == frozenset({9})
+    by_kind = {message.kind: message for message in reversed(asked)}
     assert set(by_kind) == {*NOTHING, RENAMED, "single-hop", "multi-hop", "temporal"}, (
         "what others were asked wrongly is no fair question here"
     )
@@ -76,7 +76,7 @@ def test_messages_are_about_the_life_or_about_nothing_that_was(tmp_path: Path) -
     )
     assert by_kind[RENAMED].text == "Which instruments did Rosa's zeppelin carry?"
     assert turn == other.documents[0].text
-    assert not any(one.numbers for one in found if one.kind not in OWN)
+    assert not any(message.numbers for message in asked if message.kind not in OWN)
 
 
 def test_a_cue_is_right_if_it_names_a_stretch_with_evidence_and_costs_what_stands_in_it() -> None:
@@ -112,7 +112,9 @@ def test_the_threshold_is_the_lowest_that_leaves_nearly_all_about_nothing_silent
         and __main__.figures(many, 0.65)["rightly_silent"] == 100.0
     )
     assert __main__.figures(many, 0.5)["tokens_for_nothing"] == 2.0
-    assert {talk: one["threshold"] for talk, one in __main__.held_out(few + many).items()} == {
+    assert {
+        talk: figures["threshold"] for talk, figures in __main__.held_out(few + many).items()
+    } == {
         "7": 0.65,
         "8": 0.2,
     }
@@ -125,12 +127,12 @@ def test_the_report_has_every_threshold_and_every_kind_of_message(
     told(tmp_path)
     assert __main__.main(["--data", str(tmp_path), "--json"]) == 0
     printed = capsys.readouterr().out
-    found = json.loads(printed.splitlines()[-1])
-    assert found["in_use"] == CUE_SHARE and len(found["thresholds"]) == len(__main__.THRESHOLDS)
-    assert found["rightly_silent"] >= 100 - __main__.MOST
-    assert found["right"] > 0 and found["tokens"] > found["tokens_for_nothing"]
-    assert round(found["right"] + found["wrong"] + found["silent"]) == 100
-    assert set(found["kinds"]) == {
+    figures = json.loads(printed.splitlines()[-1])
+    assert figures["in_use"] == CUE_SHARE and len(figures["thresholds"]) == len(__main__.THRESHOLDS)
+    assert figures["rightly_silent"] >= 100 - __main__.MOST
+    assert figures["right"] > 0 and figures["tokens"] > figures["tokens_for_nothing"]
+    assert round(figures["right"] + figures["wrong"] + figures["silent"]) == 100
+    assert set(figures["kinds"]) == {
         *NOTHING,
         RENAMED,
         ADVERSARIAL,
@@ -138,8 +140,8 @@ def test_the_report_has_every_threshold_and_every_kind_of_message(
         "multi-hop",
         "temporal",
     }
-    assert set(found["held_out"]) == {"7", "8"}
-    assert all(f"| {one} |" in printed for one in [*found["thresholds"], *found["kinds"]])
+    assert set(figures["held_out"]) == {"7", "8"}
+    assert all(f"| {name} |" in printed for name in [*figures["thresholds"], *figures["kinds"]])
 
 
 def test_one_conversation_is_not_enough_and_another_file_is_told_by_its_name(

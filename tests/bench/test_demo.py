@@ -35,21 +35,21 @@ def asked_and_answered(part: str) -> str:
     """The detail that a part of the transcript says is out of sight, and that is answered with
     behind an UNCOMPACT.
     """
-    found = re.search(
+    match = re.search(
         "“(.+)” stands nowhere .*UNCOMPACT ◱hash=.*Dory: (.*)", " ".join(part.split())
     )
-    assert found, part
-    assert found[1] in found[2]
-    return found[1]
+    assert match, part
+    assert match[1] in match[2]
+    return match[1]
 
 
 def test_the_demonstration_comes_true_and_leaves_nothing_behind(tmp_path: Path) -> None:
     with begin(tmp_path) as process:
         shown, complaints = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, complaints
-    told, before, after = re.split("^4. |^5. kill -9", shown, flags=re.MULTILINE)
-    assert told.count("~ ~ ~ compaction") >= 3
-    assert "compacted ◱hash=" in told
+    facts, before, after = re.split("^4. |^5. kill -9", shown, flags=re.MULTILINE)
+    assert facts.count("~ ~ ~ compaction") >= 3
+    assert "compacted ◱hash=" in facts
     details = [asked_and_answered(part) for part in (before, after)]
     assert details[0] != details[1]
     assert len(shown.splitlines()) <= 80

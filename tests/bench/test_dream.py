@@ -12,11 +12,11 @@ def test_two_days_show_a_dream_its_record_and_its_versions(
 ) -> None:
     assert dream.main(["--json"]) == 0
     printed = capsys.readouterr().out
-    found = json.loads(printed.splitlines()[-1])
+    figures = json.loads(printed.splitlines()[-1])
     assert (
-        found["dreams"] >= 2
-        and found["calls"] > found["dreams"]
-        and found["tokens.asked"] < found["turns.tokens.asked"]
+        figures["dreams"] >= 2
+        and figures["calls"] > figures["dreams"]
+        and figures["tokens.asked"] < figures["turns.tokens.asked"]
     )
     assert (
         "Dream: USER.md: + Ada's dog is called Rex" in printed

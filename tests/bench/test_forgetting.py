@@ -48,8 +48,8 @@ def test_what_is_asked_was_told_before_and_of_what_changed_the_right_value_was_t
     assert sum(bool(question.outdated) for question in questions.values()) == 12
     for at, question in questions.items():
         before = "\n".join(moment.text for moment in life[:at])
-        told = [before.index(value) for value in (*question.outdated, question.right)]
-        assert told == sorted(told)
+        places = [before.index(value) for value in (*question.outdated, question.right)]
+        assert places == sorted(places)
         assert question.right not in "\n".join(moment.text for moment in life[at:])
 
 

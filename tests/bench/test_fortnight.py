@@ -37,7 +37,7 @@ def test_all_that_is_claimed_of_both_is_true_and_their_files_are_whole(lived: Fo
 
 @pytest.mark.slow
 def test_what_a_rival_asked_for_was_not_shared_and_it_was_told_so(lived: Fortnight) -> None:
-    life = {name: (one.me.folder / "LIFE.md").read_text() for name, one in lived.agents.items()}
+    life = {name: (agent.me.folder / "LIFE.md").read_text() for name, agent in lived.agents.items()}
     assert "has not shared its memories within 2 minutes" in life[OTTO]
     assert (
         life[IRIS].count("NEURAL_LINK_SHARE_MEMORY ◱") == 1
@@ -61,11 +61,11 @@ def test_care_was_refused_away_from_home_and_with_too_few_memories_and_the_room_
 def test_one_search_finds_all_layers_and_says_from_which_each_is(lived: Fortnight) -> None:
     me = lived.agents[IRIS].me
     past = RecallSearch(me.folder, me.blobs, readonly=True)
-    found = [
+    results = [
         past.recall(words, me.context.entries)
         for words in ("main fuse gusts relay", "Otto made up, the tea was too strong", "narrative")
     ]
-    assert {line.split()[1] for each in found for line in each.splitlines()[1:]} >= {
+    assert {line.split()[1] for result in results for line in result.splitlines()[1:]} >= {
         "heard",
         "memory",
         "diary",

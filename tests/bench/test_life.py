@@ -131,6 +131,7 @@ def test_questions_are_asked_of_it_and_of_the_same_life_without_notes_and_recall
     )
 
 
+@pytest.mark.slow
 def test_evidence_is_counted_by_the_calls_that_it_took_to_bring_it_into_the_prompt(
     lived: tuple[Path, subprocess.CompletedProcess[str]],
 ) -> None:
@@ -149,9 +150,9 @@ def test_evidence_is_counted_by_the_calls_that_it_took_to_bring_it_into_the_prom
         for number in range(3)
     ]
     settings = Config(model=OFFLINE, context_limit=1000)
-    found = [asking.ask(lived[0], settings, [question], turns) for question in wanted]
-    assert found[1:] == [Counter([0]), Counter([None])]
-    assert set(found[0]) <= {1, 2, 3}
+    counts = [asking.ask(lived[0], settings, [question], turns) for question in wanted]
+    assert counts[1:] == [Counter([0]), Counter([None])]
+    assert set(counts[0]) <= {1, 2, 3}
 
 
 def test_a_sample_has_as_many_of_each_category_as_there_are_and_is_the_same_each_time() -> None:

@@ -1,7 +1,8 @@
-"""bench.running: how measurements end, what they take on their command line; and the list of all
-that there is in bench/.
+"""bench.common.running: how measurements end and what they accept on their command line; and the
+list of measurements in bench/.
 """
 
+import re
 import signal
 from collections.abc import Callable, Iterator
 
@@ -30,7 +31,7 @@ def raising(error: BaseException) -> Callable[[], int]:
 
 
 @pytest.mark.parametrize(
-    ("main", "code", "told"),
+    ("main", "code", "message"),
     [
         (lambda: 0, 0, ""),
         (lambda: 1, 1, ""),
@@ -42,11 +43,15 @@ def raising(error: BaseException) -> Callable[[], int]:
     ],
 )
 def test_a_measurement_ends_with_its_code_or_with_one_line(
-    main: Callable[[], int], code: int, told: str, handler: None, capsys: pytest.CaptureFixture[str]
+    main: Callable[[], int],
+    code: int,
+    message: str,
+    handler: None,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(SystemExit) as ended:
         running.run("bench.x", main)
-    assert (ended.value.code, capsys.readouterr().err) == (code, told)
+    assert (ended.value.code, capsys.readouterr().err) == (code, message)
 
 
 def test_what_went_wrong_in_the_program_itself_is_shown_with_where(handler: None) -> None:
@@ -65,10 +70,7 @@ def test_numbers_are_taken_within_their_bounds_and_lists_of_them_in_order() -> N
 
 
 def test_the_list_of_measurements_names_every_module() -> None:
-    listed = [line.split()[0] for line in (bench.__doc__ or "").splitlines()[2:]]
-    there = [
-        path.stem
-        for path in (ROOT / "bench").iterdir()
-        if path.suffix == ".py" or (path / "__init__.py").exists()
-    ]
-    assert sorted(listed) == sorted(set(there) - {"__init__"})
+    listed = re.findall(r"^(\w+)  +", bench.__doc__ or "", re.MULTILINE)
+    modules = {path.stem for path in (ROOT / "bench").glob("*.py")} - {"__init__"}
+    packages = {path.parent.name for path in (ROOT / "bench").glob("*/__init__.py")}
+    assert sorted(listed) == sorted(modules | packages)

@@ -32,15 +32,15 @@ def test_each_section_is_measured_keeps_its_ceiling_and_stands_in_the_docs(
 ) -> None:
     assert main(["--json"]) == 0
     *table, figures = capsys.readouterr().out.splitlines()
-    found = json.loads(figures)
-    found["all"] = sum(found.values())
+    sizes = json.loads(figures)
+    sizes["all"] = sum(sizes.values())
     ceilings = {
         name: int(most.replace(",", ""))
         for name, _, most in map(str.split, table[1:-1])
         if most != "-"
     }
     assert tuple(ceilings) == LIMITED and all(
-        10 < found[name] <= most for name, most in ceilings.items()
+        10 < sizes[name] <= most for name, most in ceilings.items()
     )
     text = (ROOT / "docs" / "cognition.md").read_text(encoding="utf-8")
     rows = re.findall(
@@ -48,10 +48,10 @@ def test_each_section_is_measured_keeps_its_ceiling_and_stands_in_the_docs(
         text.partition("| section |")[2],
         re.MULTILINE,
     )
-    told = [
+    documented = [
         int(figure.replace(",", ""))
         for row in rows
         for figure in row.split(", ")
         if figure != "none"
     ]
-    assert dict(zip(IN_DOCS, told, strict=True)) == {name: found[name] for name in IN_DOCS}
+    assert dict(zip(IN_DOCS, documented, strict=True)) == {name: sizes[name] for name in IN_DOCS}

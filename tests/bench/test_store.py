@@ -18,7 +18,7 @@ from tests.bench.test_recall import told
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> dict[int, dict[str, Any]]:
+def by_size(tmp_path_factory: pytest.TempPathFactory) -> dict[int, dict[str, Any]]:
     folder = tmp_path_factory.mktemp("store")
     return program.measure(
         folder, [200, 400], questions.load(told(tmp_path_factory.mktemp("talk")))
@@ -26,9 +26,9 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[int, dict[str, Any]]
 
 
 @pytest.mark.slow
-def test_each_size_has_its_figures_and_a_write_one_sync(found: dict[int, dict[str, Any]]) -> None:
-    assert list(found) == [200, 400]
-    for size, figures in found.items():
+def test_each_size_has_its_figures_and_a_write_one_sync(by_size: dict[int, dict[str, Any]]) -> None:
+    assert list(by_size) == [200, 400]
+    for size, figures in by_size.items():
         assert figures["syncs"] == figures["syncs_worst"] == 1
         assert figures["write_bytes"] > 4096
         assert figures["file_bytes"] > 500 * size
@@ -54,16 +54,16 @@ def test_each_size_has_its_figures_and_a_write_one_sync(found: dict[int, dict[st
 
 @pytest.mark.slow
 def test_the_report_shows_them_and_a_broken_promise_is_told(
-    found: dict[int, dict[str, Any]],
+    by_size: dict[int, dict[str, Any]],
 ) -> None:
-    assert len(program.report(found).splitlines()) == 1 + len(program.ROWS)
+    assert len(program.report(by_size).splitlines()) == 1 + len(program.ROWS)
     slow = {
-        "write_bytes": 2 * found[200]["write_bytes"],
+        "write_bytes": 2 * by_size[200]["write_bytes"],
         "syncs_worst": 2,
         "question_ms": 120.0,
         "recall@10": 1.0,
     }
-    worse = {200: found[200], 400: found[400] | slow}
+    worse = {200: by_size[200], 400: by_size[400] | slow}
     lines = program.broken(worse)
     assert any(line.startswith("write_bytes at 400 entries is 2.0 times") for line in lines)
     assert any("took 2 syncs" in line for line in lines)

@@ -25,13 +25,13 @@ from dory.turn.extension import Command
 from dory.turn.inbox import Inbox
 from stress.chaos import report
 from stress.chaos.checks import CHECKS
+from stress.chaos.home import Home, deeds
 from stress.chaos.life import Violation, copied
 from stress.chaos.orders import ROOM
 from stress.chaos.plan import POINTS, RANDOM, plan
 from stress.chaos.points import DOING
 from stress.chaos.process import Process, identity
 from stress.chaos.talk import Ledger, Said, Talk
-from stress.chaos.told import Home, deeds
 from tests.support.household import Household, Killed, mishap
 
 VERSIONS, GIT = "USER and MEMORY are what the edits made, each a version", "git finds nothing wrong"
@@ -258,10 +258,13 @@ def notice(ran: str, rest: str) -> Entry:
 
 
 def test_an_interruption_that_was_told_truly_counts_what_ran() -> None:
-    found = deeds(
+    outcome = deeds(
         [RESPONSE, SAID, notice("SAY dev one; SAY dev two", "UNCOMPACT 5d41402abc4b2a76")]
     )
-    assert [call.args for call in found.ran] == ["dev one", "dev two"] and not found.false
+    assert [call.args for call in outcome.ran] == [
+        "dev one",
+        "dev two",
+    ] and not outcome.false_claims
 
 
 @pytest.mark.parametrize(
@@ -280,15 +283,15 @@ def test_an_interruption_that_was_told_truly_counts_what_ran() -> None:
     ],
 )
 def test_an_interruption_that_was_not_told_truly_is_found(rest: list[Entry]) -> None:
-    assert deeds([RESPONSE, *rest]).false
+    assert deeds([RESPONSE, *rest]).false_claims
 
 
 def test_a_violation_is_told_with_the_command_that_repeats_it() -> None:
-    told = report.told(
+    message = report.violation_text(
         Violation(31, 2, "swap: half-way replace_in blob", "life goes on", "it ended")
     )
-    assert "after kill 2 (swap: half-way replace_in blob): life goes on: it ended" in told
-    assert told.endswith("python -m stress.chaos --replay 31")
+    assert "after kill 2 (swap: half-way replace_in blob): life goes on: it ended" in message
+    assert message.endswith("python -m stress.chaos --replay 31")
 
 
 def inbox(house: Household, ran: list[str]) -> Inbox:

@@ -97,7 +97,9 @@ def rearrange(home: Path, change: Callable[[list[bytes], int, int], None]) -> No
     """
     room = Rooms(home / "chats").path(ROOM)
     messages = re.split(rb"^(?=\[)", room.read_bytes(), flags=re.MULTILINE)
-    first, second, *_ = (at for at, one in enumerate(messages) if one.startswith(b"[USER:writer0 "))
+    first, second, *_ = (
+        at for at, line in enumerate(messages) if line.startswith(b"[USER:writer0 ")
+    )
     change(messages, first, second)
     room.write_bytes(b"".join(messages))
 
@@ -185,8 +187,8 @@ def test_the_checks_find_what_is_wrong(
     home, spoken = tmp_path / "home", met[1]["spoken"]
     shutil.copytree(met[0], home, symlinks=True)
     mischief(home)
-    found = judged(Home(home, spoken, MESSAGES))
-    assert {name for name, wrong in found.items() if wrong} == finds
+    problems = judged(Home(home, spoken, MESSAGES))
+    assert {name for name, wrong in problems.items() if wrong} == finds
 
 
 @contextmanager
@@ -250,7 +252,7 @@ def test_a_lock_left_by_a_killed_process_is_no_obstacle(left: Path) -> None:
     assert killed.returncode == -signal.SIGKILL
     assert lock(left).read_text() == f"{killed.pid}\n"
     with agent(left, hash) as next_one:
-        assert [one.pid for one in listing.agents(left)] == [next_one.pid]
+        assert [known.pid for known in listing.agents(left)] == [next_one.pid]
 
 
 @pytest.mark.parametrize(
@@ -268,9 +270,9 @@ def test_foreign_content_in_a_lock_that_nobody_holds_is_no_obstacle(
     left: Path, content: bytes
 ) -> None:
     lock(left).write_bytes(content)
-    assert [one.pid for one in listing.agents(left)] == [None]
+    assert [known.pid for known in listing.agents(left)] == [None]
     with agent(left, lock(left).parent.name) as awake:
-        assert [one.pid for one in listing.agents(left)] == [awake.pid]
+        assert [known.pid for known in listing.agents(left)] == [awake.pid]
 
 
 def test_two_agents_that_answer_each_other_stop_at_the_exchange_limit_until_a_person_speaks(
@@ -295,7 +297,7 @@ def test_two_agents_that_answer_each_other_stop_at_the_exchange_limit_until_a_pe
                 lambda: len(said() - stopped - Counter(dict.fromkeys(stopped, 1))) == 2
             )  # they answer her and each other
     assert (
-        max(one.rooms[ROOM].exchanges for one in states)
+        max(agent_state.rooms[ROOM].exchanges for agent_state in states)
         > EXCHANGE_LIMIT
         >= max(stopped.values()) - 1
     )

@@ -134,28 +134,28 @@ def test_a_missing_a_doubled_and_a_strange_answer_are_found(tmp_path: Path) -> N
     assert not list(wrong(tmp_path, ["K1"], heard[:1]))
 
 
-TOLD = Case("503", told="overloaded")
+TOLD = Case("503", notice="overloaded")
 
 
 @pytest.mark.parametrize(
-    ("case", "notices", "answers", "found"),
+    ("case", "notices", "answers", "problems"),
     [
         (TOLD, ["it is overloaded"], 0, 0),
         (TOLD, [], 0, 1),
         (TOLD, ["it is overloaded", "it is overloaded still"], 0, 1),
         (TOLD, ["it is overloaded\nreally"], 0, 1),
         (TOLD, ["it is away"], 0, 1),
-        (replace(TOLD, told=""), ["it is overloaded"], 0, 1),
-        (replace(TOLD, told="", comes_to="well"), [], 3, 0),
-        (replace(TOLD, told="", comes_to="well"), [], 2, 1),
+        (replace(TOLD, notice=""), ["it is overloaded"], 0, 1),
+        (replace(TOLD, notice="", comes_to="well"), [], 3, 0),
+        (replace(TOLD, notice="", comes_to="well"), [], 2, 1),
     ],
 )
 def test_what_people_were_not_told_as_they_should_is_found(
-    case: Case, notices: list[str], answers: int, found: int
+    case: Case, notices: list[str], answers: int, problems: int
 ) -> None:
     assert (
         len(list(untrue(case, Outcome("turn", case.name, lines=3, notices=notices), answers)))
-        == found
+        == problems
     )
 
 

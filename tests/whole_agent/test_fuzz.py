@@ -167,16 +167,16 @@ def test_any_settings_are_settings_or_one_line_that_says_which_is_wrong(
     folder: Path, text: str, environment: dict[str, str], flags: dict[str, Any]
 ) -> None:
     (folder / "dory.yaml").write_bytes(text.encode("utf-8", "replace"))
-    with complaint(ConfigError) as told:
-        found = settings.load(folder / "dory.yaml", environment, flags)
-        for one in fields(Config):
-            assert fits(getattr(found, one.name), one.type)
-        assert math.isfinite(found.temperature or 0)
-        overview.settings_text(found).encode()
-    assert not told or [
+    with complaint(ConfigError) as errors:
+        config = settings.load(folder / "dory.yaml", environment, flags)
+        for setting in fields(Config):
+            assert fits(getattr(config, setting.name), setting.type)
+        assert math.isfinite(config.temperature or 0)
+        overview.settings_text(config).encode()
+    assert not errors or [
         name
-        for name in ("dory.yaml", "DORY_", "--", *(one.name for one in fields(Config)))
-        if name in told[0]
+        for name in ("dory.yaml", "DORY_", "--", *(setting.name for setting in fields(Config)))
+        if name in errors[0]
     ]
 
 
@@ -190,14 +190,14 @@ def test_any_settings_are_settings_or_one_line_that_says_which_is_wrong(
     )
 )
 def test_any_command_line_is_understood_or_answered_with_one_line(given: list[str]) -> None:
-    told = io.StringIO()
+    errors = io.StringIO()
     with (
-        contextlib.redirect_stderr(told),
+        contextlib.redirect_stderr(errors),
         contextlib.redirect_stdout(io.StringIO()),
         contextlib.suppress(SystemExit),
     ):
         parse(given)
-    assert len(told.getvalue().splitlines()) <= 1
+    assert len(errors.getvalue().splitlines()) <= 1
 
 
 STATE = State(

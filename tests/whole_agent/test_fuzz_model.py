@@ -25,8 +25,8 @@ def test_what_is_parsed_from_any_response_is_rendered_and_parsed_again_the_same(
     text: str, times: int
 ) -> None:
     """Repeated, the text shows what takes time that grows faster than its length."""
-    for one in (text, text * times):
-        calls = tool_calls.parse(one, TOOLS)
+    for response in (text, text * times):
+        calls = tool_calls.parse(response, TOOLS)
         assert all(len(call.error.splitlines()) == 1 for call in calls if call.error)
         whole = [call for call in calls if not call.error]
         assert tool_calls.parse(tool_calls.render(whole), TOOLS) == whole
@@ -57,16 +57,16 @@ def test_any_answer_names_chunks_that_are_stretches_of_what_may_go_or_says_what_
     runs: list[Sequence[Entry]], answer: str
 ) -> None:
     with complaint(ValueError):
-        found = segments.read_ranges(answer, runs)
+        chunks = segments.read_ranges(answer, runs)
         places = {
             entry.first: (number, place)
             for number, run in enumerate(runs)
             for place, entry in enumerate(run)
         }
-        for chunk in found:
+        for chunk in chunks:
             run, start = places[chunk[0].first]
             assert tuple(runs[run][start : start + len(chunk)]) == chunk
-        ids = [entry.first for chunk in found for entry in chunk]
+        ids = [entry.first for chunk in chunks for entry in chunk]
         assert ids and ids == sorted(set(ids))
 
 
@@ -122,15 +122,15 @@ def test_whatever_an_endpoint_streams_its_answer_is_text_that_can_be_stored(
     pieces: list[Any],
 ) -> None:
     answer = openai_format.Answer()
-    for one in pieces:
-        answer.add(one)
+    for piece in pieces:
+        answer.add(piece)
         assert (
-            openai_format.words(one).strip() == openai_format.words(one)
-            and 100 <= openai_format.status(one) <= 599
-            and openai_format.too_long(one) in (True, False)
+            openai_format.words(piece).strip() == openai_format.words(piece)
+            and 100 <= openai_format.status(piece) <= 599
+            and openai_format.too_long(piece) in (True, False)
         )
         assert openai_format.without_complaint(
-            {"max_tokens": 9, "stream_options": {}}, str(one)
+            {"max_tokens": 9, "stream_options": {}}, str(piece)
         ) != {"max_tokens": 9, "stream_options": {}}
     for part in answer.parts():
         assert part.encode().decode() == part

@@ -40,13 +40,13 @@ def expected(entries: list[Entry]) -> list[str]:
     """What may stand in the user message of a prompt over these entries: their headers, the tags of
     what was heard, the tail's sections.
     """
-    found = []
+    headers = []
     for entry in entries:
-        found += [
+        headers += [
             f"[#{entry.ids}",
             *([entry.body.partition(" ")[0].upper()] if entry.kind == "heard" else []),
         ]
-    return [*found, "[#MEMORY", "[#LIFE]", "[#TURN]"]
+    return [*headers, "[#MEMORY", "[#LIFE]", "[#TURN]"]
 
 
 def assert_unharmed(house: Household) -> None:
@@ -247,7 +247,7 @@ def test_a_hostile_person_and_a_hostile_model_meet_over_the_wire(tmp_path: Path)
         ask("what is my cat called?")
     sent, extensions = (
         [Prompt(request.messages) for request in server.requests],
-        [one.name for one in house.agent.extensions.members],
+        [extension.name for extension in house.agent.extensions.members],
     )
     assert len(sent) > 6 and {request.purpose for request in server.requests} == {"turn"}
     for prompt in sent:
@@ -256,7 +256,7 @@ def test_a_hostile_person_and_a_hostile_model_meet_over_the_wire(tmp_path: Path)
         ]
         sections = [mark[2:].rstrip("]").lower() for mark in marked(prompt.messages[0].content)]
         assert numbers == list(range(1, len(numbers) + 1)) and sections == [
-            one for one in extensions if one in sections
+            extension for extension in extensions if extension in sections
         ]
         assert FORGED not in [hash for hash, _ in references.live(prompt.text)]
     last = marked(sent[-1].messages[1].content)

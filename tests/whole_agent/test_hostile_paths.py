@@ -111,14 +111,14 @@ def standing(house: Household) -> dict[str, bytes]:
     changing = {house.me.folder / name for name in ("state.json", "LIFE.md", "context.md")} | {
         house.home / "blobs"
     }
-    found = [
+    paths = [
         path
         for path in house.home.rglob("*")
         if not {path, *path.parents} & (changing | {house.me.folder / "workspace"})
     ]
     return {
         str(path): path.read_bytes() if path.is_file() and not path.is_symlink() else b""
-        for path in found
+        for path in paths
     }
 
 

@@ -165,11 +165,11 @@ class Body:
         log = (self.folder / "LIFE.md").read_bytes()
         assert log.startswith(self.log), "LIFE did not only grow"
         self.log = log
-        found, told = (
+        actual, expected = (
             Counter(line.split(" ", 3)[2] for line in log.decode().splitlines()[1:]),
             self.mind.told(),
         )
-        assert {kind: found[kind] for kind in told} == told, (
+        assert {kind: actual[kind] for kind in expected} == expected, (
             "LIFE tells of other things than the context holds"
         )
 
@@ -304,13 +304,13 @@ class Lives(RuleBasedStateMachine):
             assert not [entry for entry in swapped if entry in body.me.context.entries]
 
     def respond(self, body: Body, text: str, fate: Fate | None) -> None:
-        found = [
+        references = [
             *referenced(body.me.context.entries),
             *re.findall(r"◱hash=(\w+)", body.me.life.tail(50)),
             self.body(0).hash,
         ]
         body.mind.answer = re.sub(
-            r"@(\d)", lambda at: found[int(at[1]) % len(found)], text
+            r"@(\d)", lambda at: references[int(at[1]) % len(references)], text
         ).replace("@story", STORY)
         if self.befalls(body, body.round, fate):
             assert body.mind.answer is None, "the response is not in the context"
@@ -370,8 +370,8 @@ class Lives(RuleBasedStateMachine):
     @invariant()
     def the_rooms_hold_what_was_said(self) -> None:
         for room, lines in self.world.items():
-            found = self.read(room)
-            assert found == lines, f"{room} holds {found}, and should hold {lines}"
+            standing = self.read(room)
+            assert standing == lines, f"{room} holds {standing}, and should hold {lines}"
 
     def teardown(self) -> None:
         for body in self.bodies:

@@ -1,9 +1,7 @@
-"""A life read back from its files: every entry that there ever was, and what its tool lines must
-have done.
+"""A life read back from its files: every entry that there ever was, and what its tool lines did.
 
-``deeds`` derives again, from nothing but the entries, which tool lines ran: those with an outcome,
-and after an interruption those that the notice calls run. Whether that is true shows in
-``checks.py``, by the files.
+``deeds`` derives from the entries alone which tool lines ran: those with an outcome and, after an
+interruption, those of which the notice says so. ``checks.py`` compares that with the files.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,24 +29,25 @@ from stress.chaos.orders import INTERRUPTED
 from stress.chaos.talk import Ledger
 
 _LASTING = ("SAY", "EDIT_FILE", "NOTE_ADD", "JOIN", "LEAVE")
-"""The tools with an effect outside of the context, which a kill may leave without an outcome in it.
+"""The tools with an effect outside of the context. After a kill the effect may be there without an
+outcome in the context.
 """
 
 
 @dataclass(slots=True)
 class Deeds:
-    """What the tool lines of a life came to. ``ran`` took effect, in order; ``false`` are the
-    claims that cannot be.
+    """The tool lines of a life. ``ran`` took effect, in order; ``false_claims`` describe what the
+    agent was told about them and cannot be true.
     """
 
     ran: list[Call] = field(default_factory=list)
-    false: list[str] = field(default_factory=list)
+    false_claims: list[str] = field(default_factory=list)
 
 
 @dataclass
 class Home:
-    """A home at rest, with one identity and ``kills`` behind it. ``life_before`` is LIFE.md as it
-    stood at an earlier look, ``dreamed_before`` how much of the history had been dreamed of.
+    """A home at rest, with one identity, after ``kills`` kills. ``life_before`` is LIFE.md and
+    ``dreamed_before`` the cursor of the Dreams, both as they were at the last check.
     """
 
     folder: Path
@@ -60,12 +59,12 @@ class Home:
 
     @cached_property
     def record(self) -> state.State:
-        """Its commit record."""
+        """The identity's ``state.json``."""
         return state.load(self.identity / "state.json")
 
     @cached_property
     def life(self) -> tuple[list[Entry], list[str]]:
-        """Every entry that there ever was, in order of id, and which ids stand for two different
+        """Every entry that there ever was, in order of id, and the ids that stand for two different
         things.
         """
         return _lived(self.live, self.blobs)
@@ -85,13 +84,13 @@ class Home:
     def notes(self) -> list[Note]:
         """Notes and archives, the oldest first."""
         store = Store(self.identity / NAME, readonly=True)
-        found = sorted(Notes(store, Index(store)), key=lambda note: note.id)
+        notes = sorted(Notes(store, Index(store)), key=lambda note: note.id)
         store.close()
-        return found
+        return notes
 
     @cached_property
     def deeds(self) -> Deeds:
-        """What its tool lines came to."""
+        """What became of its tool lines."""
         return deeds(self.life[0])
 
     @cached_property
@@ -101,17 +100,17 @@ class Home:
 
     @cached_property
     def dreamed(self) -> int:
-        """The entries of the history that were dreamed of."""
+        """How many entries of the history were dreamed of."""
         return History(self.identity).dreamed
 
     @cached_property
     def versions(self) -> list[tuple[Commit, dict[str, str]]]:
-        """Every version of the durable texts with these, the oldest first."""
+        """Every version of the durable texts, with the texts, the oldest first."""
         kept = Versions(self.identity, clock.utc, str)
         return [(version, kept.contents(version.sha)) for version in kept.log()][::-1]
 
     def lines(self, room: str) -> list[Line]:
-        """What stands in a room."""
+        """The lines of a room."""
         return Rooms(self.folder / "chats").read(room, 0)
 
     @property
@@ -121,10 +120,10 @@ class Home:
 
 
 def _lived(entries: Iterable[Entry], blobs: Blobs) -> tuple[list[Entry], list[str]]:
-    """Down through every reference. An opened original that was folded again comes as an
-    ``uncompacted`` entry.
+    """The entries behind all references, at every depth. An opened original that was folded again
+    counts as an ``uncompacted`` entry.
     """
-    found: dict[int, Entry] = {}
+    by_id: dict[int, Entry] = {}
     twice: list[str] = []
     seen: set[str] = set()
     waiting = list(entries)
@@ -138,13 +137,13 @@ def _lived(entries: Iterable[Entry], blobs: Blobs) -> tuple[list[Entry], list[st
             continue
         if entry.kind == "compacted":
             entry = Entry(entry.first, entry.last, "uncompacted", entry.about, "")
-        known = found.setdefault(entry.first, entry)
+        known = by_id.setdefault(entry.first, entry)
         if known != entry and (known.kind, entry.kind) != ("uncompacted", "uncompacted"):
             twice.append(
                 f"#{entry.ids} is {known.kind} {known.body[:60]!r} in one place and "
                 f"{entry.kind} {entry.body[:60]!r} in another"
             )
-    return [found[first] for first in sorted(found)], twice
+    return [by_id[first] for first in sorted(by_id)], twice
 
 
 def _inside(entry: Entry, blobs: Blobs) -> list[Entry]:
@@ -153,7 +152,7 @@ def _inside(entry: Entry, blobs: Blobs) -> list[Entry]:
 
 
 def deeds(life: Sequence[Entry]) -> Deeds:
-    """Follow every response."""
+    """What became of the tool lines of every response."""
     result = Deeds()
     for response, rest in _responses(life):
         calls = tool_calls.parse(references.unescape(response.body), TOOLS)
@@ -167,7 +166,7 @@ def deeds(life: Sequence[Entry]) -> Deeds:
             for number, call in enumerate(calls)
             if number not in done and call.tool != "WAIT"
         ]:
-            result.false.append(
+            result.false_claims.append(
                 f"the agent was not told what became of {missing} in response #{response.ids}"
             )
         result.ran += [calls[number] for number in sorted(done - failed)]
@@ -175,7 +174,7 @@ def deeds(life: Sequence[Entry]) -> Deeds:
 
 
 def _responses(life: Sequence[Entry]) -> Iterator[tuple[Entry, list[Entry]]]:
-    """Each response with what follows up to the next."""
+    """Each response, with the entries that follow it up to the next response."""
     places = [place for place, entry in enumerate(life) if entry.kind == "response"]
     for place, end in pairwise([*places, len(life)]):
         yield life[place], list(life[place + 1 : end])
@@ -195,25 +194,23 @@ def _matched(calls: Sequence[Call], outcomes: Sequence[Entry]) -> tuple[set[int]
     for number, call in enumerate(calls):
         if left and call.tool != "WAIT" and _belongs(left[0], call):
             done.add(number)
-            failed |= {number} if left.pop(0).kind == "error" else set()
+            if left.pop(0).kind == "error":
+                failed.add(number)
         elif call.tool != "WAIT":
             break
     return done, failed
 
 
 def _belongs(entry: Entry, call: Call) -> bool:
-    return (
-        call.tool == "UNCOMPACT"
-        if entry.kind == "uncompacted"
-        else entry.about.split(" ")[0] == call.tool
-    )
+    tool = "UNCOMPACT" if entry.kind == "uncompacted" else entry.about.split(" ")[0]
+    return tool == call.tool
 
 
 def _as_claimed(
     response: Entry, calls: Sequence[Call], done: set[int], notice: str, result: Deeds
 ) -> set[int]:
-    """The places of the calls that ran by the notice's word. It must name every call, and at most
-    one that has no outcome may have run.
+    """The numbers of the calls that ran according to the notice. It must name every call, and may
+    say of at most one call without an outcome that it ran.
     """
     for split in range(len(calls) + 1):
         if (
@@ -230,12 +227,12 @@ def _as_claimed(
                 or any(call.tool not in _LASTING for call in doubtful)
                 or any(number >= split for number in done)
             ):
-                result.false.append(
+                result.false_claims.append(
                     f"response #{response.ids}: {sorted(done)} have outcomes, but the "
                     f"notice says {notice!r}"
                 )
             return set(range(split))
-    result.false.append(
+    result.false_claims.append(
         f"response #{response.ids}: the notice does not tell its tool lines "
         f"{_titles(calls)!r} apart: {notice!r}"
     )
