@@ -69,11 +69,13 @@ class NotShown(DoryError):
 
 
 def play(house: Household) -> dict[str, int]:
-    """The whole of it; returns its figures. Raises ``NotShown`` at the first step that did not come
-    true.
+    """Play the whole demo; returns its figures. Raises ``NotShown`` at the first step that
+    fails.
     """
-    show(f"One agent: a process of its own, the offline model, and a context of {LIMIT} tokens.")
-    show("See what fades, which reference stays, and how a detail comes back through it.")
+    show(f"One agent in its own process, on the offline model, with a context of {LIMIT} tokens.")
+    show(
+        "See what is compacted, the reference that stays, and a detail that comes back through it."
+    )
     house.wake()
     facts, talk = script()
     tell(house, *facts)
@@ -82,7 +84,7 @@ def play(house: Household) -> dict[str, int]:
     for entry in house.entries:
         if entry.kind == "compacted":
             show(entry.text.splitlines()[0])
-    show(f"and the newest talk word for word; {house.tokens} tokens in all")
+    show(f"and the newest talk word for word, {house.tokens} tokens in all.")
     show("Every original is in a file named by its hash.")
     heading("4. A detail from the first day")
     opened = ask(house, FROM_THE_FIRST_DAY)

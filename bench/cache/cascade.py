@@ -70,6 +70,9 @@ def costs(cascading: Figures, without: Figures) -> dict[str, float]:
     return figures
 
 
+_COUNTS = ("events", "runs", "turn.prompt", "turn.paid", "calls.prompt", "calls.answered")
+
+
 def table(
     costs: Mapping[str, Mapping[str, float]], parts_shown: Mapping[str, Mapping[str, float]]
 ) -> str:
@@ -85,28 +88,11 @@ def table(
     ]
     rows = [[*heading, *(f"$ {who} calls" for who in RATES), *(f"$ {who} in all" for who in RATES)]]
     for layout, figures in costs.items():
-        counts = [
-            f"{figures[name]:,.0f}"
-            for name in (
-                "events",
-                "runs",
-                "turn.prompt",
-                "turn.paid",
-                "calls.prompt",
-                "calls.answered",
-            )
+        counts = [f"{figures[name]:,.0f}" for name in _COUNTS]
+        dollars = [
+            f"{figures[f'{kind}.{who}']:.4f}" for kind in ("calls", "in_all") for who in RATES
         ]
-        rows.append(
-            [
-                layout,
-                *counts,
-                *(
-                    f"{figures[f'{kind}.{who}']:.4f}"
-                    for kind in ("calls", "in_all")
-                    for who in RATES
-                ),
-            ]
-        )
+        rows.append([layout, *counts, *dollars])
     notes = [
         f"a turn of {name} shows {', '.join(f'{part} {size:,.0f}' for part, size in sizes.items())}"
         for name, sizes in parts_shown.items()

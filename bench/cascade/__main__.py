@@ -12,6 +12,7 @@ import random
 import sys
 import tempfile
 import time
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import click
@@ -39,48 +40,51 @@ def measure(place: Path, events: int, kills: int, looped: int, seed: int) -> Fou
         home.mkdir()
     life = Life(homes["whole"], seed)
     sizes = life.live(events)
-    _tell(f"uninterrupted: {time.monotonic() - began:.0f} s")
+    _tell_after(began, "uninterrupted")
     Life(homes["late"], seed, WITHOUT).live(events)
     late = Life(homes["late"], seed)
     rest(late.extensions)
-    _tell(f"switched on late: {time.monotonic() - began:.0f} s")
+    _tell_after(began, "switched on late")
     loop = spoken.live(homes["loop"], looped, seed)
-    _tell(f"in the loop: {time.monotonic() - began:.0f} s")
-    deaths = list[Kill]()
-    for kill in killed(homes["killed"], events, kills, seed):
-        deaths.append(kill)
-        _tell(f"killed with memory {kill.memories:,}: {kill.point}")
+    _tell_after(began, "in the loop")
+    deaths = list(_reported(killed(homes["killed"], events, kills, seed)))
+    late_calls = late.meter.calls["cascade"]
     violations = [
         *checks.of_prompts(sizes),
         *checks.of_runs(homes["whole"], events, life.meter.calls["cascade"]),
+        *checks.of_loop(loop),
+        *_wrong_files(homes),
     ]
-    violations += checks.of_loop(loop)
-    violations += [problem for home in homes.values() for problem in checks.of_files(home)]
-    violations += [
-        f"killed: {name} is another" for name in checks.different(homes["whole"], homes["killed"])
-    ]
-    if late.meter.calls["cascade"] != checks.late_calls(events):
-        violations.append(
-            f"late: {late.meter.calls['cascade']} calls of the model, "
-            f"{checks.late_calls(events)} were computed"
-        )
+    if (computed := checks.late_calls(events)) != late_calls:
+        violations.append(f"late: {late_calls} calls of the model, {computed} were computed")
     if len(deaths) < kills:
         violations.append(f"killed: {len(deaths)} times, not {kills}")
-    tokens = files.size(life.me.life.path) // CHARACTERS_PER_TOKEN
-    compared, seconds = len(checks.kept(homes["whole"])), time.monotonic() - began
     return Found(
-        events,
-        seed,
-        sizes,
-        tokens,
-        life.meter,
-        late.meter.calls["cascade"],
-        loop,
-        deaths,
-        compared,
-        violations,
-        seconds,
+        events=events,
+        seed=seed,
+        sizes=sizes,
+        life_tokens=files.size(life.me.life.path) // CHARACTERS_PER_TOKEN,
+        meter=life.meter,
+        late=late_calls,
+        spoken=loop,
+        kills=deaths,
+        files=len(checks.kept(homes["whole"])),
+        violations=violations,
+        seconds=time.monotonic() - began,
     )
+
+
+def _reported(kills: Iterable[Kill]) -> Iterator[Kill]:
+    for kill in kills:
+        _tell(f"killed at event {kill.events:,}: {kill.point}")
+        yield kill
+
+
+def _wrong_files(homes: Mapping[str, Path]) -> Iterator[str]:
+    for home in homes.values():
+        yield from checks.of_files(home)
+    for name in checks.different(homes["whole"], homes["killed"]):
+        yield f"killed: {name} is another"
 
 
 @running.measurement(
@@ -134,6 +138,10 @@ def main(
     if print_json:
         print(json.dumps(figures(found)))
     return 1 if found.violations else 0
+
+
+def _tell_after(began: float, what: str) -> None:
+    _tell(f"{what}: {time.monotonic() - began:.0f} s")
 
 
 def _tell(text: str) -> None:

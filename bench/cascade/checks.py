@@ -28,7 +28,7 @@ Range = tuple[int, int]
 
 
 def triggers(events: int) -> range:
-    """The numbers of memories with which a run comes: 129, 193, 257 …"""
+    """The numbers of events at which a run happens: 129, 193, 257 …"""
     return range(WINDOWS.immediate + WINDOWS.recent + 1, events + 1, WINDOWS.recent)
 
 
@@ -100,8 +100,8 @@ def of_prompts(sizes: Sequence[Size]) -> Iterator[str]:
             "those of the third before"
         )
     for size in sizes:
-        if size.lines != min(size.memories, WINDOWS.immediate):
-            yield f"with {size.memories} memories {size.lines} lines of LIFE stand in the prompt"
+        if size.lines != min(size.events, WINDOWS.immediate):
+            yield f"with {size.events} events {size.lines} lines of LIFE stand in the prompt"
 
 
 def of_runs(home: Path, events: int, made: int) -> Iterator[str]:
@@ -121,7 +121,7 @@ def of_loop(spoken: Spoken) -> Iterator[str]:
     """What is not as the triggers say in the real loop, where the last run may be under way at the
     end.
     """
-    made, most = spoken.meter.calls["cascade"], calls(spoken.memories)
+    made, most = spoken.meter.calls["cascade"], calls(spoken.events)
     if made > most:
         yield (
             f"in the loop: {made} calls of the model for the cascade, at most {most} were computed"

@@ -40,10 +40,10 @@ _POLL = 0.001
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """At which point, and how many memories LIFE held then."""
+    """At which point, and how many events LIFE.md held then."""
 
     point: str
-    memories: int
+    events: int
 
 
 def killed(home: Path, events: int, kills: int, seed: int) -> Iterator[Kill]:
@@ -64,13 +64,13 @@ def killed(home: Path, events: int, kills: int, seed: int) -> Iterator[Kill]:
 
 
 def lived(home: Path) -> int:
-    """The number of memories, also of a life that has not begun."""
+    """The number of events, also of a life that has not begun."""
     known = listing.folders(home)
     return (known[0] / "LIFE.md").read_bytes().count(b"\n") - 1 if known else 0
 
 
 def _dies(home: Path, events: int, seed: int, point: str, ahead: int) -> bool:
-    """One process, which is to die after about ``ahead`` memories; whether it did."""
+    """One process, which is to die after about ``ahead`` events; returns whether it did."""
     trapped = point != RANDOM
     occurrence = max(1, ahead // WINDOWS.recent if point in RUNS else ahead)
     command = [

@@ -1,10 +1,10 @@
 """A life of events, each a line of LIFE, by the parts of a real agent: identity, extensions, prompt
 builder. No turns are taken.
 
-What happens as memory number n follows from the seed and from n alone, and it is n minutes past the
+What happens as event number n follows from the seed and from n alone, and it is n minutes past the
 beginning then, whichever process asks. So a life that was killed and resumed must have the same
 bytes in its files as one that was not. That is also why the agent is not told of a resume here, for
-this would be a memory more. Work beside the loop is waited for after each event.
+this would be one event more. Work beside the loop is waited for after each event.
 
 The context holds the same three messages all the time: how it keeps its limit is measured in
 ``bench.forgetting``.
@@ -51,12 +51,12 @@ _POLL = 0.0005
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """A prompt after so many ``memories``, in tokens, and what of it the cascade decides: the
+    """A prompt after so many ``events``, in tokens, and what of it the cascade decides: the
     summaries in the ``system`` part, the related past experiences, and LIFE with its number of
     ``lines``; the context is what it does not.
     """
 
-    memories: int
+    events: int
     whole: int
     system: int
     summaries: int
@@ -71,14 +71,14 @@ def sentences(seed: int) -> list[str]:
     return [sentence for moment in script(seed, _TALK) for sentence in moment.sentences]
 
 
-def measured(memories: int, prompt: Prompt) -> Size:
+def measured(events: int, prompt: Prompt) -> Size:
     """The size of a prompt, taken apart at headers that only the harness can write."""
     system, user = (message.content for message in prompt.messages)
     before, _, rest = user.partition("[#memory ")
     related = _from(before, "[#related past experiences]\n")
     life = rest.partition("[#life]\n")[2].partition("[#turn]\n")[0]
     return Size(
-        memories,
+        events,
         whole=tokens(system + user),
         system=tokens(system),
         summaries=tokens(_from(system, "[#cascade]\n")),
@@ -102,13 +102,13 @@ class Life:
 
     def __init__(self, home: Path, seed: int, extensions: str = WHOLE) -> None:
         self._seed = seed
-        self.memories = 0
+        self.events = 0
         self._sentences = sentences(seed)
         known = listing.folders(home)
         self.me = Identity(
             home, known[0].name if known else boot(home, "dory", ROOM, self._now), self._now
         )
-        self.memories = LifeReader(self.me.life.path).count(
+        self.events = LifeReader(self.me.life.path).count(
             BEGINNING.end, files.size(self.me.life.path)
         )
         self.meter = Meter(OfflineModel(), rates())
@@ -126,13 +126,13 @@ class Life:
         self.me.new_epoch()
 
     def live(self, events: int) -> list[Size]:
-        """Until there are so many memories; the sizes of prompts on the way."""
+        """Live until there are so many events; returns the sizes of prompts on the way."""
         sizes = []
         rest(self.extensions)
-        while self.memories < events:
+        while self.events < events:
             self._happen()
             rest(self.extensions)
-            if self.memories % EVERY == 0:
+            if self.events % EVERY == 0:
                 sizes.append(self.size())
         return sizes
 
@@ -141,13 +141,13 @@ class Life:
         in its system part.
         """
         self.me.new_epoch()
-        return measured(self.memories, self._prompts.build())
+        return measured(self.events, self._prompts.build())
 
     def _happen(self) -> None:
-        """The next memory: somebody speaks, then the agent answers."""
-        self.memories += 1
-        said = random.Random(f"{self._seed} {self.memories}").choice(self._sentences)
-        if self.memories % 2:
+        """The next event: somebody speaks, then the agent answers."""
+        self.events += 1
+        said = random.Random(f"{self._seed} {self.events}").choice(self._sentences)
+        if self.events % 2:
             self.me.log("heard", f"{ROOM} {PERSON}: {said}")
         else:
             state, text = self.me.state, f"SAY {ROOM} {said}"
@@ -169,7 +169,7 @@ class Life:
         self.me.commit()
 
     def _now(self) -> datetime:
-        return _BEGAN + timedelta(minutes=self.memories)
+        return _BEGAN + timedelta(minutes=self.events)
 
     def _report(self, text: str) -> None:
         raise DoryError(text)

@@ -1,4 +1,4 @@
-"""The picture: the size of prompts and of their parts over the memories of a life, once without
+"""The picture: the size of prompts and of their parts over the events of a life, once without
 turns, once in the real loop. Plain SVG.
 """
 
@@ -57,7 +57,7 @@ def plot(by_events: Sequence[Size], life_tokens: int, in_the_loop: Sequence[Size
 
 
 def _panel(sizes: Sequence[Size], names: Sequence[str], top: float, title: str) -> list[str]:
-    last, most = sizes[-1].memories, _most(sizes)
+    last, most = sizes[-1].events, _most(sizes)
     drawn = [
         text(LEFT, top - 10, title),
         f'<rect x="{LEFT}" y="{top}" width="{WIDTH}" height="{HEIGHT}" fill="none" stroke="#ccc"/>',
@@ -69,11 +69,11 @@ def _panel(sizes: Sequence[Size], names: Sequence[str], top: float, title: str) 
         drawn.append(
             text(LEFT + share * WIDTH, top + HEIGHT + 16, f"{share * last:,.0f}", anchor="middle")
         )
-    drawn.append(text(LEFT + WIDTH / 2, top + HEIGHT + 36, "memories", anchor="middle"))
+    drawn.append(text(LEFT + WIDTH / 2, top + HEIGHT + 36, "events", anchor="middle"))
     for number, name in enumerate(names):
         colour, tokens = LINES[name]
         points = [
-            (size.memories / last, tokens(size) / most)
+            (size.events / last, tokens(size) / most)
             for size in sizes[:: 1 + len(sizes) // POINTS]
         ]
         drawn += [

@@ -73,7 +73,7 @@ def figures(result: Found) -> dict[str, Any]:
 
 
 def _parts(sizes: Sequence[Size]) -> dict[str, dict[str, int]]:
-    settled = [asdict(size) for size in sizes if size.memories > SETTLED]
+    settled = [asdict(size) for size in sizes if size.events > SETTLED]
     parts = {name: [size[name] for size in settled] for name in PARTS}
     return {
         name: {"least": min(values), "mean": round(mean(values)), "most": max(values)}
@@ -90,12 +90,12 @@ def _tenths(sizes: Sequence[Size]) -> list[int]:
 def _loop(spoken: Spoken) -> dict[str, Any]:
     meter, tenths = spoken.meter, _tenths(spoken.sizes)
     return {
-        "memories": spoken.memories,
+        "memories": spoken.events,
         "turns": len(spoken.sizes),
         "prompt": _parts(spoken.sizes),
         "whole_by_tenths": tenths,
         "calls": meter.calls["cascade"],
-        "calls_computed": calls(spoken.memories),
+        "calls_computed": calls(spoken.events),
         "told": spoken.told,
         "dollars": meter.spent,
         "dollars_cascade": meter.dollars.get("cascade"),
@@ -126,8 +126,8 @@ def report(result: Found) -> str:
     points = "\n".join(f"  {count:>3} {point}" for point, count in values["killed_at"].items())
     return "\n".join(
         [
-            f"{values['events']:,} memories, {values['life_tokens']:,} tokens of LIFE; "
-            f"prompts from memory {SETTLED + 1} on:",
+            f"{values['events']:,} events, {values['life_tokens']:,} tokens of LIFE; "
+            f"prompts from event {SETTLED + 1} on:",
             _table(values),
             f"drift {values['drift']:+.1%}",
             f"{values['runs']} runs, {values['calls']} calls of the model; computed from the "
@@ -136,7 +136,7 @@ def report(result: Found) -> str:
             f"{values['calls_late_computed']}",
             f"{WINDOWS.recent} events: {run['prompt']:,} tokens of prompts, "
             f"{run['completion']:,} of answers, {_dollars(run['dollars'])}",
-            f"in the loop, {loop['memories']:,} memories, {loop['turns']:,} turns:",
+            f"in the loop, {loop['memories']:,} events, {loop['turns']:,} turns:",
             _table(loop),
             f"{loop['calls']} calls of the model for the cascade; computed: "
             f"{loop['calls_computed']}; told in the context {loop['told']} times",

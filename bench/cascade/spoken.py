@@ -29,12 +29,12 @@ _TOLD = " notice cascade has changed"
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """The size of each turn's prompt, the ``memories`` at the end, how often new summaries were
+    """The size of each turn's prompt, the ``events`` at the end, how often new summaries were
     ``told`` in the context, and all calls.
     """
 
     sizes: Sequence[Size]
-    memories: int
+    events: int
     told: int
     meter: Meter
 
@@ -48,7 +48,7 @@ class Silent(Agent):
 
 class Person:
     """A ``Model``: the one it is given, whose turns are measured and followed by the next line,
-    until there are so many memories.
+    until there are so many events.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Person:
         """As the model's own."""
         if purpose == "turn":
             self.sizes.append(measured(self._me.life.remembered, prompt))
-            self._stop.asked = self.sizes[-1].memories >= self._events
+            self._stop.asked = self.sizes[-1].events >= self._events
             self.speak()
         return self._model.complete(prompt, purpose)
 
@@ -79,7 +79,7 @@ class Person:
 
 
 def live(home: Path, events: int, seed: int) -> Spoken:
-    """Boot an agent in ``home`` and let it live until there are so many memories."""
+    """Boot an agent in ``home`` and let it live until there are so many events."""
     me, stop = Identity(home, boot(home, "dory", ROOM, utc), utc), ShutdownSignal()
     meter = Meter(OfflineModel(), rates())
     person = Person(meter, me, events, seed, stop)

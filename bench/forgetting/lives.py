@@ -165,18 +165,17 @@ class Life:
         return me.state.parent
 
 
+VERDICTS = ("direct", "followed", "recalled", "never", "outdated")
+
+
 def judged(question: Question, answer: Answer) -> str:
     """``direct``, ``followed`` (a reference was opened first), ``recalled`` (it had to be searched
     for), ``outdated`` or ``never``.
     """
     if _names(answer.said, [question.right]):
-        return (
-            "recalled"
-            if "RECALL" in answer.tools
-            else "followed"
-            if answer.tools & OPENING
-            else "direct"
-        )
+        if "RECALL" in answer.tools:
+            return "recalled"
+        return "followed" if answer.tools & OPENING else "direct"
     return "outdated" if _names(answer.said, question.outdated) else "never"
 
 
@@ -186,43 +185,57 @@ def live(
     """Live through ``script`` with the model in a new ``meter``; the figures of that life, shares
     of its questions among them. Dollars are None when the price is not known. Raises ``DoryError``.
     """
-    began, verdicts, turns, characters = time.monotonic(), Counter[str](), list[int](), 0
+    began = time.monotonic()
+    verdicts: Counter[str] = Counter()
+    turns: list[int] = []
+    characters = 0
     with tempfile.TemporaryDirectory(
         prefix="dory-forgetting-", dir=MEMORY if MEMORY.is_dir() else None
     ) as home:
         life = Life(Path(home), way, limit, meter, recall)
         for moment in script:
-            answer, characters = life.hear(moment.text), characters + len(moment.text)
+            answer = life.hear(moment.text)
+            characters += len(moment.text)
             if question := moment.question:
                 verdicts[judged(question, answer)] += 1
                 turns.append(answer.turns)
-    asked, tokens = max(1, len(turns)), meter.tokens
+    row: dict[str, Any] = {"way": way, "recall": recall, "limit": limit, "questions": len(turns)}
+    for name in VERDICTS:
+        row[name] = verdicts[name] / max(1, len(turns))
     return {
-        "way": way,
-        "recall": recall,
-        "limit": limit,
-        "questions": len(turns),
-        **{
-            name: verdicts[name] / asked
-            for name in ("direct", "followed", "recalled", "never", "outdated")
-        },
+        **row,
+        **_paid(meter),
+        **_stalled(life),
+        "turns_to_answer": mean(turns) if turns else 0.0,
+        "life_tokens": round(characters / life.me.state.characters_per_token),
+        "seconds": round(time.monotonic() - began, 1),
+    }
+
+
+def _paid(meter: Meter) -> dict[str, Any]:
+    """Tokens, dollars and calls of a life."""
+    tokens = meter.tokens
+    return {
         "tokens": tokens["prompt"] + tokens["completion"],
         **{f"{name}_tokens": tokens[name] for name in ("prompt", "cached", "completion")},
         "price": meter.spent,
         "price_of": None if meter.spent is None else meter.dollars,
         "cache_hit": tokens["cached"] / tokens["prompt"],
         "calls": dict(meter.calls),
+    }
+
+
+def _stalled(life: Life) -> dict[str, Any]:
+    """How long turns had to wait for compactions, and how large the context was."""
+    return {
         "stall_calls": max(life.stalls),
         "stall_seconds": max(life.stalls) * CALL_SECONDS,
         "stalled_turns": sum(map(bool, life.stalls)),
-        "turns_to_answer": mean(turns) if turns else 0.0,
         "context_mean": round(mean(life.sizes)),
         "context_peak": max(life.sizes),
         "turns": life.me.state.turn,
         "epochs": life.me.state.epoch,
-        "life_tokens": round(characters / life.me.state.characters_per_token),
         "failed_compactions": life.troubles.total(),
-        "seconds": round(time.monotonic() - began, 1),
     }
 
 

@@ -133,21 +133,22 @@ class Choice:
     keep: Path | None
 
 
+def _asked(path: Path, turns: int, count: int) -> list[Question]:
+    """``count`` questions that the first ``turns`` turns of a conversation answer; all if it has
+    fewer.
+    """
+    if not count:
+        return []
+    known = questions.load(path).questions
+    return asking.sample([question for question in known if max(question.evidence) < turns], count)
+
+
 def _lives(path: Path, choice: Choice) -> Iterator[Figures]:
     """The life of a conversation, and if questions are asked, the one without notes and recall
     before it.
     """
     conversation = locomo.load(path).first(choice.turns)
-    answerable = (
-        [
-            question
-            for question in questions.load(path).questions
-            if max(question.evidence) < len(conversation.turns)
-        ]
-        if choice.questions
-        else []
-    )
-    asked = asking.sample(answerable, choice.questions)
+    asked = _asked(path, len(conversation.turns), choice.questions)
     settings = Config(model=OFFLINE, context_limit=choice.limit)
     if asked:
         with _home(choice.keep, f"{path.stem}-without-recall") as home:

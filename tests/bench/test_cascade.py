@@ -32,24 +32,8 @@ def test_a_life_is_measured_killed_and_drawn(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     picture = tmp_path / "plot.svg"
-    assert (
-        main(
-            [
-                "--events",
-                str(EVENTS),
-                "--kills",
-                "1",
-                "--loop",
-                "200",
-                "--seed",
-                "3",
-                "--plot",
-                str(picture),
-                "--json",
-            ]
-        )
-        == 0
-    )
+    arguments = [f"--events={EVENTS}", "--kills=1", "--loop=200", "--seed=3"]
+    assert main([*arguments, f"--plot={picture}", "--json"]) == 0
     printed = capsys.readouterr().out
     figures = json.loads(printed.splitlines()[-1])
     assert "0 violations" in printed and figures["violations"] == []
@@ -63,21 +47,15 @@ def test_a_life_is_measured_killed_and_drawn(
     assert set(figures["killed_at"]) <= {*RUNS, *WRITES, "random instant"}
     prompt = figures["prompt"]
     assert 0 < prompt["summaries"]["least"] < prompt["system"]["most"] < prompt["whole"]["least"]
-    assert (
-        CascadeSettings().immediate_window
-        <= prompt["lines"]["least"]
-        <= prompt["lines"]["most"]
-        < 2 * CascadeSettings().immediate_window
-    )
-    assert (
-        0 < figures["per_run"]["completion"] < figures["per_run"]["prompt"]
-        and figures["per_run"]["dollars"] > 0
-    )
+    lines, window = prompt["lines"], CascadeSettings().immediate_window
+    assert window <= lines["least"] <= lines["most"] < 2 * window
+    assert 0 < figures["per_run"]["completion"] < figures["per_run"]["prompt"]
+    assert figures["per_run"]["dollars"] > 0
     names = {
         element.text
         for element in ElementTree.parse(picture).getroot().iter("{http://www.w3.org/2000/svg}text")
     }
-    assert names >= {"whole prompt", "system part", "LIFE, word for word", "memories"}
+    assert names >= {"whole prompt", "system part", "LIFE, word for word", "events"}
 
 
 def test_what_differs_is_missing_or_was_made_too_often_is_seen(tmp_path: Path) -> None:
@@ -114,13 +92,13 @@ def test_a_prompt_that_grows_is_seen_and_so_is_one_that_shows_too_little() -> No
         Size(memories, 3000, 1000, 100, 50, 50, 1900, 64) for memories in range(200, 1100, 100)
     ]
     assert list(checks.of_prompts(sizes)) == []
-    growing = [replace(size, whole=size.whole + size.memories) for size in sizes]
+    growing = [replace(size, whole=size.whole + size.events) for size in sizes]
     assert [problem[:30] for problem in checks.of_prompts(growing)] == [
         "prompts of the last third of t"
     ]
-    few = [replace(size, lines=63 if size.memories == 500 else 64) for size in sizes]
+    few = [replace(size, lines=63 if size.events == 500 else 64) for size in sizes]
     assert list(checks.of_prompts(few)) == [
-        "with 500 memories 63 lines of LIFE stand in the prompt"
+        "with 500 events 63 lines of LIFE stand in the prompt"
     ]
 
 

@@ -245,23 +245,26 @@ def test_a_hostile_person_and_a_hostile_model_meet_over_the_wire(tmp_path: Path)
         )
         ask("and now?")
         ask("what is my cat called?")
-    sent, extensions = (
-        [Prompt(request.messages) for request in server.requests],
-        [extension.name for extension in house.agent.extensions.members],
-    )
-    assert len(sent) > 6 and {request.purpose for request in server.requests} == {"turn"}
+    sent = [Prompt(request.messages) for request in server.requests]
+    assert {request.purpose for request in server.requests} == {"turn"}
+    assert_only_the_harness_marks(sent, house)
+    assert list(check.problems(tmp_path)) == []
+
+
+def assert_only_the_harness_marks(sent: list[Prompt], house: House) -> None:
+    """All headers in the prompts are those of entries and of extensions, in order."""
+    extensions = [extension.name for extension in house.agent.extensions.members]
+    assert len(sent) > 6
     for prompt in sent:
         numbers = [
             int(mark[2:]) for mark in marked(prompt.messages[1].content) if mark[2:].isdigit()
         ]
         sections = [mark[2:].rstrip("]").lower() for mark in marked(prompt.messages[0].content)]
-        assert numbers == list(range(1, len(numbers) + 1)) and sections == [
-            extension for extension in extensions if extension in sections
-        ]
+        assert numbers == list(range(1, len(numbers) + 1))
+        assert sections == [name for name in extensions if name in sections]
         assert FORGED not in [hash for hash, _ in references.live(prompt.text)]
     last = marked(sent[-1].messages[1].content)
     assert last == expected(house.me.context.entries[: sum(mark[2:].isdigit() for mark in last)])
-    assert list(check.problems(tmp_path)) == []
 
 
 def test_a_line_of_usage_is_one_line_whatever_the_model_is_called(tmp_path: Path) -> None:
