@@ -8,6 +8,7 @@ from dory.errors import DoryError
 from dory.identity import listing
 from dory.identity.listing import AgentInfo
 from dory.storage.rooms import Rooms, clean_name, laid_out
+from dory.text.prompt_files import invocation
 from dory.types import Line
 
 _QUOTED = 60
@@ -82,5 +83,5 @@ class Session:
         """One line that says that nobody listens, and what to do about it."""
         return (
             f"nobody listens in {self.room}: start an agent with `{self.boot_command}`,"
-            " or let chat.py do so with --boot"
+            f" or let {invocation('chat.py')} do so with --boot"
         )

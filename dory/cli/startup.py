@@ -12,7 +12,7 @@ from dory.cli.output import show, tell
 from dory.clock import utc
 from dory.config import loader, secrets
 from dory.config import settings as config_settings
-from dory.config.command_line import command, failure
+from dory.config.command_line import command, failure, program
 from dory.config.settings import Config
 from dory.errors import ConfigError, DoryError
 from dory.extensions import checked
@@ -193,7 +193,8 @@ def greeting(me: Identity, current: Config, wake_again: str) -> str:
             "it goes on with the one it was booted with"
         )
     if current.offline:
-        lines.append(prompt_files.prompt("offline"))
+        text = prompt_files.prompt("offline")
+        lines.append(text.replace("python agent.py", program("agent.py")))
     else:
         lines.append(f"model: {current.model} at {current.shown_url}")
     return "\n".join(lines)

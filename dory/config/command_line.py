@@ -11,7 +11,7 @@ import os
 import shlex
 from pathlib import Path
 
-from dory.text.prompt_files import INSTALLED, ROOT
+from dory.text.prompt_files import INSTALLED, ROOT, invocation
 
 started_as = ""
 """The program as the command ``dory`` started it, such as ``dory agent``; empty if Python did."""
@@ -29,8 +29,8 @@ def default_home() -> Path:
 
 
 def program(name: str) -> str:
-    """How a person starts ``agent.py``, ``chat.py`` or ``clean.py``."""
-    return f"dory {name.removesuffix('.py')}" if INSTALLED else f"python {name}"
+    """What a person types to start ``agent.py``, ``chat.py`` or ``clean.py``."""
+    return invocation(name) if INSTALLED else f"python {name}"
 
 
 def command(home: Path, name: str, *arguments: str) -> str:

@@ -7,7 +7,6 @@ or an address, which may hold one. They also quote nothing after a colon: in ``a
 its space forgotten, a key is part of a name.
 """
 
-import difflib
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import Field
@@ -114,6 +113,8 @@ def written(value: object) -> str:
 
 def nearest(given: str, known: Collection[str]) -> str:
     """The known name that somebody may have meant."""
+    import difflib  # not for --help
+
     return difflib.get_close_matches(given, known, n=1, cutoff=0.0)[0]
 
 

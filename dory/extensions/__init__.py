@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from dory.config.settings import Config
 from dory.errors import ConfigError
+from dory.extensions import entry_points
 from dory.extensions.cascade.extension import CascadeExtension
 from dory.extensions.cascade.related import Related
 from dory.extensions.cascade.related_extension import RelatedExtension
@@ -75,8 +76,13 @@ def ordered(
     )
     shared = _Shared(me, settings, models, past, conversations, log)
     for name in settings.wanted:
-        members += _MADE[name](shared)
+        members += _factory(name)(shared)
     return members
+
+
+def _factory(name: str) -> Callable[["_Shared"], Sequence[Extension]]:
+    """What makes the extension of that name: a built-in one, or one of another package."""
+    return _MADE.get(name) or entry_points.factory(name)
 
 
 def checked(settings: Config) -> Config:
@@ -85,11 +91,13 @@ def checked(settings: Config) -> Config:
     """
     wanted = settings.wanted
     for name in wanted:
-        if name not in NAMES:
-            near = difflib.get_close_matches(name, NAMES, n=1, cutoff=0.0)
+        known = (*NAMES, *entry_points.names()) if name not in NAMES else NAMES
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0.0)
             raise ConfigError(
-                f"there is no extension {name[:70]!r}; did you mean {near[0]!r}? (extensions: {', '.join(NAMES)})"
+                f"there is no extension {name[:70]!r}; did you mean {near[0]!r}? (extensions: {', '.join(known)})"
             )
+        _factory(name)  # what another package breaks is told before anything is written
         if wanted.count(name) > 1:
             raise ConfigError(f"extensions names {name!r} twice")
     if "recall" in wanted and "notes" not in wanted:

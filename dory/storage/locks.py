@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dory.errors import Busy
+from dory.text.prompt_files import invocation
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY
 
@@ -24,10 +25,9 @@ def held(folder: Path) -> Iterator[None]:
     fd = os.open(folder, _FOLDER)
     try:
         if not _locked(fd):
-            raise Busy(
-                f"{folder.name} runs already, as process {holder(folder)}: talk to it with chat.py,"
-                f" or stop it first, with agent.py --stop {folder.name[:8]}"
-            )
+            stop = f"{invocation('agent.py')} --stop {folder.name[:8]}"
+            way = f"talk to it with {invocation('chat.py')}, or stop it first, with {stop}"
+            raise Busy(f"{folder.name} runs already, as process {holder(folder)}: {way}")
         (folder / "lock").write_text(f"{os.getpid()}\n")
         yield
     finally:

@@ -22,6 +22,11 @@ installed (see ``force-include`` in pyproject.toml), otherwise the checkout.
 """
 
 
+def invocation(program: str) -> str:
+    """How a message names ``agent.py`` and the like: ``dory agent`` where Dory is installed."""
+    return f"dory {program.removesuffix('.py')}" if INSTALLED else program
+
+
 def template(home: Path, name: str) -> str:
     """A top-level text: the one in ``home`` if there is one, else the program's own. Raises
     ``FormatError`` when it is no text.

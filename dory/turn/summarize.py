@@ -81,9 +81,7 @@ def distil(model: Model, request: Request, result: Distilled) -> None:
         if result.failure or (start and not any(drafts)):
             break
         batch = rest[start : start + request.workers]
-        drafts += in_parallel(
-            [partial(summarised, entries) for entries in batch], "summarise"
-        )
+        drafts += in_parallel([partial(summarised, entries) for entries in batch], "summarise")
     result.drafts = [draft for draft in drafts if draft]
 
 

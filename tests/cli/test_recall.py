@@ -172,8 +172,8 @@ def test_notes_are_dumped_edited_and_loaded(house: House, tmp_path: Path) -> Non
         (["{hash}", "--load", "{home}/nowhere"], "holds no markdown files"),
         (["{hash}", "--dump", "{home}/chats"], "holds markdown files already"),
         (["{hash}", "--dump", "/proc/nowhere"], "/proc/nowhere"),
-        (["{hash}", "--dump", ""], "--dump: name a folder"),
-        (["{hash}", "--load", ""], "--load: name a folder"),
+        (["{hash}", "--dump", ""], "'--dump': name a folder"),
+        (["{hash}", "--load", ""], "'--load': name a folder"),
     ],
 )
 def test_what_cannot_be_done_is_told_in_one_line(
