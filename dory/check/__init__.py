@@ -1,11 +1,11 @@
-"""``clean.py --check``: derive again what the files claim, and say in plain lines what does not
-hold. Reads only, also beside running agents.
+"""``clean.py --check``: derives again what the files claim, and reports in plain lines what is not
+true. It only reads, and may run while agents do.
 
-For every blob: its name, its front matter, its parent, its live references. For every identity:
-state, context, LIFE, MEMORY, rooms, every reference; and the promise itself: from the live context
-every entry there ever was is reached through references, none missing, none twice. Its notes and
-its index are looked at by ``audit``, its summaries by ``coverage``, its history and its versions by
-``provenance``, its soul and its diary by their own rooms.
+For every blob it checks the name, the front matter, the parent and the live references. For every
+identity it checks state, context, LIFE, MEMORY, rooms and every reference, and the promise itself:
+every entry that ever was can be reached from the live context through references, none is missing
+and none is there twice. Notes and index are checked by ``search_index``. Summaries, the history and
+versions of Dreams, soul, diary and links are checked by their own packages.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ from dory.types import Blob
 
 
 def problems(home: Path) -> Iterator[str]:
-    """Everything that is wrong below ``home``, one line each."""
+    """Return everything that is wrong below ``home``, one line each."""
     blobs = Blobs(home / "blobs")
     yield from _blobs(blobs)
     yield from _rooms(home)
@@ -48,10 +48,8 @@ def _blobs(blobs: Blobs) -> Iterator[str]:
     for path in blobs.walk():
         name = f"blobs/{path.parent.name}/{path.name}"
         try:
-            if (
-                not hashlib.sha256(files.read_from(path, 0)).hexdigest().startswith(path.stem)
-                or path.parent.name != path.stem[:2]
-            ):
+            digest = hashlib.sha256(files.read_from(path, 0)).hexdigest()
+            if not digest.startswith(path.stem) or path.parent.name != path.stem[:2]:
                 yield f"{name}: its content does not match its name"
                 continue
             blob = blobs.get(path.stem)
@@ -60,8 +58,10 @@ def _blobs(blobs: Blobs) -> Iterator[str]:
             continue
         if blob.kind not in KINDS:
             yield f"{name}: unknown kind {blob.kind!r}"
-        named = references.live(blob.body) if blob.kind == "context" else []
-        for hash in [*([blob.parent] if blob.parent else []), *(hash for hash, _ in named)]:
+        hashes = [blob.parent] if blob.parent else []
+        if blob.kind == "context":
+            hashes += [hash for hash, _ in references.live(blob.body)]
+        for hash in hashes:
             yield from _missing(blobs, hash, name)
 
 
@@ -93,7 +93,8 @@ def _identity(home: Path, folder: Path, blobs: Blobs) -> Iterator[str]:
             yield f"it has read {at.read} bytes of chats/{room}.md, which is shorter"
     for link in (folder / "subs").iterdir():
         if link.suffix != ".md" or not is_id(link.stem):
-            yield f"subs/{formatting.one_line(link.name)} is no subscription: it must be named after a room, such as dev.md"
+            name = formatting.one_line(link.name)
+            yield f"subs/{name} is no subscription: it must be named after a room, such as dev.md"
     yield from _references(folder, record, entries, blobs)
     yield from _coverage(entries, record.next_id - 1, blobs)
     yield from search_index.problems(folder, record, entries, blobs)
@@ -115,9 +116,10 @@ def _texts(folder: Path) -> Iterator[str]:
 
 
 def as_committed(folder: Path) -> tuple[state.State, list[Entry]]:
-    """State and context that belong together; a running agent may replace one between two looks, so
-    look again. Raises ``FormatError`` for damage, and when no context there is the one that the
-    state describes.
+    """Return the state and the context that belong together. A running agent may replace one
+    between two reads, so they are read again.
+
+    Raises ``FormatError`` for damage, and if no context is the one that the state describes.
     """
     for attempt in range(5):
         record = state.load(folder / "state.json")
@@ -136,15 +138,14 @@ def as_committed(folder: Path) -> tuple[state.State, list[Entry]]:
 def _references(
     folder: Path, record: state.State, entries: list[Entry], blobs: Blobs
 ) -> Iterator[str]:
-    named = [hash for hash, _ in references.live(context.render(entries))]
-    named += record.texts.values()
-    named += [one.hash for one in record.opened.values()]
-    named += [
-        hash
-        for hash in (record.parent, record.running.response if record.running else None)
-        if hash
-    ]
-    for hash in named:
+    hashes = [hash for hash, _ in references.live(context.render(entries))]
+    hashes += record.texts.values()
+    hashes += [opened.hash for opened in record.opened.values()]
+    if record.parent:
+        hashes.append(record.parent)
+    if record.running and record.running.response:
+        hashes.append(record.running.response)
+    for hash in hashes:
         yield from _missing(blobs, hash, "state or context")
     with open(folder / life.NAME, encoding="utf-8", errors="replace", newline="\n") as log:
         for number, line in enumerate(log, 1):
@@ -153,11 +154,12 @@ def _references(
 
 
 def _coverage(live: list[Entry], newest: int, blobs: Blobs) -> Iterator[str]:
-    """Whether the ``live`` entries stand for the ids 1 to ``newest``, each once, down to the
-    originals. Many ways lead to an old original: one is walked, or the time would double with every
-    level.
+    """Check that the ``live`` entries cover the ids 1 to ``newest``, each once, down to the
+    originals. Several references may lead to an original: only one is followed, or the time would
+    double with every level.
     """
-    waiting, walked = [(live, 1, newest)], set[tuple[str, str]]()
+    waiting = [(live, 1, newest)]
+    walked = set[tuple[str, str]]()
     while waiting:
         entries, first, last = waiting.pop()
         expected = first
@@ -177,17 +179,17 @@ def _coverage(live: list[Entry], newest: int, blobs: Blobs) -> Iterator[str]:
 
 
 def _original(entry: Entry, blob: Blob) -> Iterator[tuple[list[Entry], int, int]]:
-    """What stands behind a compacted entry, and the ids for which it must stand; nothing for an
-    opened response or result that was folded.
+    """The entries behind a compacted one, and the ids that they must cover; nothing for a response
+    or result that was put back and folded again.
     """
-    if blob.kind == "context":
-        inside = context.parse(blob.body)
-        folded = (
-            bool(inside)
-            and entry.first == entry.last
-            and not inside[0].first <= entry.first <= inside[-1].last
-        )
-        yield inside, *((inside[0].first, inside[-1].last) if folded else (entry.first, entry.last))
+    if blob.kind != "context":
+        return
+    inside = context.parse(blob.body)
+    first, last = entry.first, entry.last
+    if inside and first == last and not inside[0].first <= first <= inside[-1].last:
+        # a stretch that was put back and folded again: it covers its own ids
+        first, last = inside[0].first, inside[-1].last
+    yield inside, first, last
 
 
 def _missing(blobs: Blobs, hash: str, where: str) -> Iterator[str]:

@@ -1,7 +1,7 @@
-"""The agent's SQLite file, held against what it is derived from: SQLite's own check, the notes, the
-archives that LIFE tells of, and every entry that should be in the index.
+"""Checks the agent's SQLite file: SQLite's own check, the notes, the archives that LIFE tells of,
+and every entry that should be in the index.
 
-A running agent goes on writing meanwhile: what is newer than the state that was read is passed over
+A running agent goes on writing meanwhile. What is newer than the state that was read is passed over
 then.
 """
 
@@ -12,7 +12,8 @@ from pathlib import Path
 
 from dory.errors import DoryError, FormatError
 from dory.extensions.notes import archives
-from dory.extensions.notes.store import KINDS, Notes, document
+from dory.extensions.notes.store import KINDS, Notes
+from dory.extensions.notes.store import document as note_document
 from dory.extensions.people import check
 from dory.extensions.recall import life_index
 from dory.extensions.recall.life_index import Cursor
@@ -30,21 +31,20 @@ from dory.storage.rooms import Rooms
 
 
 def problems(folder: Path, record: State, live: Sequence[Entry], blobs: Blobs) -> Iterator[str]:
-    """What is wrong, one line each; nothing in an agent that has no such file yet. ``record`` and
-    ``live`` belong together, and are older.
+    """Return what is wrong, one line each; nothing if there is no such file yet. ``record`` and
+    ``live`` belong together, and are older than the file.
     """
     with closing(RecallSearch(folder, blobs, readonly=True)) as past:
         try:
-            past.store.rows("BEGIN")  # all of it at one moment
+            past.store.rows("BEGIN")  # so that everything is read as of one moment
             broken = past.store.problems() if past.store.path.exists() else []
             yield from broken
             if not broken:
                 yield from _notes(past.store, past.notes, past.index, blobs)
                 yield from past.bank.problems()
                 for layer in past.layers:
-                    edited = (
-                        set(past.diary.changed()) if layer is past.diary else ()
-                    )  # they are indexed soon
+                    # days that somebody has edited are indexed soon
+                    edited = set(past.diary.changed()) if layer is past.diary else ()
                     yield from _layer(layer, past.index, edited)
                 yield from _archives(folder, past.notes, record)
                 yield from _life(
@@ -82,13 +82,13 @@ def _notes(store: Store, notes: Notes, index: Index, blobs: Blobs) -> Iterator[s
             yield f"the archive {note.name} refers to {note.hash}, which is missing"
     for kind in KINDS:
         yield from _compared(
-            (document(note) for note in entries if note.kind == kind), index.walk(kind)
+            (note_document(note) for note in entries if note.kind == kind), index.walk(kind)
         )
 
 
 def _layer(layer: Layer, index: Index, passed: Collection[int]) -> Iterator[str]:
-    """A layer against the index, but for what is ``passed`` over; one that cannot be read is a
-    problem, and no reason to leave out others.
+    """Compare a layer with the index, without the origins ``passed`` over. A layer that cannot be
+    read is a problem, and the others are still checked.
     """
     try:
         due = list(layer.documents())
@@ -96,17 +96,14 @@ def _layer(layer: Layer, index: Index, passed: Collection[int]) -> Iterator[str]
         yield str(error)
         return
     for kind in layer.kinds:
-        yield from _compared(
-            *(
-                [one for one in found if one.kind == kind and one.origin not in passed]
-                for found in (due, index.walk(kind))
-            )
-        )
+        expected = [item for item in due if item.kind == kind and item.origin not in passed]
+        indexed = [item for item in index.walk(kind) if item.origin not in passed]
+        yield from _compared(expected, indexed)
 
 
 def _archives(folder: Path, notes: Notes, record: State) -> Iterator[str]:
-    """Those that are gone, told in one line: a marker is committed only when its archive is.
-    Without one an archive may be still to come.
+    """Report the archives that are gone, in one line. A marker in LIFE is committed only after its
+    archive; an archive without a marker may be new.
     """
     kept = notes.hashes
     with open(folder / LIFE, "rb") as log:
@@ -120,49 +117,53 @@ def _archives(folder: Path, notes: Notes, record: State) -> Iterator[str]:
             if marker.hash not in kept
         ]
     if lost:
-        yield f"{NAME} lacks archives that LIFE.md tells of ({len({marker.hash for marker in lost})}, the first is {lost[0].archive_name})"
+        count = len({marker.hash for marker in lost})
+        yield (
+            f"{NAME} lacks archives that LIFE.md tells of ({count}, the first is"
+            f" {lost[0].archive_name})"
+        )
 
 
 def _life(
     index: Index, mark: Cursor, record: State, live: Sequence[Entry], blobs: Blobs, running: bool
 ) -> Iterator[str]:
-    """The index against the life, as far as both go. What is in damaged blobs, of which the check
-    tells by itself, is passed over.
+    """Compare the index with the life, as far as both go. What is in damaged blobs is passed over:
+    the check reports these by themselves.
     """
     newest = record.next_id - 1
     if mark.newest > newest and not running:
         yield f"{NAME} has indexed entries up to #{mark.newest}, there are {newest}"
     damage: list[DoryError] = []
     due: dict[str, list[Document]] = {kind: [] for kind in life_index.KINDS}
-    for found, _ in life_index.read(
-        expand.originals(live, blobs, 1, damage.append), Cursor(), record.name
-    ):
-        if found and found.origin <= mark.newest:
-            due[found.kind].append(found)
+    originals = expand.originals(live, blobs, 1, damage.append)
+    for document, _ in life_index.read(originals, Cursor(), record.name):
+        if document and document.origin <= mark.newest:
+            due[document.kind].append(document)
     for kind in life_index.KINDS:
-        known = {one.origin for one in due[kind]}
-        yield from _compared(
-            due[kind],
-            (
-                one
-                for one in index.walk(kind)
-                if one.origin in known or not (damage or (one.origin > newest and running))
-            ),
-        )
+        known = {document.origin for document in due[kind]}
+        indexed = [
+            document
+            for document in index.walk(kind)
+            if document.origin in known or not (damage or (document.origin > newest and running))
+        ]
+        yield from _compared(due[kind], indexed)
 
 
 def _compared(due: Iterable[Document], indexed: Iterable[Document]) -> Iterator[str]:
-    """One kind: what should be in the index, and what is. White space at the end is not kept there."""
-    found = {one.origin: one for one in indexed}
-    for one in due:
-        other = found.pop(one.origin, None)
-        if other is None:
-            yield f"{NAME}: the {one.kind} #{one.origin} is not in the index"
-        elif (other.text.rstrip(), other.speaker, other.room) != (
-            one.text.rstrip(),
-            one.speaker,
-            one.room,
-        ):
-            yield f"{NAME}: the {one.kind} #{one.origin} is in the index with another text"
-    for origin, one in found.items():
-        yield f"{NAME}: the {one.kind} #{origin} of the index is nowhere else"
+    """Compare what should be in the index, of one kind, with what is. The index does not keep white
+    space at the end of a text.
+    """
+    remaining = {document.origin: document for document in indexed}
+    for document in due:
+        name = f"the {document.kind} #{document.origin}"
+        found = remaining.pop(document.origin, None)
+        if found is None:
+            yield f"{NAME}: {name} is not in the index"
+        elif _content(found) != _content(document):
+            yield f"{NAME}: {name} is in the index with another text"
+    for origin, document in remaining.items():
+        yield f"{NAME}: the {document.kind} #{origin} of the index is nowhere else"
+
+
+def _content(document: Document) -> tuple[str, str, str]:
+    return document.text.rstrip(), document.speaker, document.room

@@ -1,11 +1,11 @@
-"""The purse, from which all model calls of a life are paid: each at the price of its own model, and
-none when a limit of spending is reached.
+"""The budget: every model call of a life is priced by its model, and refused when a spending limit
+is reached.
 
-The limits hold over the last hour and the last 24, whichever process made the calls: a new one
-reads the end of ``usage.jsonl``, where each call stands before its answer is used. One that is
-reached stays so until a tenth of it is free again. The loop asks ``open`` before a turn and before
-a compaction; a call that is made beside it is refused by an error. Calls that are under way when a
-limit is reached are paid: it can be exceeded by those, not by more.
+The limits hold over the last hour and the last 24 hours, whichever process made the calls. A new
+process reads the end of ``usage.jsonl``, in which each call is noted before its answer is used. A
+limit that was reached stays closed until a tenth of it is free again. The loop asks ``open`` before
+a turn and before a compaction. A call from a background thread is refused with an error. Calls that
+are running when a limit is reached are still paid, so it can be exceeded by these, and not by more.
 """
 
 import threading
@@ -31,16 +31,17 @@ T = TypeVar("T", Reply, Embedded)
 _SPANS = {"hour": timedelta(hours=1), "day": timedelta(days=1)}
 _MINUTE = timedelta(minutes=1)
 AHEAD = timedelta(minutes=5)
-"""What is dated further ahead was noted by a clock that ran wrong: when it was spent nobody knows,
-and it does not count.
+"""A call that is dated further ahead was noted by a wrong clock. It does not count, as nobody knows
+when it was made.
 """
 FREE = 0.1
-"""Of a limit: so much of it must be free again before the next call."""
+"""The share of a limit that must be free again before the next call."""
 
 
 class Budget:
-    """``announce`` gets a line when a limit is reached, ``tell`` one about each call. Any number of
-    threads may pay from it.
+    """The spending of one identity. Any number of threads may call ``pay`` and ``check``.
+
+    ``announce`` is given a line when a limit is reached, ``tell`` a line about each call.
     """
 
     def __init__(
@@ -54,155 +55,160 @@ class Budget:
         self._config = config
         self._announce = announce
         self._path = identity.folder / usage_log.NAME
-        self._meter = usage_log.UsageLog(self._path, identity.now, tell)
+        self._usage_log = usage_log.UsageLog(self._path, identity.now, tell)
         limits = {"hour": config.spend_per_hour, "day": config.spend_per_day}
-        self._limits = {name: most for name, most in limits.items() if most}
+        self._limits = {name: limit for name, limit in limits.items() if limit}
         self._lock = threading.Lock()
         self._minute = datetime.min.replace(tzinfo=UTC)
-        self._spent: Counter[datetime] = (
-            Counter()
-        )  # read with the first look, and each minute again
+        """The minute in which the file was last read."""
+        self._spent: Counter[datetime] = Counter()
+        """Dollars by the end of the minute in which they were spent. Read again each minute."""
         self._sums = dict.fromkeys(self._limits, 0.0)
         self._closed: set[str] = set()
-        self._reason: tuple[str, str] | None = ("", "")
-        self._told = ""
+        """The limits that are reached."""
+        self._reached: tuple[str, str] | None = ("", "")
+        """What ``_reached_limit`` returns; None if it must be determined anew."""
+        self._announced = ""
+        """The limit that was announced last; empty if none is reached."""
         self._stuck = False
+        """Whether the identity was stuck for another reason before a limit was reached."""
 
     def pay(self, profile: Profile, call: Callable[[], T]) -> T:
-        """Make one call of a profile's model. What it used is noted when this returns, with
-        ``dollars``; so is a failure that was billed. Raises what the call raises, and
+        """Make one call of a profile's model. When this returns, its usage is noted, with
+        ``dollars``; so is that of a failure that was billed. Raises what the call raises, and
         ``SpendingLimit``.
         """
         self.check()
         try:
-            made = call()
-        except ModelError as failure:
-            if failure.usage:
-                self._note(failure.usage, profile)
+            result = call()
+        except ModelError as error:
+            if error.usage:
+                self._note(error.usage, profile)
             raise
-        return replace(made, usage=self._note(made.usage, profile))
+        return replace(result, usage=self._note(result.usage, profile))
 
     def check(self) -> None:
-        """Raise ``SpendingLimit`` when no call may be made now."""
-        _, reached = self._reached()
-        if reached:
-            raise SpendingLimit(reached)
+        """Raise ``SpendingLimit`` if no call may be made now."""
+        _, line = self._reached_limit()
+        if line:
+            raise SpendingLimit(line)
 
     def open(self) -> bool:
-        """Whether the loop may begin something that costs; only its thread calls this. The people
-        are told when that ends, and when it is another limit that stands in the way.
+        """Whether the loop may begin something that costs. Only its thread calls this.
+
+        When a limit is reached, and when it is another one than before, people are told.
         """
-        name, reached = self._reached()
-        if name != self._told:
-            if not self._told:
-                self._stuck = self._identity.state.stuck  # for another reason, which remains
-            self._told, self._identity.state.stuck = name, bool(name) or self._stuck
+        name, line = self._reached_limit()
+        if name != self._announced:
+            if not self._announced:
+                self._stuck = self._identity.state.stuck
+            self._announced = name
+            self._identity.state.stuck = bool(name) or self._stuck
             self._identity.commit()
             if name:
-                self._announce(reached)
+                self._announce(line)
         return not name
 
     def status(self) -> str:
-        """The prices and the limits as they are now, one line each."""
+        """Return the prices and the limits as they are now, one line each."""
         now = self._identity.now()
-        rates = {one.model: _rates(self._config.price(now, one)) for one in self._config.used()}
-        self._reached()  # what is too old is forgotten
+        rates = {
+            profile.model: _rates(self._config.price(now, profile))
+            for profile in self._config.used()
+        }
+        lines = [f"price of {model} now: {rate}" for model, rate in rates.items()]
+        self._reached_limit()  # drops what is too old
         with self._lock:
-            limits = [
-                f"in the last {name}: {money(sum(self._within(name).values()))} of {money(most)}"
-                for name, most in self._limits.items()
-            ]
-        return "\n".join(
-            [*(f"price of {model} now: {told}" for model, told in rates.items()), *limits]
-        )
+            for name, limit in self._limits.items():
+                spent = sum(self._within(name).values())
+                lines.append(f"in the last {name}: {money(spent)} of {money(limit)}")
+        return "\n".join(lines)
 
     def _note(self, used: Usage, profile: Profile) -> Usage:
-        """Count and write down one call; returns it with its price."""
+        """Count one call, write it down, and return it with its price."""
         now = self._identity.now()
         price = self._config.price(now, profile)
-        priced = replace(
-            used, dollars=price.cost(used.prompt, used.cached, used.completion) if price else None
-        )
-        with self._lock:  # no look at the file comes in between
+        dollars = price.cost(used.prompt, used.cached, used.completion) if price else None
+        priced = replace(used, dollars=dollars)
+        with self._lock:  # so that the file is not read in between
             try:
-                self._meter.record(priced)
+                self._usage_log.record(priced)
             finally:
-                self._spent[_ended(now)] += priced.dollars or 0.0  # type: ignore[assignment]
-                self._sums = {
-                    name: dollars + (priced.dollars or 0.0) for name, dollars in self._sums.items()
-                }
-                self._reason = None
+                self._spent[_end_of_minute(now)] += dollars or 0.0  # type: ignore[assignment]
+                for name in self._sums:
+                    self._sums[name] += dollars or 0.0
+                self._reached = None
         return priced
 
     def _noted(self, now: datetime) -> Counter[datetime]:
-        """What was spent by the minute at whose end it was, so that a day is never more than some
-        1441 figures.
-        """
+        """What the file says was spent, by the end of the minute: some 1441 figures for a day."""
         spent: Counter[datetime] = Counter()
         for call in usage_log.since(self._path, now - _SPANS["day"]) if self._limits else ():
             if call.at <= now + AHEAD:
-                spent[_ended(call.at)] += call.usage.dollars or 0.0  # type: ignore[assignment]
+                spent[_end_of_minute(call.at)] += call.usage.dollars or 0.0  # type: ignore[assignment]
         return spent
 
     def _within(self, name: str) -> dict[datetime, float]:
         """What was spent in the last hour or day, by the minute."""
-        return {
-            at: dollars for at, dollars in self._spent.items() if at >= self._minute - _SPANS[name]
-        }
+        start = self._minute - _SPANS[name]
+        return {at: dollars for at, dollars in self._spent.items() if at >= start}
 
-    def _reached(self) -> tuple[str, str]:
-        """The limit that is reached, hour or day, and a line about it; two empty texts when none
-        is. It changes with the minute, or when something was spent.
+    def _reached_limit(self) -> tuple[str, str]:
+        """The limit that is reached (hour or day), and a line about it; two empty texts if none is.
+        It changes with the minute, or when something is spent.
         """
         now = self._identity.now()
         with self._lock:
-            if self._minute != _ended(now):
-                self._minute, self._reason = _ended(now), None
-                self._spent = self._noted(
-                    now
-                )  # others may have noted calls, such as those under way when a disk failed
+            if self._minute != _end_of_minute(now):
+                self._minute = _end_of_minute(now)
+                self._reached = None
+                # others may have noted calls, such as those that ran when a disk failed
+                self._spent = self._noted(now)
                 self._sums = {name: sum(self._within(name).values()) for name in self._limits}
-            if self._reason is None:
-                until = {name: at for name in self._limits if (at := self._until(name))}
-                self._closed = set(until)
-                last = max(until, key=lambda name: until[name], default="")
-                self._reason = last, self._line(last, until[last]) if last else ""
-            return self._reason
+            if self._reached is None:
+                ends = {name: end for name in self._limits if (end := self._end(name))}
+                self._closed = set(ends)
+                last = max(ends, key=lambda name: ends[name], default="")
+                self._reached = last, self._line(last, ends[last]) if last else ""
+            return self._reached
 
-    def _until(self, name: str) -> datetime | None:
-        """When a limit that is reached is so no more; None when it is not."""
-        most, total = self._limits[name], round(self._sums[name], 9)
-        free = round(most * (1 - FREE), 9)
-        if total <= free if name in self._closed else total < most:
-            return None  # as nearly always: a day's figures are not gone through for it
+    def _end(self, name: str) -> datetime | None:
+        """When a limit that is reached opens again; None if it is not reached."""
+        limit = self._limits[name]
+        total = round(self._sums[name], 9)
+        reopens_at = round(limit * (1 - FREE), 9)
+        is_open = total <= reopens_at if name in self._closed else total < limit
+        if is_open:  # nearly always: then the figures of a day need not be added up
+            return None
         spent = self._within(name)
-        newest = sorted(spent, reverse=True)
-        sums = (round(dollars, 9) for dollars in accumulate(spent[at] for at in newest))
-        return next(
-            (at + _SPANS[name] for at, sum in zip(newest, sums, strict=True) if sum > free), None
-        )
+        newest_first = sorted(spent, reverse=True)
+        sums = accumulate(spent[at] for at in newest_first)
+        for at, dollars in zip(newest_first, sums, strict=True):
+            if round(dollars, 9) > reopens_at:
+                return at + _SPANS[name]
+        return None
 
     def _line(self, name: str, until: datetime) -> str:
-        a, most, total = (
-            "an" if name == "hour" else "a",
-            self._limits[name],
-            sum(self._within(name).values()),
-        )
+        article = "an" if name == "hour" else "a"
+        total = sum(self._within(name).values())
         return (
-            f"the limit of {money(most)} {a} {name} is reached ({money(total)}): next turn at {minute(until)} UTC; "
-            f"/usage shows what it went for; raise spend_per_{name} to go on earlier"
+            f"the limit of {money(self._limits[name])} {article} {name} is reached"
+            f" ({money(total)}): next turn at {minute(until)} UTC; /usage shows what it went for;"
+            f" raise spend_per_{name} to go on earlier"
         )
 
 
-def _ended(at: datetime) -> datetime:
-    """The end of the minute."""
+def _end_of_minute(at: datetime) -> datetime:
     return at.astimezone(UTC).replace(second=0, microsecond=0) + _MINUTE
 
 
 def _rates(price: Price | None) -> str:
-    """A price for a person."""
+    """A price in words."""
     if price is None:
         return "unknown, dory.yaml may give it"
     if not any((price.prompt, price.cached, price.completion)):
         return "free"
-    return f"${price.prompt:g} per million tokens of prompts, ${price.cached:g} of those from the cache, ${price.completion:g} of answers"
+    return (
+        f"${price.prompt:g} per million tokens of prompts, ${price.cached:g} of those from the"
+        f" cache, ${price.completion:g} of answers"
+    )

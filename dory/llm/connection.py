@@ -1,9 +1,9 @@
-"""The way to one endpoint, the same for whatever is asked there: a client with its key and its
-bounds, and failures in the words of this house.
+"""The connection to one endpoint, for every kind of request: a client with its key and its time
+limits, whose exceptions become Dory's.
 
-Bodies are read as plain JSON (``body.py``) and not by the client: endpoints add fields of their
-own, break the shape of others, or answer without a stream, which its types and its reader of
-streams would turn into stray errors.
+Bodies are read as plain JSON (``llm/stream.py``) and not by the client. Endpoints add fields,
+change the shape of others, or answer without a stream; the client's types and its reader of streams
+would turn these into unrelated errors.
 """
 
 import os
@@ -26,16 +26,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LONGEST_ANSWER = 10
-"""Times ``timeout``: so long an answer may take to its end, however steadily it drips in, or what
-keeps its connection alive does.
-"""
+"""Times ``timeout``: how long an answer may take to its end, even if data comes in all the time."""
 
 _CONNECT_TIMEOUT = 10.0
 
 
 class Connection:
-    """One endpoint. ``options`` are parts of every request that it may not know: one that it
-    complains about is not sent again. Any number of threads may ask; they share one client.
+    """One endpoint. ``options`` are parts of every request that it may not know: an option that it
+    complains about is not sent again. Any number of threads may call; they share one client.
     """
 
     def __init__(self, config: Config, profile: Profile, options: Mapping[str, Any]) -> None:
@@ -47,20 +45,20 @@ class Connection:
         key_name = "DORY_API_KEY" if profile == config.own else "api_key of its profile"
         self.failures = Failures(profile, config.timeout, self._secrets, key_name)
         self._lock = threading.Lock()
-        self._connected: openai.OpenAI | None = None
+        self._made_client: openai.OpenAI | None = None
 
     def redact(self, text: str) -> str:
-        """``text`` without keys and tokens."""
+        """Return ``text`` without keys and tokens."""
         return formatting.redact(text, self._secrets)
 
     def ask(
         self, path: str, request: Mapping[str, Any], read: Callable[[Iterator[object]], T]
     ) -> T:
-        """Post a request, and give what ``read`` makes of the decoded JSON in the answer: its
-        chunks, or the whole as one.
+        """Post a request, and return what ``read`` makes of the decoded JSON in the answer: its
+        chunks, or one chunk if it was not streamed.
 
         ``read`` may raise ``ModelError``, and ``ValueError`` for broken data. Raises
-        ``ModelRefused``, ``WindowExceeded`` or ``Passing``.
+        ``ModelRefused``, ``WindowExceeded`` or ``TransientError``.
         """
         import httpx2
         import openai
@@ -81,14 +79,12 @@ class Connection:
             ImportError,
             OSError,
         ) as error:
-            simpler = (
-                openai_format.without_complaint(options, str(error.body))
-                if isinstance(error, openai.APIStatusError)
-                else None
-            )
-            if simpler is None:
+            fewer_options = None
+            if isinstance(error, openai.APIStatusError):
+                fewer_options = openai_format.without_complaint(options, str(error.body))
+            if fewer_options is None:
                 raise self.failures.mapped(error) from error
-            self._options = simpler  # for good: the endpoint will not learn the option
+            self._options = fewer_options  # for all later requests, too
         return self.ask(path, request, read)
 
     def _chunks(self, response: "httpx2.Response") -> Iterator[object]:
@@ -101,7 +97,7 @@ class Connection:
         return chunks(response.iter_bytes())
 
     def _client(self) -> "openai.OpenAI":
-        import openai  # a second of work: when first used, not at the start
+        import openai  # takes a second, so not at the start
 
         from dory.llm.stream import Bounded
 
@@ -111,24 +107,21 @@ class Connection:
             response.stream = Bounded(response, longest)
 
         with self._lock:
-            if self._connected is None:
-                if not (self._key.isascii() and self._key.isprintable()):
-                    raise self.failures.bad_key("has characters that no key has")
-                timeout = openai.Timeout(
-                    self._timeout, connect=min(self._timeout, _CONNECT_TIMEOUT)
-                )
-                key = self._key or "none"  # the client insists on one, local servers need none
-                transport = openai.DefaultHttpxClient(
-                    event_hooks={"response": [bound]}, timeout=timeout
-                )
-                self._connected = openai.OpenAI(
-                    base_url=self._profile.base_url,
-                    api_key=key,
-                    timeout=timeout,
-                    max_retries=0,
-                    http_client=transport,
-                )
-                weakref.finalize(
-                    self._connected, transport.close
-                )  # a client closes only the transport that it made itself
-            return self._connected
+            if self._made_client is not None:
+                return self._made_client
+            if not (self._key.isascii() and self._key.isprintable()):
+                raise self.failures.bad_key("has characters that no key has")
+            timeout = openai.Timeout(self._timeout, connect=min(self._timeout, _CONNECT_TIMEOUT))
+            transport = openai.DefaultHttpxClient(
+                event_hooks={"response": [bound]}, timeout=timeout
+            )
+            self._made_client = openai.OpenAI(
+                base_url=self._profile.base_url,
+                api_key=self._key or "none",  # the client needs one, local servers do not
+                timeout=timeout,
+                max_retries=0,
+                http_client=transport,
+            )
+            # a client closes only a transport that it has made itself
+            weakref.finalize(self._made_client, transport.close)
+            return self._made_client

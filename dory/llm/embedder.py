@@ -1,8 +1,8 @@
-"""Vectors from an embedder that may be slow, be away, or not take a text. No turn waits for one.
+"""Vectors from an embedder that may be slow, unreachable, or unable to embed a text. No turn waits
+for one.
 
-``vectors`` tells a text that the model does not take from an endpoint that is away: it asks for the
-vector of a word that any model takes. Of a text that is too long for the model as much of its end
-is embedded as fits.
+If a text fails, ``vectors`` asks for the vector of a word that any model can embed. So it knows
+whether the text is the cause, or the endpoint. If a text is too long, only its end is embedded.
 """
 
 from collections.abc import Sequence
@@ -12,64 +12,71 @@ from dory.process.jobs import Job
 from dory.types import Embedder
 
 _PROBE = "memory"
-_AWAITED = "the endpoint has not answered yet"
+_PENDING = "the endpoint has not answered yet"
 
 Row = tuple[list[float], str]
 """A vector; or zeros, and why there is none."""
 
 
 def vectors(embedder: Embedder, texts: Sequence[str]) -> list[Row]:
-    """One for each text, all of one length. Raises ``ModelError`` when it is not because of the
-    texts that there is none.
+    """Return a row for each text, with vectors of one length. Raises ``ModelError`` if it is not
+    the texts that cannot be embedded.
     """
-    made = _rows(embedder, texts)
-    if len({len(vector) for vector, _ in made}) > 1:
+    rows = _rows(embedder, texts)
+    if len({len(vector) for vector, _ in rows}) > 1:
         raise ModelRefused(
             f"{embedder.name} makes vectors of different lengths: check the profile of embeddings"
         )
-    return made
+    return rows
 
 
 class Situation:
-    """The vector of what is said now. One request is under way at a time, beside the turns; only
-    one thread may call.
+    """The vector of what is said now. One request runs at a time, beside the turns. Only one thread
+    may call.
     """
 
-    def __init__(self, embedder: Embedder, patience: float) -> None:
-        """A turn waits ``patience`` seconds for the answer to a request that it starts."""
+    def __init__(self, embedder: Embedder, timeout: float) -> None:
+        """A turn waits at most ``timeout`` seconds for the answer to a request that it starts."""
         self._embedder = embedder
-        self._patience = patience
+        self._timeout = timeout
         self._text = ""
         self.failure = ""
         self._vector: list[float] | None = None
         self._job: Job[list[float]] | None = None
 
     def vector(self, text: str) -> list[float] | None:
-        """That of ``text``, if it is there at once; else that of the text before. None, and why in
-        ``failure``, when the last request failed or is one for a text before that is not answered
-        yet.
+        """Return the vector of ``text`` if the endpoint answers in time, else that of the text
+        before.
+
+        Return None, with the reason in ``failure``, if the last request failed, or if a request for
+        another text is not answered yet.
         """
         self._collect()
         if self._job is None and (text != self._text or self.failure or self._vector is None):
             self._text = text
             self._job = Job(lambda: _fitting(self._embedder, [text])[0], "embedding")
-            self._job.wait(self._patience)
+            self._job.wait(self._timeout)
             self._collect()
         if self._job and (self._vector is None or text != self._text):
-            self._vector, self.failure = None, _AWAITED
+            self._vector = None
+            self.failure = _PENDING
         return self._vector
 
     def forget(self) -> None:
-        """The vector is of no use."""
+        """Drop the vector: it is of no use."""
         self._vector = None
 
     def _collect(self) -> None:
-        if self._job and self._job.done:
-            job, self._job, self._vector = self._job, None, None
-            try:
-                self._vector, self.failure = job.result(), ""
-            except ModelError as error:
-                self.failure = str(error)
+        if self._job is None or not self._job.done:
+            return
+        job = self._job
+        self._job = None
+        self._vector = None
+        try:
+            self._vector = job.result()
+            self.failure = ""
+        except ModelError as error:
+            self.failure = str(error)
 
 
 def _rows(embedder: Embedder, texts: Sequence[str]) -> list[Row]:
@@ -83,12 +90,13 @@ def _rows(embedder: Embedder, texts: Sequence[str]) -> list[Row]:
 
 
 def _fitting(embedder: Embedder, texts: Sequence[str]) -> list[list[float]]:
-    """A vector for each, or for its end."""
+    """A vector for each text, or for as much of its end as fits."""
     try:
         return embedder.embed(texts)
     except WindowExceeded:
         if len(texts) > 1:
             return [vector for text in texts for vector in _fitting(embedder, [text])]
-        if len(texts[0]) < 2:
+        (text,) = texts
+        if len(text) < 2:
             raise
-        return _fitting(embedder, [texts[0][len(texts[0]) // 2 :]])
+        return _fitting(embedder, [text[len(text) // 2 :]])

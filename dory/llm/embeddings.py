@@ -1,4 +1,4 @@
-"""Vectors of texts, from any endpoint that speaks OpenAI's ``/embeddings``."""
+"""Vectors of texts, from any endpoint with OpenAI's ``/embeddings``."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -12,28 +12,27 @@ from dory.types import Embedded, Usage
 
 
 class Embeddings:
-    """The model of a profile, asked for vectors. Any number of threads may ask."""
+    """The embedding model of a profile. Any number of threads may call it."""
 
     def __init__(self, config: Config, profile: Profile) -> None:
         self.name = profile.model
         self._connection = Connection(config, profile, {})
 
     def embed(self, texts: Sequence[str]) -> Embedded:
-        """The vectors of some texts, in one request. Raises ``ModelRefused``, ``WindowExceeded``
-        or, when it may be repeated, ``Passing``.
+        """Return the vectors of ``texts``, in one request. Raises ``ModelRefused``,
+        ``WindowExceeded`` or, if it may be repeated, ``TransientError``.
         """
         started = time.monotonic()
         sent = [formatting.encodable(text) for text in texts]
         answer = self._connection.ask(
             "/embeddings", {"input": sent}, lambda chunks: self._read(chunks, len(sent))
         )
-        counted = openai_format.counts(answer.usage, "".join(sent), "")
-        return Embedded(
-            answer.vectors, Usage("embedding", self.name, *counted, time.monotonic() - started)
-        )
+        counts = openai_format.counts(answer.usage, "".join(sent), "")
+        usage = Usage("embedding", self.name, *counts, time.monotonic() - started)
+        return Embedded(answer.vectors, usage)
 
     def _read(self, chunks: Iterator[object], count: int) -> openai_format.Vectors:
-        whole = next(chunks, None)
-        if error := openai_format.reported(whole):
+        body = next(chunks, None)
+        if error := openai_format.reported(body):
             raise self._connection.failures.reported(openai_format.status(error), error)
-        return openai_format.Vectors(whole, count)
+        return openai_format.Vectors(body, count)

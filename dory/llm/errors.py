@@ -1,5 +1,5 @@
-"""What can go wrong at one endpoint, each in one line for a person that never holds the key. Every
-foreign exception is mapped here, once.
+"""The errors of one endpoint. Every foreign exception is mapped here, once, to one line for a
+person. The line never holds the key.
 """
 
 from collections.abc import Sequence
@@ -10,16 +10,16 @@ from dory.errors import ModelAway, ModelError, ModelRefused, WindowExceeded
 from dory.llm import openai_format
 from dory.text import formatting
 
-_LINE_LIMIT, _WORDS_LIMIT = (
-    500,
-    250,
-)  # characters: of a message, and of what an endpoint's own words may take of it
+_LINE_LIMIT = 500
+"""Characters of a message."""
+_QUOTE_LIMIT = 250
+"""Characters that an endpoint's own words may take in it."""
 _LOCAL = ("localhost", "127.", "[::1]", "0.0.0.0")
 
 
 class TransientError(ModelAway):
     """A try failed for a reason that may pass. ``pause`` is how many seconds the endpoint asks to
-    wait.
+    wait; None if it does not say.
     """
 
     def __init__(self, reason: str, pause: float | None = None) -> None:
@@ -28,8 +28,8 @@ class TransientError(ModelAway):
 
 
 class Failures:
-    """The failures of the endpoint of ``profile``, whose key is given as ``key_name`` where no
-    provider's variable holds it.
+    """Makes the errors for the endpoint of ``profile``. ``key_name`` is the setting that holds its
+    key, unless the variable of a known provider does.
     """
 
     def __init__(
@@ -45,22 +45,22 @@ class Failures:
             (key for key, (url, _) in PROVIDERS.items() if url == self._url.rstrip("/")), key_name
         )
 
-    def passing(self, what: str, pause: float | None = None) -> TransientError:
-        """One that may pass."""
+    def transient(self, what: str, pause: float | None = None) -> TransientError:
+        """An error that may pass."""
         return TransientError(self._line(f"{self._host} {what}"), pause)
 
     def refused(self, what: str) -> ModelRefused:
-        """One that repeating cannot help."""
+        """An error that a retry cannot help."""
         return ModelRefused(self._line(f"{self._url}: {what}"))
 
     def bad_key(self, what: str) -> ModelRefused:
-        """One that a person must see to, with the name of the variable that holds the key."""
+        """An error that a person must correct, with the name of the variable that holds the key."""
         if not self._key:
             return self.refused(f"a key is wanted and none was given: set {self._key_name}")
         return ModelRefused(self._line(f"the key for {self._host} {what}: check {self._key_name}"))
 
     def mapped(self, error: Exception) -> ModelError:
-        """Every exception that a request can end with."""
+        """Map an exception that a request ended with."""
         import httpx2
         import openai
 
@@ -77,18 +77,17 @@ class Failures:
                 return self.refused(f"this base_url is no address: {error}")
             case httpx2.HTTPError():  # while a body is read
                 return self._unreached(error)
-            case (
-                ImportError() | OSError()
-            ):  # a proxy that needs a package, a certificate file that is not there
+            # a proxy that needs a package, a certificate file that is missing
+            case ImportError() | OSError():
                 return self.refused(
                     f"a setting of this machine keeps the client from connecting: {error}"
                 )
             case _:  # a ValueError: neither JSON nor UTF-8
-                return self.passing("sent broken data")
+                return self.transient("sent broken data")
 
     def reported(self, status: int, body: object, pause: float | None = None) -> ModelError:
-        """What an error that the endpoint itself reports comes to."""
-        said = self._line(openai_format.words(body), _WORDS_LIMIT) or "no reason given"
+        """Map an error that the endpoint itself reports."""
+        said = self._line(openai_format.words(body), _QUOTE_LIMIT) or "no reason given"
         if status == 413 or (status != 429 and openai_format.too_long(body)):
             return WindowExceeded(
                 self._line(f"the prompt is longer than the window of {self._model}: {said}")
@@ -102,30 +101,28 @@ class Failures:
                 f"there is no model {self._model!r} here, check --model and --base-url ({said})"
             )
         if status in (408, 409, 429) or status >= 500:
-            wish = "" if pause is None else f" (it asks to wait {pause:g} s)"
-            return self.passing(f"answered with error {status}: {said}{wish}", pause)
+            wait = "" if pause is None else f" (it asks to wait {pause:g} s)"
+            return self.transient(f"answered with error {status}: {said}{wait}", pause)
         return self.refused(f"the request was refused ({status}): {said}")
 
     def _unreached(self, cause: BaseException | None) -> TransientError:
-        """What an error on the way there or back comes to. Only the causes of a failed connection
-        are told: others may quote headers.
+        """Map an error of the connection. Only the cause of a failed connect is quoted: other
+        causes may hold headers.
         """
         import httpx2
 
         from dory.llm.stream import Unending
 
         if isinstance(cause, (httpx2.ConnectError, httpx2.ConnectTimeout)):
-            hint = (
-                "the server may not be running"
-                if self._host.startswith(_LOCAL)
-                else "check the network and base_url"
-            )
+            hint = "check the network and base_url"
+            if self._host.startswith(_LOCAL):
+                hint = "the server may not be running"
             return TransientError(self._line(f"{self._url} cannot be reached ({cause}): {hint}"))
         if isinstance(cause, httpx2.TimeoutException):
-            return self.passing(f"sent nothing for {self._timeout:g} s")
+            return self.transient(f"sent nothing for {self._timeout:g} s")
         if isinstance(cause, Unending):
-            return self.passing("did not come to an end with its answer")
-        return self.passing("broke off the connection")
+            return self.transient("did not come to an end with its answer")
+        return self.transient("broke off the connection")
 
     def _line(self, text: str, limit: int = _LINE_LIMIT) -> str:
         return formatting.one_line(formatting.redact(text, self._secrets), limit)

@@ -1,9 +1,8 @@
-"""The OpenAI formats as endpoints really speak them. Pure: what an answer holds, how it was
-counted, what a refusal means.
+"""The OpenAI formats as endpoints really speak them: answers, token counts, refusals. Pure.
 
-Endpoints differ in where they put reasoning, cached tokens and the reason for a refusal; every such
-difference is known here and nowhere else. Whatever has an unexpected shape is passed over and never
-raises: whether an answer is whole shows by its ``finish``.
+Endpoints differ in where they put reasoning, cached tokens and the reason for a refusal. Every such
+difference is known here and nowhere else. Values of an unexpected shape are passed over and never
+raise. Whether an answer is complete is told by its ``finish``.
 """
 
 import math
@@ -31,13 +30,15 @@ _TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 
-_MOST_TOKENS = 10**9  # what is counted beyond that is no count
-_MOST_NUMBER = 1e30  # of a vector, so that what is computed with it stays finite
+_MOST_TOKENS = 10**9
+"""A greater number is no count of tokens."""
+_MOST_NUMBER = 1e30
+"""The greatest number in a vector, so that results computed from it stay finite."""
 
 
 class Answer:
-    """An answer as its chunks come in. ``finish`` stays empty until the endpoint says why the
-    answer ended; ``error`` is one that it reports in place of a chunk; ``size`` is in characters.
+    """An answer, collected from its chunks. ``finish`` is empty until the endpoint says why the
+    answer ended. ``error`` is an error that came in place of a chunk. ``size`` is in characters.
     """
 
     def __init__(self) -> None:
@@ -49,99 +50,97 @@ class Answer:
         self._reasoning: list[str] = []
 
     def add(self, chunk: object) -> None:
-        """Take in one chunk of a stream, or a whole answer, as decoded from JSON."""
+        """Add one chunk of a stream, or a whole answer, as decoded from JSON."""
         choices = _mapping(chunk).get("choices")
         choice = _mapping(choices[0]) if isinstance(choices, list) and choices else {}
         delta = _mapping(choice.get("delta")) or _mapping(choice.get("message"))
         self.error = reported(chunk) or self.error
         self.finish = _text(choice.get("finish_reason")) or self.finish
         self.usage = _mapping(_mapping(chunk).get("usage")) or self.usage
-        # DeepSeek and llama.cpp say reasoning_content; OpenRouter, Ollama and newer vLLM say
-        # reasoning.
+        # DeepSeek and llama.cpp: reasoning_content; OpenRouter, Ollama and newer vLLM: reasoning
         reasoning = _text(delta.get("reasoning_content")) or _text(delta.get("reasoning"))
-        content = _text(delta.get("content")) or _text(
-            choice.get("text")
-        )  # the latter of a plain completion
+        # a plain completion: text
+        content = _text(delta.get("content")) or _text(choice.get("text"))
         for parts, text in ((self._content, content), (self._reasoning, reasoning)):
-            if text:  # a stream of nothing must not fill the memory either
+            if text:  # empty parts would fill the memory, too
                 parts.append(text)
                 self.size += len(text)
 
     def parts(self) -> tuple[str, str]:
-        """(text, reasoning), both fit for UTF-8. A ``<think>`` block at the beginning is reasoning;
-        unclosed, it is all there is.
+        """Return text and reasoning, both encodable as UTF-8. A ``<think>`` block at the beginning
+        is reasoning; if it is not closed, everything is.
 
-        Some chat templates put the opening tag into the prompt: then only the closing one comes.
+        Some chat templates put the opening tag into the prompt, so that only the closing one comes.
         """
-        content, reasoning = encodable("".join(self._content)), encodable("".join(self._reasoning))
+        content = encodable("".join(self._content))
+        reasoning = encodable("".join(self._reasoning))
         thought = _THOUGHT.match(content) or _THOUGHT_BEGUN.match(content)
         if not thought:
             return content, reasoning
-        return content[thought.end() :], "\n".join(filter(None, (reasoning, thought[1].strip())))
+        thoughts = [part for part in (reasoning, thought[1].strip()) if part]
+        return content[thought.end() :], "\n".join(thoughts)
 
 
 class Vectors:
-    """The answer to a request for the vectors of ``count`` texts, in their order, whatever order it
-    has itself. Raises ``ValueError`` when that is not one vector of numbers for each, all of one
-    length.
+    """The answer to a request for the vectors of ``count`` texts. ``vectors`` are in the order of
+    the texts, whatever order the answer has. Raises ``ValueError`` unless there is one vector of
+    numbers for each text, all of one length.
     """
 
     def __init__(self, answer: object, count: int) -> None:
         self.usage = _mapping(_mapping(answer).get("usage"))
         rows = [_mapping(row) for row in _list(_mapping(answer).get("data"))]
-        found = {
+        by_index = {
             _number(row.get("index", place)): _list(row.get("embedding"))
             for place, row in enumerate(rows)
         }
-        if len(rows) != count or set(found) != set(range(count)):
+        if len(rows) != count or set(by_index) != set(range(count)):
             raise ValueError("not one vector for each text")
-        if not all(
-            type(number) in (int, float) and -_MOST_NUMBER < number < _MOST_NUMBER
-            for number in chain(*found.values())
-        ):
-            raise ValueError("a vector of something else than numbers")
-        self.vectors = [[float(number) for number in found[place]] for place in range(count)]
+        for number in chain(*by_index.values()):
+            if type(number) not in (int, float) or not -_MOST_NUMBER < number < _MOST_NUMBER:
+                raise ValueError("a vector of something else than numbers")
+        self.vectors = [[float(number) for number in by_index[index]] for index in range(count)]
         if [] in self.vectors or len({len(vector) for vector in self.vectors}) != 1:
             raise ValueError("vectors of different lengths, or of none")
 
 
 def counts(usage: Mapping[str, Any], prompt: str, answer: str) -> tuple[int, int | None, int]:
-    """(prompt, cached, completion) in tokens: the endpoint's figures, or the length of the texts
-    where it gives none.
+    """Return the tokens of the prompt, those of them from the cache, and those of the answer.
 
-    ``cached`` is None when the endpoint does not say, which is not the same as 0.
+    They are the endpoint's figures. Where it gives none, prompt and answer are estimated from their
+    texts, and ``cached`` is None, which is not the same as 0.
     """
     cached = _number(usage.get("prompt_cache_hit_tokens"))  # DeepSeek
-    if cached is None:
-        cached = _number(
-            _mapping(usage.get("prompt_tokens_details")).get("cached_tokens")
-        )  # OpenAI and most others
-    sent, received = _number(usage.get("prompt_tokens")), _number(usage.get("completion_tokens"))
-    return (
-        tokens(prompt) if sent is None else sent,
-        cached,
-        tokens(answer) if received is None else received,
-    )
+    if cached is None:  # OpenAI and most others
+        cached = _number(_mapping(usage.get("prompt_tokens_details")).get("cached_tokens"))
+    sent = _number(usage.get("prompt_tokens"))
+    if sent is None:
+        sent = tokens(prompt)
+    received = _number(usage.get("completion_tokens"))
+    if received is None:
+        received = tokens(answer)
+    return sent, cached, received
 
 
 def reported(answer: object) -> object:
-    """The error that an answer, or a chunk of one, holds in place of what was asked for; None or
-    empty when it holds none.
+    """Return the error that an answer, or a chunk of one, holds in place of the result; None or
+    empty if it holds none.
     """
     return _mapping(answer).get("error")
 
 
 def words(body: object) -> str:
-    """What an error's body says to a person; empty when it says nothing. OpenRouter hands on its
-    provider's own words beside its own.
+    """Return the message in an error's body; empty if it has none. OpenRouter adds the message of
+    its provider.
     """
     error = _mapping(body).get("error", body)
-    said = _mapping(error).get("message") or _mapping(error).get("detail") or error or ""
-    return f"{said} {_text(_mapping(_mapping(error).get('metadata')).get('raw'))}".strip()
+    message = _mapping(error).get("message") or _mapping(error).get("detail") or error or ""
+    from_provider = _text(_mapping(_mapping(error).get("metadata")).get("raw"))
+    return f"{message} {from_provider}".strip()
 
 
 def status(body: object) -> int:
-    """The HTTP status that an error inside a stream stands for, by its code; 500 when that is none."""
+    """Return the HTTP status in the code of an error inside a stream; 500 if it is no status."""
     code = str(_mapping(body).get("code"))
     return int(code) if re.fullmatch("[1-5][0-9][0-9]", code) else 500
 
@@ -152,32 +151,30 @@ def too_long(body: object) -> bool:
 
 
 def without_complaint(options: Mapping[str, Any], complaint: str) -> dict[str, Any] | None:
-    """The request's options without the one that the endpoint complains about; None when the
+    """Return the request's options without the one that the endpoint complains about; None if the
     complaint is about something else.
     """
-    left = dict(options)
-    if "stream_options" in left and re.search("stream_options|include_usage", complaint):
-        del left["stream_options"]
-        return left
-    if (
-        "max_tokens" in left and "max_completion_tokens" in complaint
-    ):  # OpenAI's reasoning models renamed it
-        left["max_completion_tokens"] = left.pop("max_tokens")
-        return left
+    remaining = dict(options)
+    if "stream_options" in remaining and re.search("stream_options|include_usage", complaint):
+        del remaining["stream_options"]
+        return remaining
+    # OpenAI's reasoning models have renamed this option
+    if "max_tokens" in remaining and "max_completion_tokens" in complaint:
+        remaining["max_completion_tokens"] = remaining.pop("max_tokens")
+        return remaining
     return None
 
 
 def requested_pause(headers: Mapping[str, str], now: datetime) -> float | None:
-    """The seconds that a response asks to wait before the next try; None when it does not say, or
-    not in a form that is known.
+    """Return the seconds that a response asks to wait before the next try; None if it does not say,
+    or in an unknown form.
     """
     milliseconds = headers.get("retry-after-ms")
     try:
-        seconds = (
-            float(milliseconds) / 1000
-            if milliseconds
-            else _seconds(headers.get("retry-after", ""), now)
-        )
+        if milliseconds:
+            seconds = float(milliseconds) / 1000
+        else:
+            seconds = _seconds(headers.get("retry-after", ""), now)
     except (ValueError, OverflowError):  # the latter for a date that no calendar reaches
         return None
     return max(0.0, seconds) if math.isfinite(seconds) else None
@@ -188,7 +185,9 @@ def _seconds(retry_after: str, now: datetime) -> float:
         return float(retry_after)
     except ValueError:
         date = parsedate_to_datetime(retry_after)
-        return ((date if date.tzinfo else date.replace(tzinfo=UTC)) - now).total_seconds()
+        if date.tzinfo is None:
+            date = date.replace(tzinfo=UTC)
+        return (date - now).total_seconds()
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
@@ -204,8 +203,6 @@ def _text(value: object) -> str:
 
 
 def _number(value: object) -> int | None:
-    return (
-        value
-        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS
-        else None
-    )
+    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    return value if 0 <= value <= _MOST_TOKENS else None

@@ -1,8 +1,8 @@
-"""Asking again: a call that failed for a reason that may pass is repeated within ``timeout``
-seconds, with growing pauses.
+"""Retry: a call that failed for a transient reason is repeated within ``timeout`` seconds, with
+growing pauses.
 
-It stands in front of what notes and bounds the calls, so each try is a call of its own there: one
-that was billed is known before the next.
+Retries wrap the budget, so each try is a call of its own there: one that was billed is counted
+before the next.
 """
 
 import random
@@ -13,15 +13,17 @@ from dory.config.settings import Config
 from dory.llm.errors import TransientError
 from dory.types import Model, Prompt, Purpose, Reply
 
-FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
-"""Seconds before the first repetition, doubled for each further one up to a limit; unless the
-endpoint says how long to wait.
+FIRST_PAUSE = 0.5
+"""Seconds before the first retry. Each further pause is twice as long, unless the endpoint says how
+long to wait.
 """
+LONGEST_PAUSE = 30.0
+"""Seconds that a pause lasts at most, unless the endpoint asks for more."""
 
 
 class RetryingModel:
-    """A ``Model``: the one it is given, asked again when that may help. Any number of threads may
-    call it.
+    """A ``Model`` that calls another one, and calls it again when that may help. Any number of
+    threads may call it.
     """
 
     def __init__(
@@ -36,34 +38,37 @@ class RetryingModel:
         self._config = config
         self._log = log
         self._sleep = sleep
-        self._away = False
+        self._exhausted = False
+        """Whether the last call failed although it was retried."""
 
     def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
-        """The model's answer. Raises what the model raises, ``Passing`` only when repeating does
-        not help.
+        """Return the model's answer. Raises what the model raises; ``TransientError`` only when
+        retries did not help.
 
-        After a call that ended so, others are tried once each until one succeeds: whoever calls
-        knows when it is worth another. An empty answer counts as a passing failure once; a second
-        one is what the model has to say.
+        After such a call, each further call is tried only once, until one succeeds: the caller
+        decides when to try again. An empty answer is retried once; a second empty one is returned.
         """
         deadline = time.monotonic() + self._config.timeout
-        attempt, was_empty = 0, False
+        attempt = 0
+        was_empty = False
         while True:
-            last, reply = attempt == self._config.retries or self._away, None
+            last = attempt == self._config.retries or self._exhausted
+            reply = None
             try:
                 reply = self._model.complete(prompt, purpose)
-                self._away = False
+                self._exhausted = False
                 if was_empty or reply.cut or (reply.text + reply.reasoning).strip():
                     return reply
-                was_empty, failure = True, TransientError(f"{self.name} sent an empty answer")
-            except TransientError as passing:
-                failure = passing
+                was_empty = True
+                failure = TransientError(f"{self.name} sent an empty answer")
+            except TransientError as error:
+                failure = error
             pause = _pause(failure, attempt)
             attempt += 1
             if last or time.monotonic() + pause > deadline:
                 if reply:
                     return reply
-                self._away = True
+                self._exhausted = True
                 raise failure
             self._log(
                 f"{failure}; trying again in {pause:.1f} s ({attempt} of {self._config.retries})"
@@ -72,5 +77,7 @@ class RetryingModel:
 
 
 def _pause(failure: TransientError, attempt: int) -> float:
-    own = min(FIRST_PAUSE * 2.0 ** min(attempt, 10), LONGEST_PAUSE) * random.uniform(0.5, 1.0)
-    return own if failure.pause is None else failure.pause
+    if failure.pause is not None:
+        return failure.pause
+    longest = min(FIRST_PAUSE * 2.0 ** min(attempt, 10), LONGEST_PAUSE)
+    return longest * random.uniform(0.5, 1.0)

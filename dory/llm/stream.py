@@ -1,8 +1,8 @@
-"""The body of a response: where it ends at the latest, and what it holds.
+"""The body of a response: bounded, and decoded.
 
-Whatever an endpoint sends, it takes neither all the memory nor for ever: the page behind an error
-is read as far as it may say something, one line has a greatest length, and a body that does not
-come to its end in time is broken off.
+Whatever an endpoint sends, reading it ends and takes limited memory. Of the page behind an error
+only the beginning is read, a line has a greatest length, and a body that does not end in time is
+cut off.
 """
 
 import itertools
@@ -20,11 +20,11 @@ LINE_LIMIT = 8_000_000
 
 
 class Unending(httpx2.ReadError):
-    """A body had not ended in time."""
+    """A body did not end in time."""
 
 
 class Bounded(httpx2.SyncByteStream):
-    """The bytes of ``response``, for so many ``seconds`` from now on."""
+    """The bytes of ``response``, read for at most ``seconds`` from now on."""
 
     def __init__(self, response: httpx2.Response, seconds: float) -> None:
         self._stream = cast(httpx2.SyncByteStream, response.stream)
@@ -42,17 +42,17 @@ class Bounded(httpx2.SyncByteStream):
                 raise Unending("the body did not end in time")
 
     def close(self) -> None:
-        """Let the connection go."""
+        """Release the connection."""
         self._stream.close()
 
 
 def chunks(body: Iterable[bytes]) -> Iterator[object]:
-    """What a body holds, decoded from JSON: the chunks of a stream or, where an endpoint does not
-    stream, the one answer.
+    """Decode the JSON in a body: the chunks of a stream or, if the endpoint does not stream, the
+    one answer.
 
-    Of a stream only the ``data:`` lines count; comments that keep the connection alive, names of
-    events and garbage are passed over. Raises ``ValueError`` for data that is no JSON in UTF-8, and
-    for a line of more than ``LINE_LIMIT`` bytes.
+    Only the ``data:`` lines of a stream count. Comments that keep the connection alive, names of
+    events and garbage are passed over. Raises ``ValueError`` for data that is not JSON in UTF-8,
+    and for a line of more than ``LINE_LIMIT`` bytes.
     """
     lines = _lines(body)
     first = next((line for line in lines if line), b"")
@@ -72,7 +72,7 @@ def chunks(body: Iterable[bytes]) -> Iterator[object]:
 
 
 def _lines(body: Iterable[bytes]) -> Iterator[bytes]:
-    """The lines of a body without white space at their ends; the last need not be ended."""
+    """The lines of a body, without white space at their ends. The last one needs no newline."""
     line = bytearray()
     for piece in body:
         end, *others = piece.split(b"\n")

@@ -1,16 +1,16 @@
-"""usage.jsonl: one line of JSON, in plain ASCII, for every model call, as the provider counted it.
-Append-only; ``v`` is the version.
+"""usage.jsonl: one line of JSON, in plain ASCII, for every model call, with the provider's figures.
+Append-only. ``v`` is the version. A line, wrapped here:
 
-{"v": 2, "at": "2026-11-21T07:38:04Z", "purpose": "turn", "model": "…", "prompt": 5120, "cached":
-4864, "completion": 80, "seconds": 1.9, "dollars": 0.000434}
+    {"v": 2, "at": "2026-11-21T07:38:04Z", "purpose": "turn", "model": "…", "prompt": 5120,
+     "cached": 4864, "completion": 80, "seconds": 1.9, "dollars": 0.000434}
 
-Between them stands what providers' caches were seen to miss (``llm/cache_monitor.py``), in words:
+Other lines tell what a provider's cache has missed (``llm/cache_monitor.py``), in words:
 
-{"v": 2, "at": "2026-11-21T07:38:09Z", "missed": "only 1,024 of some 9,600 tokens …"}
+    {"v": 2, "at": "2026-11-21T07:38:09Z", "missed": "only 1,024 of some 9,600 tokens …"}
 
-Version 1 had no ``dollars``: what its calls cost is not known. Readers take one line at a time,
-however long the file is, and say which lines they could not count; a line that another program is
-about to end is none yet.
+Version 1 had no ``dollars``: the cost of its calls is not known. Readers take one line at a time,
+however long the file is, and report the lines that they cannot count. A last line without its
+newline is not read yet.
 """
 
 import json
@@ -27,18 +27,21 @@ from dory.text.formatting import money
 from dory.types import Usage
 
 NAME = "usage.jsonl"
-CUT, FOREIGN, NEWER = "cut off at its end", "no model call", "of a version that is not known here"
-"""What a line may be that cannot be counted."""
-_MOST = 10**9  # tokens; what is counted beyond that is no count
+CUT = "cut off at its end"
+FOREIGN = "no model call"
+NEWER = "of a version that is not known here"
+"""The three reasons why a line cannot be counted."""
+_MOST = 10**9
+"""A greater number of tokens, seconds or dollars is no figure."""
 _LONGEST = 65536
-"""Bytes of a line; what is longer is no call, and is not taken into memory whole."""
-_END = 1 << 18
+"""Bytes of a line. A longer one is no call, and is not read into memory as a whole."""
+_FIRST_READ = 1 << 18
 """Bytes at the end of the file that ``since`` reads first: some thousand calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One line."""
+    """A line about a model call."""
 
     at: datetime
     usage: Usage
@@ -46,15 +49,15 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """A line that is about a cache."""
+    """A line about what a cache has missed."""
 
     at: datetime
     text: str
 
 
 class UsageLog:
-    """Notes the calls of one identity, from any thread. ``tell`` gets a line for a person about
-    each.
+    """Notes the calls of one identity, from any thread. ``tell`` is given a line about each call,
+    for a person.
     """
 
     def __init__(self, path: Path, now: Clock, tell: Callable[[str], None] | None) -> None:
@@ -63,8 +66,8 @@ class UsageLog:
         self._tell = tell
 
     def record(self, usage: Usage) -> None:
-        """Append one call. Tokens; ``cached`` is null when the provider does not say; ``seconds``
-        is rounded to milliseconds.
+        """Append one call. ``cached`` is null if the provider does not say. ``seconds`` are rounded
+        to milliseconds.
         """
         dollars = None if usage.dollars is None else round(usage.dollars, 9)
         line = {
@@ -80,61 +83,57 @@ class UsageLog:
 
 
 def missed(path: Path, at: datetime, text: str) -> None:
-    """Append what a cache was seen to miss."""
-    files.append(
-        path, (json.dumps({"v": 2, "at": clock.second(at), "missed": text}) + "\n").encode()
-    )
+    """Append what a cache has missed."""
+    line = {"v": 2, "at": clock.second(at), "missed": text}
+    files.append(path, (json.dumps(line) + "\n").encode())
 
 
 def told(usage: Usage) -> str:
-    """One line for a person."""
-    cached = (
-        "not told"
-        if usage.cached is None
-        else f"{usage.cached} ({usage.cached / max(usage.prompt, 1):.0%})"
-    )
+    """Return one line about a call, for a person."""
+    cached = "not told"
+    if usage.cached is not None:
+        cached = f"{usage.cached} ({usage.cached / max(usage.prompt, 1):.0%})"
     cost = "price unknown" if usage.dollars is None else money(usage.dollars)
     counts = f"prompt {usage.prompt} tokens, cached {cached}, answer {usage.completion}"
     return f"{usage.purpose}: {counts}, {usage.seconds:.1f} s, {cost}, {usage.model}"
 
 
 def read(path: Path, offset: int = 0, end: int | None = None) -> Iterator[Call | Missed | str]:
-    """The calls, and what was missed, in the lines that begin at byte ``offset`` or behind it, in
-    order; for one that cannot be counted, in words what it is. ``end`` is where the whole lines
-    end, if that is known.
+    """Return the lines that begin at byte ``offset`` or behind it, in order; for a line that cannot
+    be counted, the reason. ``end`` is where the whole lines end, if that is known.
     """
-    end, at = files.whole_end(path) if end is None else end, max(0, offset - 1)
+    if end is None:
+        end = files.whole_end(path)
+    at = max(0, offset - 1)
     if end > offset:
-        begun = (
-            offset > 0
-        )  # a line of which the beginning was not read, or was too long to be a call's
+        # whether this is the rest of a line: one that begins before ``offset``, or a too long one
+        is_rest = offset > 0
         with open(open_regular(path), "rb") as file:
             file.seek(at)
             while at < end and (raw := file.readline(_LONGEST)):
                 at += len(raw)
-                whole = raw.endswith(b"\n")
-                if not begun:
-                    yield _call(raw) if whole else FOREIGN
-                begun = not whole
+                ended = raw.endswith(b"\n")
+                if not is_rest:
+                    yield _call(raw) if ended else FOREIGN
+                is_rest = not ended
     if files.size(path) > end == files.whole_end(path):
         yield CUT
 
 
 def since(path: Path, at: datetime) -> Iterator[Call]:
-    """The calls from ``at`` on. Only the end of the file is read: as much of it as reaches back so
-    far.
+    """Return the calls from ``at`` on. Of the file only as much is read, from its end, as reaches
+    back so far.
     """
-    size, reach = files.size(path), _END
+    size = files.size(path)
+    reach = _FIRST_READ
     while reach < size:
-        first = next((call for call in read(path, size - reach) if isinstance(call, Call)), None)
+        first = next((line for line in read(path, size - reach) if isinstance(line, Call)), None)
         if first and first.at < at:
             break
         reach *= 4
-    yield from (
-        call
-        for call in read(path, max(0, size - reach))
-        if isinstance(call, Call) and call.at >= at
-    )
+    for line in read(path, max(0, size - reach)):
+        if isinstance(line, Call) and line.at >= at:
+            yield line
 
 
 def _call(raw: bytes) -> Call | Missed | str:

@@ -1,6 +1,7 @@
-"""Work beside the loop: one callable in one daemon thread, its outcome collected later by the loop.
+"""Background jobs: one callable in one daemon thread. The loop collects the result later.
 
-Daemon threads, because a second Ctrl-C must end the process at once even when a model call hangs.
+The threads are daemons, because a second Ctrl-C must end the process at once, even if a model call
+hangs.
 """
 
 import threading
@@ -11,8 +12,8 @@ T = TypeVar("T")
 
 
 class Job(Generic[T]):
-    """Run ``function`` beside the loop from now on. Only the thread that made the job may ask for
-    its result.
+    """Runs ``function`` in the background from now on. Only the thread that made the job may ask
+    for its result.
     """
 
     def __init__(self, function: Callable[[], T], name: str) -> None:
@@ -25,28 +26,26 @@ class Job(Generic[T]):
     def _run(self) -> None:
         try:
             self._value = self._function()
-        except (
-            BaseException
-        ) as error:  # the thread's top: whatever it was, the loop raises it again in result()
+        except BaseException as error:  # the top of a thread; result() raises it in the loop
             self._error = error
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait, at most ``seconds`` if given; True when the work has ended."""
+        """Wait, at most ``seconds`` if given. Returns whether the job has ended."""
         self._thread.join(seconds)
         return self.done
 
     @property
     def done(self) -> bool:
-        """Whether the work has ended, well or badly."""
+        """Whether the job has ended, with or without an error."""
         return not self._thread.is_alive()
 
     @property
     def error(self) -> BaseException | None:
-        """What the ended work raised, if it did."""
+        """What the job has raised, if anything."""
         return self._error
 
     def result(self) -> T:
-        """What the work returned; raises what it raised. Waits for it if it still runs."""
+        """Wait for the job, and return what it returned. Raises what it raised."""
         self._thread.join()
         if self._error is not None:
             raise self._error
@@ -54,7 +53,7 @@ class Job(Generic[T]):
 
 
 def in_parallel(functions: list[Callable[[], T]], name: str) -> list[T]:
-    """Run all at once and return their results in order; the first error is raised after all have
+    """Run all at once and return their results in order. The first error is raised when all have
     ended.
     """
     jobs = [Job(function, f"{name}-{number}") for number, function in enumerate(functions)]

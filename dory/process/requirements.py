@@ -1,5 +1,5 @@
-"""Whether this Python has the dependencies that pyproject.toml names. Asked before any of them is
-imported, so that nobody meets a traceback, nor an agent half of which fails. Imports nothing else.
+"""Checks that this Python has the dependencies that pyproject.toml names, before any of them is
+imported. So nobody sees a traceback, or an agent of which a part fails. Imports nothing else.
 """
 
 import sys
@@ -18,11 +18,11 @@ NAMES = (
     "numpy",
     "dulwich",
 )
-"""The names under which they are imported."""
+"""The packages, by the names with which they are imported."""
 
 
 def check() -> None:
-    """End the process with one line and exit code 2 unless all of them are there."""
+    """End the process with one line and exit code 2 unless all of them are installed."""
     missing = [name for name in NAMES if not PathFinder.find_spec(name)]
     if missing:
         sys.stderr.write(

@@ -1,8 +1,8 @@
-"""How a process is asked to end: Ctrl-C, SIGTERM, or a terminal that was closed.
+"""Shutdown signals: Ctrl-C, SIGTERM, and the signal of a terminal that was closed.
 
-The first request is only noted, and the loop ends after the step that it is at; a second one ends
-the process at once, which loses nothing either. A signal that whoever started the process wants
-ignored (``nohup``) stays so.
+The first one is only noted, and the loop ends after its current step. A second one ends the process
+at once, which loses nothing either. A signal that is ignored at the start (``nohup``) stays
+ignored.
 """
 
 import os
@@ -14,10 +14,10 @@ from types import FrameType
 from typing import Self
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-POLL, IDLE = 0.05, 0.5
-"""Seconds between two looks at what may have stirred, and after which an agent that sleeps looks at
-everything else.
-"""
+POLL = 0.05
+"""Seconds between two calls of ``stirred`` while waiting."""
+IDLE = 0.5
+"""Seconds after which a sleeping agent looks at everything else."""
 
 
 def take_over(handler: Callable[[int, FrameType | None], None]) -> None:
@@ -28,20 +28,20 @@ def take_over(handler: Callable[[int, FrameType | None], None]) -> None:
 
 
 class ShutdownSignal:
-    """The request, from the moment it is ``listening``."""
+    """Whether the process was asked to end, from the call of ``listening`` on."""
 
     def __init__(self) -> None:
-        # no lock or event: a handler runs in the middle of whatever the same thread is doing
+        # not a lock or an event: a handler interrupts the very thread that may hold it
         self.asked = False
 
     def listening(self) -> Self:
-        """Itself, with the signals taken over. Main thread only."""
+        """Install the signal handlers, and return itself. Main thread only."""
         take_over(self._ask)
         return self
 
     def wait(self, seconds: float, stirred: Callable[[], bool] = lambda: False) -> None:
-        """Sleep, but not beyond a request, nor when something has ``stirred``, which is asked
-        twenty times a second.
+        """Sleep for ``seconds``, but end earlier when the process is asked to end, or when
+        ``stirred`` returns True. It is called twenty times a second.
         """
         until = time.monotonic() + seconds
         while not self.asked and time.monotonic() < until:
@@ -53,7 +53,6 @@ class ShutdownSignal:
         if self.asked:
             os._exit(128 + number)
         self.asked = True
-        with suppress(OSError):  # a terminal that was closed
-            os.write(
-                2, b"stopping after this step; once more stops at once\n"
-            )  # not print: the loop may be in the middle of one
+        with suppress(OSError):  # the terminal may be closed
+            # not print: the handler may have interrupted one
+            os.write(2, b"stopping after this step; once more stops at once\n")

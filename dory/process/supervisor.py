@@ -1,8 +1,8 @@
-"""Trouble below: the disk is full, read-only, or gone. The agent then takes no turns, says so once,
-and goes on when the cause is gone.
+"""Restarts the agent after a failure of the disk: full, read-only, or gone. Meanwhile the agent
+takes no turns. It says so once, and goes on when the cause is gone.
 
-It comes back as after a kill: what was not committed is undone, everything else is read anew. So
-there is one way of recovery, and the kills of ``stress.chaos`` prove it for both.
+A restart is the same as after a kill: what was not committed is undone, everything else is read
+anew. So there is one way of recovery, and the kills of ``stress.chaos`` test it for both.
 """
 
 import time
@@ -15,47 +15,60 @@ from dory.process.signals import ShutdownSignal
 
 
 class Supervised(Protocol):
-    """What is to survive: an agent in this process."""
+    """What is restarted: an agent in this process."""
 
     def run(self) -> None:
-        """Live until told to stop."""
+        """Run until told to stop."""
 
     def announce(self, text: str) -> None:
         """Tell people one line."""
 
 
-L = TypeVar("L", bound=Supervised)
+AnyAgent = TypeVar("AnyAgent", bound=Supervised)
 
-FIRST_PAUSE, LAST_PAUSE, LASTING = 2.0, 300.0, 3600.0
-"""Seconds between two attempts: the first and the longest, doubled from one to the next; and after
-how many without trouble the count begins anew. An attempt may cost a model call, so the time that
-one takes must not pass for recovery.
+FIRST_PAUSE = 2.0
+"""Seconds before the first attempt to restart. Each further pause is twice as long."""
+LAST_PAUSE = 300.0
+"""Seconds that a pause lasts at most."""
+LASTING = 3600.0
+"""Seconds without a failure after which the pauses begin anew. An attempt may include a model call,
+and the time that it takes must not count as recovery.
 """
 
 
-def supervise(agent: L, wake: Callable[[str], L], stop: ShutdownSignal) -> None:
-    """Let ``agent`` live until the process is asked to end; after trouble, the one that ``wake``
-    makes of its files, given the reason.
+def supervise(agent: AnyAgent, wake: Callable[[str], AnyAgent], stop: ShutdownSignal) -> None:
+    """Run ``agent`` until the process is asked to end. After a failure, run the agent that ``wake``
+    makes from its files, given the reason.
     """
-    pause, known = FIRST_PAUSE, ""
+    pause = FIRST_PAUSE
+    last_cause = ""
     while not stop.asked:
-        woke = time.monotonic()
+        started = time.monotonic()
         try:
             agent.run()
         except (DoryError, OSError) as error:
-            if time.monotonic() - woke > LASTING:
-                pause, known = FIRST_PAUSE, ""
-            why = _cause(error)
-            agent = _outlasted(why, agent, wake, stop, pause, told=why == known)
-            pause, known = min(2 * pause, LAST_PAUSE), why
+            if time.monotonic() - started > LASTING:
+                pause = FIRST_PAUSE
+                last_cause = ""
+            cause = _cause(error)
+            agent = _restarted(cause, agent, wake, stop, pause, quiet=cause == last_cause)
+            pause = min(2 * pause, LAST_PAUSE)
+            last_cause = cause
 
 
-def _outlasted(
-    why: str, agent: L, wake: Callable[[str], L], stop: ShutdownSignal, pause: float, told: bool
-) -> L:
-    if not told:
+def _restarted(
+    cause: str,
+    agent: AnyAgent,
+    wake: Callable[[str], AnyAgent],
+    stop: ShutdownSignal,
+    pause: float,
+    quiet: bool,
+) -> AnyAgent:
+    """Try until the agent can be woken. ``quiet``: people have been told of this cause."""
+    if not quiet:
         agent.announce(
-            f"{why}: I take no turns until that is mended; what was saved is safe, and I look again by myself"
+            f"{cause}: I take no turns until that is mended; what was saved is safe, and I look"
+            " again by myself"
         )
     while True:
         stop.wait(pause)
@@ -63,15 +76,16 @@ def _outlasted(
             return agent
         with suppress(DoryError, OSError):
             woken = wake(
-                f"Your files could not be read or written ({why}); what had not been saved by then is undone."
+                f"Your files could not be read or written ({cause}); what had not been saved by"
+                " then is undone."
             )
-            if not told:
+            if not quiet:
                 woken.announce("I go on")
             return woken
 
 
 def _cause(error: Exception) -> str:
-    """The error in words, with the file if it names one."""
+    """The error in words, with its file if it names one."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror} ({error.filename})" if error.filename else error.strerror
     return str(error)

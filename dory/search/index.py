@@ -102,15 +102,10 @@ class Index:
         words = query_words(query, budget.words, self._formula.stop_words)
         if not total or not words:
             return []
-        postings = Postings(
-            self._store,
-            budget,
-            self._estimates[budget],
-            total,
-            newest,
-            [label(kind) for kind in kinds],
-            [label(kind) for kind in without],
-        )
+        labels = [label(kind) for kind in kinds]
+        excluded = [label(kind) for kind in without]
+        estimates = self._estimates[budget]
+        postings = Postings(self._store, budget, estimates, total, newest, labels, excluded)
         wanted = postings.terms(words, self._stemmer)
         terms = [term for term in wanted if term.documents]
         if not terms:
@@ -118,20 +113,26 @@ class Index:
         speakers = " OR ".join(f'"{by(word.folded)}"' for word in words)
         named = postings.term("", speakers)
         postings.read([*terms, named])
+        count = max(limit, budget.candidates)
+        if budget.looked_up:
+            self._look_up(postings, terms, named, count)
         best_possible = math.inf
         if any(word.folded not in STOP for word in words):
             best_possible = sum(term.weight for term in wanted) + weight(0, total)
-        count = max(limit, budget.candidates)
-        if budget.looked_up and not all(term.places for term in (named, *terms)):
-            near = self._best(terms, named, count)
-            stretches = list(dict.fromkeys(id // PLACES for _, id in near))
-            postings.complete([named, *terms], stretches)
         least = share * best_possible * _ROUNDING if share else 0.0
         return self._hits(self._best(terms, named, count, least), terms, limit, best_possible)
 
     @cached_property
     def _ranking(self) -> Ranking:
         return Ranking(self._formula)  # imports numpy, which an empty index never needs
+
+    def _look_up(self, postings: Postings, terms: Sequence[Term], named: Term, count: int) -> None:
+        """Look up the terms that were too common to be read, where the others found the best."""
+        if all(term.places for term in (named, *terms)):
+            return
+        best = self._best(terms, named, count)
+        stretches = list(dict.fromkeys(id // PLACES for _, id in best))
+        postings.complete([named, *terms], stretches)
 
     def _best(
         self, terms: Sequence[Term], named: Term, count: int, least: float = 0.0

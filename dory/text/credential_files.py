@@ -3,20 +3,8 @@
 from fnmatch import fnmatchcase
 
 _PATTERNS = (
-    *(
-        ".env",
-        ".env.*",
-        "*.env",
-        "*.env.*",
-        ".envrc",
-        ".netrc",
-        "_netrc",
-        ".npmrc",
-        ".pypirc",
-        ".pgpass",
-        ".htpasswd",
-        ".git-credentials",
-    ),
+    *(".env", ".env.*", "*.env", "*.env.*", ".envrc", ".netrc", "_netrc", ".npmrc", ".pypirc"),
+    *(".pgpass", ".htpasswd", ".git-credentials"),
     *(".ssh", ".aws", ".gnupg", "kubeconfig", "auth.json"),
     *("id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "*.pem", "*.pem.*", "*.key"),
     *("*.key.*", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk"),

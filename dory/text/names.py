@@ -1,4 +1,4 @@
-"""Whom a name means: one writes ``@ada``, ``"Ada"``, ``ada:`` or ``otto`` where a room knows
+"""Whom a name means. People write ``@ada``, ``"Ada"``, ``ada:`` or ``otto`` where a room knows
 ``ada`` and ``otto-feac4e9a``. Pure.
 """
 
@@ -11,22 +11,29 @@ _DIGITS = re.compile(r"-[0-9a-f]{8}$")
 
 
 def meant(name: str, known: Iterable[str]) -> list[str]:
-    """Those of ``known`` whom ``name`` may mean: word for word, else without the signs around it,
-    else in any case, else without an agent's eight digits. Several: it does not say which; none:
-    nobody is called so.
+    """Return the ``known`` names that ``name`` may mean: several if it is ambiguous, none if nobody
+    is called so.
+
+    The name is compared as it is, then without the signs around it, then without regard to case,
+    then without an agent's eight digits. The first of these that fits anybody decides.
     """
-    everyone, bare = list(known), name.strip(_AROUND)
-    for wanted in (name, bare):
-        if wanted in everyone:
-            return [wanted]
-    alike = [one for one in everyone if one.casefold() == bare.casefold()]
-    return alike or [one for one in everyone if _DIGITS.sub("", one).casefold() == bare.casefold()]
+    candidates = list(known)
+    bare = name.strip(_AROUND)
+    for exact in (name, bare):
+        if exact in candidates:
+            return [exact]
+    folded = bare.casefold()
+    return [other for other in candidates if other.casefold() == folded] or [
+        other for other in candidates if _DIGITS.sub("", other).casefold() == folded
+    ]
 
 
 def near(name: str, known: Iterable[str]) -> list[str]:
-    """Those of ``known`` who may have been meant, at most five: whose name holds it, as a bridge's
-    ``telegram_ada``; whose is like it; any.
+    """Return at most five ``known`` names that may have been meant: those that contain the name, as
+    a bridge's ``telegram_ada`` does; else those that are similar; else any.
     """
-    everyone, bare = list(known), name.strip(_AROUND) or name
-    within = [one for one in everyone if bare.casefold() in one.casefold()]
-    return (within or difflib.get_close_matches(bare, everyone, 5, 0.5) or everyone)[:5]
+    candidates = list(known)
+    bare = name.strip(_AROUND) or name
+    containing = [other for other in candidates if bare.casefold() in other.casefold()]
+    similar = difflib.get_close_matches(bare, candidates, 5, 0.5)
+    return (containing or similar or candidates)[:5]

@@ -8,11 +8,11 @@ from dory.constants import MEMORY_LIMIT
 from dory.errors import FormatError
 
 USER, MEMORY, VOICE = DURABLE = ("USER.md", "MEMORY.md", "VOICE.md")
-"""What an agent knows for good: who the people are, what stays true, how it sounds. One that is
-missing is empty.
+"""The durable texts of an agent: who the people are, what stays true, how it sounds. A missing one
+counts as empty.
 """
 SEGMENT, SUMMARISE = "SEGMENT.md", "SUMMARISE.md"
-"""The texts of its own, besides those, that an agent may edit."""
+"""The other texts that an agent may edit."""
 _PACKAGED = Path(__file__).parents[1] / "program"
 INSTALLED = _PACKAGED.is_dir()
 """Whether Dory was installed as a package. If not, it runs from a checkout."""
@@ -28,8 +28,8 @@ def invocation(program: str) -> str:
 
 
 def template(home: Path, name: str) -> str:
-    """A top-level text: the one in ``home`` if there is one, else the program's own. Raises
-    ``FormatError`` when it is no text.
+    """Return a top-level text: the one in ``home`` if there is one, else the program's own. Raises
+    ``FormatError`` if it is no text.
     """
     own = home / name
     path = own if own.exists() else ROOT / name
@@ -37,29 +37,30 @@ def template(home: Path, name: str) -> str:
         return path.read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:
         raise FormatError(
-            f"{path} is not UTF-8 text ({error}): save it as such, or remove it to use the program's own"
+            f"{path} is not UTF-8 text ({error}): save it as such, or remove it to use the"
+            " program's own"
         ) from None
 
 
 def durable_name(argument: str) -> str:
-    """The one of the durable texts that a tool's argument begins with; empty when it names none."""
+    """Return the durable text that a tool's argument begins with; empty if it names none."""
     name = argument.partition(" ")[0].removeprefix("./")
     return name if name in DURABLE else ""
 
 
 def prompt(name: str) -> str:
-    """``prompts/<name>.md``, without white space at its ends."""
+    """Return ``prompts/<name>.md``, without white space at its ends."""
     return (ROOT / "prompts" / f"{name}.md").read_text(encoding="utf-8").strip()
 
 
 def heading(name: str, text: str) -> str:
-    """What a durable text stands under: which it is, its length, and how long it may be."""
+    """Return the heading of a durable text: its name, its length, and how long it may be."""
     return f"{name.removesuffix('.md').lower()} {len(text)} of {MEMORY_LIMIT} characters"
 
 
 def shown(name: str, text: str) -> str:
-    """As much of a durable text as it may have, and a line that tells of the rest."""
+    """Return as much of a durable text as it may have, with a line about the rest."""
     rest = len(text) - MEMORY_LIMIT
-    return (
-        f"{text[:MEMORY_LIMIT]}\n… {rest} more characters: shorten {name}\n" if rest > 0 else text
-    )
+    if rest <= 0:
+        return text
+    return f"{text[:MEMORY_LIMIT]}\n… {rest} more characters: shorten {name}\n"

@@ -42,20 +42,20 @@ _NAMED = re.compile(r"(?:◱?hash=)?([0-9a-f]{1,64})(?: gist=.*)?◲?")
 
 
 def reference(hash: str, gist: str) -> str:
-    """The live form. The gist is cut to one line without marks, so a model's gist cannot forge
-    anything either.
+    """Return a live reference. The gist is cut to one line without marks, so that a model's gist
+    cannot forge anything.
     """
     return f"◱hash={hash} gist={one_line(gist)}◲"
 
 
 def live(text: str) -> list[tuple[str, str]]:
-    """Every live reference in harness-written text, as (hash, gist) in order."""
+    """Return every live reference in text of the harness, as (hash, gist), in order."""
     return _LIVE.findall(text)
 
 
 def gists(text: str) -> str:
-    """``text`` with the gist alone in the place of each live reference."""
-    return _LIVE.sub(lambda found: found[2], text)
+    """Return ``text`` with each live reference replaced by its gist."""
+    return _LIVE.sub(lambda match: match[2], text)
 
 
 def named_hash(argument: str) -> str | None:
@@ -70,7 +70,7 @@ def escape(text: str) -> str:
     """Make every mark in text from outside inert. ``unescape(escape(text)) == text`` for every
     text.
     """
-    return _ESCAPABLE.sub(lambda found: found[0] + "\\", text)
+    return _ESCAPABLE.sub(lambda match: match[0] + "\\", text)
 
 
 def unescape(text: str) -> str:
@@ -82,7 +82,7 @@ def quote(text: str) -> str:
     """Make only the headers of a stretch of context inert: what it quotes was escaped already, and
     its references stay live.
     """
-    return _HEADER.sub(lambda found: found[0] + "\\", text)
+    return _HEADER.sub(lambda match: match[0] + "\\", text)
 
 
 def unquote(text: str) -> str:

@@ -1,5 +1,5 @@
-"""Text → tool calls. Pure, and never raises: what cannot be run becomes a ``Call`` with an
-``error`` that says what to do instead.
+"""Parses the tool calls in a text. Pure, and never raises: what cannot be run becomes a ``Call``
+with an ``error`` that says what to do instead.
 
     SAY dev one line                 arguments up to the end of the line
     SAY dev <<END                    a here-document: the body up to a line that is END
@@ -33,11 +33,15 @@ _CLOSING = re.compile(r"</(?=reasoning>)", re.IGNORECASE | re.ASCII)
 _WORD = re.compile(r"[A-Z][A-Z_]{2,}(?=\s|:|$)")
 _DECORATED = re.compile(r"[ \t]*+(?:(?:[-*+>•]|\d+[.)])[ \t]*+)?[*_`]*+([A-Z][A-Z_]*+)(?=[ \t]+\S)")
 _SEARCH, _DIVIDER, _REPLACE = "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE"
+_UNTERMINATED_EDIT = (
+    f"unterminated edit block: nothing was changed; a block is '{_SEARCH}', old text, '{_DIVIDER}',"
+    f" new text, '{_REPLACE}', each mark on a line of its own"
+)
 
 
 def parse(text: str, tools: Collection[str], known: Collection[str] = ()) -> list[Call]:
-    """The calls in ``text``, in order. ``tools`` are the names that exist; a line with another
-    ``known`` one is a call that has no effect.
+    """Return the calls in ``text``, in order. ``tools`` are the names that exist. A line with
+    another ``known`` name is a call without effect.
     """
     return [call for _, _, call in placed(text, tools, known)] or _misplaced(text, tools)
 
@@ -45,8 +49,8 @@ def parse(text: str, tools: Collection[str], known: Collection[str] = ()) -> lis
 def placed(
     text: str, tools: Collection[str], known: Collection[str] = ()
 ) -> Iterator[tuple[int, int, Call]]:
-    """The same, each with its first line and the line behind its last, counted from 0; what is
-    misplaced is not among them.
+    """Return the same calls without misplaced ones, each with its first line and the line behind
+    its last, counted from 0.
     """
     lines = _Lines(text.split("\n"))
     while lines.left:
@@ -54,13 +58,9 @@ def placed(
         name, _, rest = line.rstrip("\r").partition(" ")
         if name in tools or name in known:
             call = _call(name, rest.strip(), lines)
-            yield (
-                first,
-                lines.at,
-                call
-                if name in tools
-                else replace(call, error=f"there is no tool {name} here: nothing was done"),
-            )
+            if name not in tools:
+                call = replace(call, error=f"there is no tool {name} here: nothing was done")
+            yield first, lines.at, call
         elif (thought := _THOUGHT.search(line)) and (
             not line[: thought.start()].strip() or lines.closes(thought[1])
         ):
@@ -70,13 +70,13 @@ def placed(
 
 
 def render(calls: list[Call]) -> str:
-    """Tool lines that parse back to ``calls``; a body gets a delimiter that does not occur in it."""
+    """Return tool lines that parse back to ``calls``. A body gets a delimiter that is not in it."""
     return "\n".join(_rendered(call) for call in calls)
 
 
 def as_thought(reasoning: str) -> str:
-    """Reasoning as it stands before its response. It cannot close its own tag, so ``parse`` finds
-    in the whole what it finds behind it.
+    """Return reasoning as it stands before its response. It cannot close its own tag, so ``parse``
+    finds no call in it.
     """
     if not reasoning:
         return ""
@@ -85,7 +85,7 @@ def as_thought(reasoning: str) -> str:
 
 
 def without_thoughts(text: str) -> str:
-    """``text`` without the thoughts that end in it."""
+    """Return ``text`` without the thoughts that end in it."""
     return _WHOLE_THOUGHT.sub("", text)
 
 
@@ -101,14 +101,14 @@ class _Lines:
         return self.at < len(self._lines)
 
     def closes(self, tag: str) -> bool:
-        """Whether the closing ``tag`` stands in a line not yet taken, or in the one taken last, in
-        either case.
+        """Whether the closing ``tag``, in upper or lower case, is in a line not yet taken, or in
+        the last one taken.
         """
         return self._closings[tag.lower()] >= self.at - 1
 
     @cached_property
     def _closings(self) -> dict[str, int]:
-        """The last line that holds each closing tag; -1 when none does. Looked up once: a text may
+        """The last line with each closing tag; -1 if there is none. Determined once, as a text may
         open a thought in every line.
         """
         lowered = list(enumerate(line.lower() for line in self._lines))
@@ -122,20 +122,20 @@ class _Lines:
         return self._lines[self.at - 1]
 
     def until(self, *ends: str) -> list[str] | None:
-        """Take the lines before the next line that is one of ``ends``, and that line; None, and
-        everything taken, when there is none.
+        """Take the lines before the next line that is one of ``ends``, and that line. If there is
+        none, take everything and return None.
         """
         for at in range(self.at, len(self._lines)):
             if self._lines[at].rstrip() in ends:
-                found = self._lines[self.at : at]
+                taken = self._lines[self.at : at]
                 self.at = at + 1
-                return found
+                return taken
         self.at = len(self._lines)
         return None
 
     def at_block(self) -> bool:
-        """Whether an edit block comes next, behind nothing but empty lines and fences; if so, move
-        behind its first line.
+        """Whether an edit block comes next, after nothing but empty lines and fences. If so, take
+        everything up to its first line.
         """
         for at in range(self.at, len(self._lines)):
             if self._lines[at].rstrip() == _SEARCH:
@@ -146,7 +146,7 @@ class _Lines:
         return False
 
     def skip_thought(self, rest: str, tag: str) -> None:
-        """Move behind the closing tag, starting with the ``rest`` of the opening line."""
+        """Take the lines up to the closing tag, which may be in ``rest``, that of the first line."""
         close = f"</{tag.lower()}>"
         while close not in rest.lower() and self.left:
             rest = self.take()
@@ -155,74 +155,64 @@ class _Lines:
 def _call(name: str, rest: str, lines: _Lines) -> Call:
     heredoc = _HEREDOC.fullmatch(rest)
     if heredoc:
-        args, body = heredoc[1].rstrip(), lines.until(heredoc[3])
+        args = heredoc[1].rstrip()
+        body = lines.until(heredoc[3])
         if body is None:
-            return Call(
-                name,
-                args,
-                error=f"unterminated text: nothing was done; end it with a line that is just {heredoc[3]}",
-            )
+            error = "unterminated text: nothing was done; end it with a line that is just"
+            return Call(name, args, error=f"{error} {heredoc[3]}")
         return Call(name, args, body="\n".join(body))
     edits: list[tuple[str, str]] = []
     while lines.at_block():
-        search, replacement = lines.until(_DIVIDER), lines.until(_REPLACE)
+        search = lines.until(_DIVIDER)
+        replacement = lines.until(_REPLACE)
         if (
             search is None
             or replacement is None
             or {_SEARCH, _REPLACE} & {line.rstrip() for line in [*search, *replacement]}
         ):
             lines.until()
-            wanted = f"'<<<<<<< SEARCH', old text, '{_DIVIDER}', new text, '{_REPLACE}'"
-            return Call(
-                name,
-                rest,
-                error=f"unterminated edit block: nothing was changed; a block is {wanted}, each mark on a line of its own",
-            )
+            return Call(name, rest, error=_UNTERMINATED_EDIT)
         edits.append(("\n".join(search), "\n".join(replacement)))
     return Call(name, rest, edits=tuple(edits))
 
 
 def nearest(word: str, tools: Collection[str]) -> str | None:
-    """The tool that somebody means who writes ``word`` where its name should stand."""
-    near = [tool for tool in tools if tool.startswith(f"{word}_")] or difflib.get_close_matches(
-        word, tools, n=1, cutoff=0.75
-    )
-    return near[0] if near else None
+    """Return the tool that was probably meant by ``word``; None if no name is similar."""
+    candidates = [tool for tool in tools if tool.startswith(f"{word}_")]
+    if not candidates:
+        candidates = difflib.get_close_matches(word, tools, n=1, cutoff=0.75)
+    return candidates[0] if candidates else None
 
 
 def _misspelt(line: str, tools: Collection[str]) -> Call | None:
     word = _WORD.match(line)
     if not word or (len(word[0]) == len(line.strip()) and "_" not in word[0]):
         return None
-    near = nearest(word[0], tools)
-    if near is None:
+    tool = nearest(word[0], tools)
+    if tool is None:
         return None
-    return Call(
-        word[0],
-        error=f"nothing was done: did you mean the tool {near}? A tool line begins with its exact name and a space",
+    error = (
+        f"nothing was done: did you mean the tool {tool}? A tool line begins with its exact name"
     )
+    return Call(word[0], error=f"{error} and a space")
 
 
 def prefixed(line: str, tools: Collection[str]) -> str | None:
-    """The tool that a line would call but for what may stand before its name: an indent, a bullet,
-    bold type.
+    """Return the tool that a line would call but for what stands before its name: an indent, a
+    bullet, bold type.
     """
-    found = _DECORATED.match(line)
-    return found[1] if found and found[1] in tools else None
+    match = _DECORATED.match(line)
+    return match[1] if match and match[1] in tools else None
 
 
 def _misplaced(text: str, tools: Collection[str]) -> list[Call]:
-    """In a response without any call, the first line that would be one but for what stands before
-    it.
+    """In a response without any call: the first line that would be one but for what stands before
+    the name.
     """
     for line in text.split("\n"):
         if name := prefixed(line, tools):
-            return [
-                Call(
-                    name,
-                    error=f"nothing was done: a tool line begins at the very start of its line, with {name} and a space",
-                )
-            ]
+            error = "nothing was done: a tool line begins at the very start of its line, with"
+            return [Call(name, error=f"{error} {name} and a space")]
     return []
 
 

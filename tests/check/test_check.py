@@ -153,7 +153,8 @@ def lose_an_entry(house: Household) -> str:
 
 def lose_the_newest_entry(house: Household) -> str:
     rewritten(house, house.me.context.entries[:-1])
-    return f"the entries reach to #{house.me.state.next_id - 2}, there were {house.me.state.next_id - 1}"
+    newest = house.me.state.next_id - 1
+    return f"the entries reach to #{newest - 1}, there were {newest}"
 
 
 def lose_an_entry_inside_an_original(house: Household) -> str:

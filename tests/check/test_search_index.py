@@ -84,11 +84,13 @@ DAMAGE: dict[str, tuple[str, str]] = {
         "the heard #4 is in the index with another text",
     ),
     "an entry twice": (
-        "INSERT INTO piece SELECT id + 10000, kind, origin, room, speaker, at, asks, hash, text FROM piece WHERE origin = 5 AND kind = 'heard'",
+        "INSERT INTO piece SELECT id + 10000, kind, origin, room, speaker, at, asks, hash, text"
+        " FROM piece WHERE origin = 5 AND kind = 'heard'",
         "the heard #5 is in the index with another text",
     ),
     "an entry of nowhere": (
-        "INSERT INTO piece SELECT id + 10000, kind, 77, room, speaker, at, asks, hash, text FROM piece WHERE origin = 5 AND kind = 'heard'",
+        "INSERT INTO piece SELECT id + 10000, kind, 77, room, speaker, at, asks, hash, text"
+        " FROM piece WHERE origin = 5 AND kind = 'heard'",
         "the heard #77 of the index is nowhere else",
     ),
     "a note that is not indexed": (
@@ -162,7 +164,8 @@ def test_what_a_running_agent_has_indexed_meanwhile_is_no_problem(house: House) 
     change(house, "UPDATE mark SET newest = 99")
     change(
         house,
-        "INSERT INTO piece SELECT id + 10000, kind, 77, room, speaker, at, asks, hash, text FROM piece WHERE origin = 5 AND kind = 'heard'",
+        "INSERT INTO piece SELECT id + 10000, kind, 77, room, speaker, at, asks, hash, text"
+        " FROM piece WHERE origin = 5 AND kind = 'heard'",
     )
     with locks.held(house.me.folder):
         assert problems(house) == []

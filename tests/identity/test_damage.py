@@ -42,7 +42,8 @@ def house(tmp_path: Path) -> Household:
     house.hear("dev", "ada", "hello there")
     Inbox(house.me, [], print).drain()
     house.respond(
-        "EDIT_FILE MEMORY.md\n<<<<<<< SEARCH\n=======\nAda likes tea, and Ben does not.\n>>>>>>> REPLACE"
+        "EDIT_FILE MEMORY.md\n<<<<<<< SEARCH\n=======\n"
+        "Ada likes tea, and Ben does not.\n>>>>>>> REPLACE"
     )
     house.fade(house.me.context.entries[:3], "how it began")
     house.respond("SAY dev hello Ada")
@@ -126,7 +127,8 @@ def test_a_text_that_is_no_text_any_more_is_kept_beside_a_readable_one(
     assert any(name in problem for problem in check.problems(house.home))
     told = wake(house)
     assert told == [
-        f"{name} held bytes that are no text: they are shown as � now, and the file as it was is {name}.damaged"
+        f"{name} held bytes that are no text: they are shown as � now, and the file as it was is"
+        f" {name}.damaged"
     ]
     assert (house.me.folder / name).read_text() == "Ada likes tea� and more"
     assert (house.me.folder / f"{name}.damaged").read_bytes() == b"Ada likes tea\xff and more\n"
@@ -207,7 +209,8 @@ def test_a_room_of_an_unknown_version_is_left_unheard_and_the_others_go_on(
     house.hear("hall", "ada", "from the present")
     told = wake(house)
     assert told == [
-        "chats/lab.md is of version '[dory-room 7]', this Dory reads '[dory-room 1]': update Dory, or move the file away"
+        "chats/lab.md is of version '[dory-room 7]', this Dory reads '[dory-room 1]': update Dory,"
+        " or move the file away"
     ]
     heard = bodies(house.me.context.entries, "heard")
     assert len([body for body in heard if "from the present" in body]) == 1 and not [

@@ -137,7 +137,7 @@ def stash(me: Identity) -> str:
 
 
 @pytest.mark.parametrize("epoch", [False, True])
-def test_after_an_error_of_the_disk_at_any_instant_a_commit_is_repeated_and_every_listener_hears_every_event_once(
+def test_after_a_disk_error_anywhere_a_commit_is_repeated_and_listeners_hear_each_event_once(
     tmp_path: Path, epoch: bool
 ) -> None:
     house = Household(tmp_path / "home")

@@ -65,7 +65,8 @@ def test_a_prefix_that_was_not_served_is_told_with_the_first_byte_that_differs()
     same = len(f"You are a fish.\n\n{STORY}[#".encode())
     expected = same // 4 // 64 * 64
     assert told.lines == [
-        f"only 0 of some {expected:,} tokens that could be were served from the provider's cache; it differs from the one before from byte "
+        f"only 0 of some {expected:,} tokens that could be were served from the provider's cache;"
+        " it differs from the one before from byte "
         f"{same:,} on: '400 heard dev]\\nzürich\\n[#memory 4 of 4000', sent 12 s earlier"
     ]
 

@@ -144,7 +144,7 @@ def test_an_endpoint_that_dies_meanwhile_leaves_no_summary_out(store: Store) -> 
     )
 
 
-def test_over_a_real_endpoint_vectors_choose_are_made_anew_for_another_model_and_are_done_without_when_it_dies(
+def test_over_a_real_endpoint_vectors_choose_change_with_the_model_and_are_not_needed_when_it_dies(
     tmp_path: Path,
 ) -> None:
     house, asked = Household(tmp_path), "Who rested overnight with rye?"

@@ -215,7 +215,10 @@ def test_a_missing_key_is_named_as_that(server: Server) -> None:
 
 
 def test_a_full_window_is_told_from_other_refusals(server: Server) -> None:
-    said = '{"error": {"code": 400, "message": "request (4031 tokens) exceeds the available context size (2048 tokens)"}}'
+    said = (
+        '{"error": {"code": 400, "message": "request (4031 tokens) exceeds the available context'
+        ' size (2048 tokens)"}}'
+    )
     server.faults.extend([Fault(status=400, body=said), Fault(raw=f"data: {said}\n\n")])
     assert isinstance(failure(server.base_url), WindowExceeded)
     assert isinstance(failure(server.base_url), WindowExceeded), "inside a stream, too"

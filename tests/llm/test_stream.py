@@ -1,4 +1,4 @@
-"""The endpoint against a real server over loopback: what an answer holds, and what is sent for it."""
+"""The endpoint against a real server over loopback: what an answer holds, and what is sent."""
 
 import json
 import socket
@@ -77,7 +77,8 @@ def test_an_endpoint_that_does_not_know_stream_options_is_never_asked_for_them_a
 ) -> None:
     complaint = http(
         status,
-        b'{"error": {"message": "Unknown parameter: \'stream_options\'.", "param": "stream_options"}}',
+        b'{"error": {"message": "Unknown parameter: \'stream_options\'.",'
+        b' "param": "stream_options"}}',
     )
     with Scripted(complaint, stream(piece("stop", content="four letters"))) as scripted:
         caller = Caller(scripted.base_url, retries=0)
@@ -95,7 +96,8 @@ def test_an_endpoint_that_does_not_know_stream_options_is_never_asked_for_them_a
 def test_an_endpoint_that_renamed_max_tokens_gets_its_new_name() -> None:
     complaint = http(
         400,
-        b'{"error": {"message": "\'max_tokens\' is not supported with this model. Use \'max_completion_tokens\' instead."}}',
+        b'{"error": {"message": "\'max_tokens\' is not supported with this model.'
+        b" Use 'max_completion_tokens' instead.\"}}",
     )
     with Scripted(complaint, stream(piece("stop", content="hi"))) as scripted:
         assert Caller(scripted.base_url, max_tokens=50).ask().text == "hi"
@@ -273,7 +275,10 @@ def test_an_answer_in_one_piece_may_be_no_answer(body: bytes, words: str) -> Non
 
 
 def test_lines_that_are_no_data_are_passed_over() -> None:
-    odd = b": comment\n\nevent: message\nid: 7\nretry: 10\nhello\n\xff\xfe\x00\n{no: json}\ndata\ndata:\ndata:   \n"
+    odd = (
+        b": comment\n\nevent: message\nid: 7\nretry: 10\nhello\n\xff\xfe\x00\n"
+        b"{no: json}\ndata\ndata:\ndata:   \n"
+    )
     whole = stream(piece("stop", content="hi"))
     body = whole.partition(b"\r\n\r\n")[2].replace(b"data: [DONE]", b"data:[DONE]\r\n\r\ndata: {")
     with Scripted(

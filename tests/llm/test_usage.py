@@ -31,7 +31,10 @@ from tests.support.compacting import House, Scripted, summary
 from tests.support.household import NOON, Time
 from tests.support.processes import environment
 
-OLDER = '{"v": 1, "at": "2026-03-01T07:00:00Z", "purpose": "turn", "model": "m", "prompt": 10, "cached": null, "completion": 5, "seconds": 1.0}'
+OLDER = (
+    '{"v": 1, "at": "2026-03-01T07:00:00Z", "purpose": "turn", "model": "m", "prompt": 10,'
+    ' "cached": null, "completion": 5, "seconds": 1.0}'
+)
 
 
 def line(
@@ -260,8 +263,8 @@ def test_in_a_room_usage_tells_what_a_real_endpoint_cost(tmp_path: Path) -> None
     told = house.lines("NOTICE")[0]
     assert money(sum(costs)) in told.splitlines()[1]
     assert (
-        "price of any now: $1000 per million tokens of prompts, $100 of those from the cache, $2000 of answers"
-        in told
+        "price of any now: $1000 per million tokens of prompts, $100 of those from the cache,"
+        " $2000 of answers" in told
     )
     assert f"in the last day: {money(sum(costs))} of $1,000,000.00" in told
 

@@ -253,8 +253,12 @@ def test_a_failed_write_around_an_entry_leaves_no_trace_of_it(shelf: Shelf) -> N
 
 
 def test_an_empty_index_answers_without_numpy(tmp_path: Path) -> None:
-    code = "import sys; from pathlib import Path; from dory.search.index import Index; from dory.storage.database import Store\n"
-    code += f"found = Index(Store(Path({str(tmp_path / 'memory.sqlite')!r}))).search('canoe'); print(found, 'numpy' in sys.modules)"
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom dory.search.index import Index\n"
+        "from dory.storage.database import Store\n"
+        f"hits = Index(Store(Path({str(tmp_path / 'memory.sqlite')!r}))).search('canoe')\n"
+        "print(hits, 'numpy' in sys.modules)"
+    )
     ended = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )

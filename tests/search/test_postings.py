@@ -27,7 +27,8 @@ def crowd(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 pause=2 * PAUSE,
             )
             shelf.say(
-                f"common {'frequent' if number % 3 == 0 else 'usual'} things {'rare' if number == 6 else ''}"
+                f"common {'frequent' if number % 3 == 0 else 'usual'} things"
+                f" {'rare' if number == 6 else ''}"
             )
             shelf.say("common usual things")
     shelf.store.close()

@@ -38,9 +38,7 @@ def test_a_rarer_term_weighs_more_and_none_less_than_nothing() -> None:
     assert weights[0] > 5 and weights[-1] >= 0
 
 
-def test_an_entry_gains_most_from_what_stands_in_itself_then_from_before_then_from_behind_and_a_little_from_the_stretch() -> (
-    None
-):
+def test_an_entry_gains_most_from_itself_then_from_before_then_from_behind_last_from_afar() -> None:
     far_before, before, own, behind, far_behind = (scores([1 << place])[2] for place in range(5))
     elsewhere = scores([1 << 9, 0b100])[2] - own
     assert own > far_before < before > behind > far_behind > elsewhere > 0
@@ -71,9 +69,7 @@ def test_who_is_named_gains_and_who_only_asks_loses() -> None:
     assert RANKING.adjusted(2.0, asks=False) == 2.0 > RANKING.adjusted(2.0, asks=True) > 0
 
 
-def test_an_entry_counts_only_with_a_term_within_two_places_and_of_equals_the_newer_goes_first() -> (
-    None
-):
+def test_an_entry_counts_with_a_term_within_two_places_and_of_equals_the_newer_is_first() -> None:
     assert {id for _, id in best([ids(1 << 30)], ids(1 << 10), PLACES)} == {28, 29, 30, 31, 32}
     assert [id for _, id in best([[0, PLACES, 5 * PLACES]], [], 3)] == [5 * PLACES, PLACES, 0]
     assert best([[]], [], 3) == []

@@ -26,7 +26,7 @@ def test_unquoting_a_quoted_text_gives_the_text(text: str) -> None:
 
 
 @given(texts)
-def test_an_escaped_text_holds_no_live_reference_and_no_line_that_any_reader_takes_for_a_header_or_a_tag(
+def test_an_escaped_text_has_no_live_reference_and_no_line_that_looks_like_a_header_or_a_tag(
     text: str,
 ) -> None:
     escaped = references.escape(text)
@@ -58,7 +58,9 @@ def test_whatever_the_gist_a_reference_is_exactly_one_reference_on_one_line(gist
 
 @given(texts)
 def test_escaped_text_around_references_changes_none_of_them(text: str) -> None:
-    body = f"{references.escape(text)}\n{references.reference(HASH, 'a')} {references.escape(text)} {references.reference(HASH, 'b')}"
+    escaped = references.escape(text)
+    first, second = references.reference(HASH, "a"), references.reference(HASH, "b")
+    body = f"{escaped}\n{first} {escaped} {second}"
     assert [gist for _, gist in references.live(body)] == ["a", "b"]
 
 

@@ -42,7 +42,8 @@ def test_every_word_is_exactly_one_token_for_the_index_and_stands_where_it_says(
 def test_the_index_needs_no_phrase_for_any_word(text: str) -> None:
     table = sqlite3.connect(":memory:")
     table.execute(
-        "CREATE VIRTUAL TABLE word USING fts5(text, content='', detail=none, columnsize=0, tokenize='porter ascii')"
+        "CREATE VIRTUAL TABLE word USING fts5"
+        "(text, content='', detail=none, columnsize=0, tokenize='porter ascii')"
     )
     for word in words(text):
         table.execute("SELECT 1 FROM word WHERE word MATCH ?", (f'"{word.folded}"',)).fetchall()

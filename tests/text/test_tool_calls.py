@@ -1,4 +1,4 @@
-"""Text → calls: it never raises, what it renders it reads, and what is broken is not half-executed."""
+"""From text to calls: never raises, reads what it renders, half-executes nothing broken."""
 
 import re
 
@@ -66,7 +66,10 @@ def test_prose_between_calls_is_private() -> None:
 
 
 def test_code_fences_around_calls_and_before_edit_blocks_are_passed_over() -> None:
-    text = "```\nEDIT_FILE MEMORY.md\n```text\n<<<<<<< SEARCH\n=======\nx\n>>>>>>> REPLACE\n```\n```\nSAY dev done\n```"
+    text = (
+        "```\nEDIT_FILE MEMORY.md\n```text\n<<<<<<< SEARCH\n=======\nx\n>>>>>>> REPLACE\n```\n"
+        "```\nSAY dev done\n```"
+    )
     assert parse(text, TOOLS) == [
         Call("EDIT_FILE", "MEMORY.md", edits=(("", "x"),)),
         Call("SAY", "dev done"),
@@ -74,7 +77,10 @@ def test_code_fences_around_calls_and_before_edit_blocks_are_passed_over() -> No
 
 
 def test_nothing_inside_a_thought_is_a_call() -> None:
-    text = "<think>\nSAY dev a\n</think>\nSAY dev b\n<Reasoning> so\nSAY dev c\n</reasoning>\nSAY dev d\n<think>\nSAY dev e"
+    text = (
+        "<think>\nSAY dev a\n</think>\nSAY dev b\n<Reasoning> so\nSAY dev c\n</reasoning>\n"
+        "SAY dev d\n<think>\nSAY dev e"
+    )
     assert [call.args for call in parse(text, TOOLS)] == ["dev b", "dev d"]
 
 
