@@ -37,7 +37,7 @@ def test_runs_are_due_at_129_193_257_and_at_every_64th_memory_from_there() -> No
 
 
 @given(st.integers(1, 70), st.integers(1, 70), st.lists(st.integers(1, 300), max_size=12))
-def test_the_first_run_covers_all_that_had_left_the_window_at_an_instant_and_however_many_things_happen_at_once_each_later_one_its_own(
+def test_the_first_run_covers_all_that_had_left_the_window_and_each_later_run_its_own_events(
     immediate: int, recent: int, happened: list[int]
 ) -> None:
     windows, covered, memories = Windows(immediate, recent), 0, 0

@@ -45,7 +45,10 @@ def test_a_summary_stands_behind_front_matter_that_says_what_it_covers(tmp_path:
         "recent-20260302-120100.md",
         "recent.md",
     ]
-    front = 'dory: summary 1\nmemories: 66-129\nat: 2026-03-02T12:01:00Z\nmodel: "a \\"model\\""\nbytes: 11610\ncheck: 7'
+    front = (
+        'dory: summary 1\nmemories: 66-129\nat: 2026-03-02T12:01:00Z\nmodel: "a \\"model\\""\n'
+        "bytes: 11610\ncheck: 7"
+    )
     assert (
         (folder / "recent.md").read_text()
         == f"---\n{front}\n---\nLately.\n"

@@ -62,8 +62,10 @@ def test_a_second_write_on_a_day_adds_an_entry_and_people_can_read_the_file(tmp_
     assert book.write(Entry("two\nlines", "21:40"), DAY) == 2
     assert file(tmp_path).read_text(encoding="utf-8") == (
         '{\n "version": 1,\n "date": "2026-03-02",\n "entries": [\n'
-        '  {\n   "at": "09:14",\n   "mood": "calm",\n   "place": "home",\n   "text": "Ada kam zurück 🌧"\n  },\n'
-        '  {\n   "at": "21:40",\n   "mood": "",\n   "place": "",\n   "text": "two\\nlines"\n  }\n ]\n}\n'
+        '  {\n   "at": "09:14",\n   "mood": "calm",\n   "place": "home",\n   "text": "Ada '
+        'kam zurück 🌧"\n  },\n'
+        '  {\n   "at": "21:40",\n   "mood": "",\n   "place": "",\n   "text": '
+        '"two\\nlines"\n  }\n ]\n}\n'
     )
     assert list(map(str, diary(tmp_path).entries(DAY))) == [
         "09:14, at home, calm\n  Ada kam zurück 🌧",
@@ -273,7 +275,8 @@ def test_ten_years_are_searched_without_opening_a_file_and_an_edit_opens_that_on
         book.write(Entry("zebra"), DAY + timedelta(days=1))
         assert book.refresh(10) == 0 and len(book.search("zebra", 10)) == 1 and store.read < 20
         assert looked == [], (
-            "what the agent writes itself is found without a look at the files, or at what is known of them"
+            "what the agent writes itself is found without a look at the files, or at what "
+            "is known of them"
         )
     with opened() as files:
         assert (

@@ -53,7 +53,10 @@ def test_five_thousand_memories_end_under_fifty_thousand_tokens_and_every_one_co
         and house.bank.count == 0
     )
     assert house.notices == [
-        "Self-care has ended: 5,000 memories are summed up, and you hold 0 memories and 10 summaries, 19,970 of 100,000 tokens."
+        (
+            "Self-care has ended: 5,000 memories are summed up, and you hold 0 memories and 10 "
+            "summaries, 19,970 of 100,000 tokens."
+        )
     ]
     assert house.originals == before
     summaries = house.bank.active("Summary")
@@ -106,7 +109,10 @@ def test_what_was_removed_while_the_model_read_it_is_in_no_narrative(house: Cari
     )
     assert 7 not in house.originals
     assert house.notices == [
-        "Self-care has ended: 39 memories are summed up, and you hold 0 memories and 1 summary, 3 of 100,000 tokens."
+        (
+            "Self-care has ended: 39 memories are summed up, and you hold 0 memories and 1 "
+            "summary, 3 of 100,000 tokens."
+        )
     ]
 
 
@@ -161,9 +167,9 @@ def test_conversations_that_are_due_are_cared_for_also_when_there_are_too_few_me
     house.extension = house.caring()
     told = house.extension.care(Call("SELF_CARE")).text
     assert (
-        "self-care has begun: what was said, 500 lines at a time. Your memories are fewer than 30 and stay as they are."
-        in told
-    )
+        "self-care has begun: what was said, 500 lines at a time. Your memories are fewer "
+        "than 30 and stay as they are."
+    ) in told
     house.restart()
     house.sources.append(house.past.dialogues.batch)
     house.tend()
@@ -179,7 +185,7 @@ def test_conversations_that_are_due_are_cared_for_also_when_there_are_too_few_me
     assert house.notices[0].endswith(" tokens. What was said the longest ago is summed up as well.")
 
 
-def test_a_kill_at_any_statement_leaves_each_memory_once_active_or_archived_and_the_next_process_goes_on(
+def test_a_kill_at_any_statement_leaves_each_memory_once_and_the_next_process_goes_on(
     house: Caring,
 ) -> None:
     house.hold(LEAST)
@@ -231,7 +237,9 @@ from tests.support.caring import Telling
 me = Identity(Path(sys.argv[1]), sys.argv[2], utc)
 past = RecallSearch(me.folder, me.blobs)
 model = Telling(lambda prompt: "It was so.")
-extension = SelfCareExtension(me, past.bank, SelfCare(past.store, past.bank), [], model, partial(print, flush=True), places=True)
+care = SelfCare(past.store, past.bank)
+log = partial(print, flush=True)
+extension = SelfCareExtension(me, past.bank, care, [], model, log, places=True)
 while work := extension.background():
     work()()
 """
@@ -286,7 +294,10 @@ def test_an_agent_cares_for_itself_beside_its_turns_and_a_person_sees_how_far_it
     assert "self-care 0 of 30" in house.lines("NOTICE")[-1]
     house.model.released.set()
     step(house)
-    told = "Self-care has ended: 30 memories are summed up, and you hold 0 memories and 1 summary, 5 of 100,000 tokens."
+    told = (
+        "Self-care has ended: 30 memories are summed up, and you hold 0 memories and 1 "
+        "summary, 5 of 100,000 tokens."
+    )
     assert bodies(house.me.context.entries, "notice")[-1] == told
     assert answer(house, "ada sea")[0][1] == "summary" and list(check.problems(house.home)) == []
     house.say("/usage")

@@ -54,13 +54,14 @@ def test_a_batch_that_fails_stays_as_it_is_and_the_rest_goes_on(house: Caring) -
     ) == 5
     first, last = house.notices
     assert first == (
-        "Self-care: memories 501 to 1000 could not be summed up: not this. They stay as they are, and it goes on with the rest."
+        "Self-care: memories 501 to 1000 could not be summed up: not this. They stay as "
+        "they are, and it goes on with the rest."
     )
     assert "1,500 memories are summed up" in last
     assert (
-        "Not all could be summed up: 1,000 memories stayed as they were, and the next SELF_CARE tries them again."
-        in last
-    )
+        "Not all could be summed up: 1,000 memories stayed as they were, and the next "
+        "SELF_CARE tries them again."
+    ) in last
     house.model = Telling(lambda prompt: "At last.")
     house.begin()
     house.tend()
@@ -138,9 +139,11 @@ def test_what_else_is_to_be_cared_for_comes_behind_the_memories_and_a_failure_of
     assert len(kept) == 1 and len(house.model.asked) == 3 and not house.care.wish
     assert "conversations 1 could not be summed up" in house.notices[0]
     assert house.notices[1] == (
-        "Self-care has ended: 30 memories are summed up, and you hold 0 memories and 1 summary, 3 of 100,000 tokens."
+        "Self-care has ended: 30 memories are summed up, and you hold 0 memories and 1 "
+        "summary, 3 of 100,000 tokens."
         " What was said the longest ago is summed up as well."
-        " Not all could be summed up: conversations 1 stayed as they were, and the next SELF_CARE tries them again."
+        " Not all could be summed up: conversations 1 stayed as they were, and the next "
+        "SELF_CARE tries them again."
     )
     house.tell = lambda prompt: "It was so."
     house.hold(30)

@@ -1,4 +1,4 @@
-"""The memory bank: what may be added, what stands for what, what is searched, copied, and checked."""
+"""The store of memories: what may be added, what is summed up, searched, copied and checked."""
 
 import re
 from collections.abc import Callable

@@ -206,7 +206,10 @@ def test_somebody_is_found_by_name_or_by_one_that_fits_nobody_else(talk: Talk) -
         "aDa": r"'aDa' fits several: ADA, Ada, ada; write one of these names",
         "@iris": r"'@iris' fits several: iris-22222222, iris-11111111; write",
         "telegram_bo": r"nobody called 'telegram_bo' has ever spoken here: known are telegram_bob$",
-        "xxxxx": r"nobody called 'xxxxx' has ever spoken here: known are <eve>, iris-22222222, iris-11111111, otto-feac4e9a, ADA$",
+        "xxxxx": (
+            r"nobody called 'xxxxx' has ever spoken here: known are <eve>, iris-22222222, "
+            r"iris-11111111, otto-feac4e9a, ADA$"
+        ),
         "@": r"nobody called '@' has ever spoken here: ",
     }
     for name, told in refused.items():
@@ -221,7 +224,7 @@ def test_with_nobody_known_nobody_is_named(talk: Talk) -> None:
         talk.dialogues.partner("ada")
 
 
-def test_the_thousand_and_first_record_makes_a_batch_due_of_the_oldest_and_nothing_is_dropped_before(
+def test_the_thousand_and_first_record_makes_a_batch_of_the_oldest_due_and_nothing_is_dropped(
     talk: Talk,
 ) -> None:
     talk.say(*["ada"] * HELD)

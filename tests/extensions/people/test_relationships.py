@@ -30,15 +30,32 @@ def known(tmp_path: Path) -> Relationships:
 @pytest.mark.parametrize(
     "text",
     [
-        "ada close ally; trust: 8 of 10; tone: warm, a little shy; notes: likes tea; speaks Dutch; because: she mended the build",
-        "ada relationship_type: close ally; tone=warm, a little shy, trust level: 8 of 10; notes=likes tea; speaks Dutch;"
+        (
+            "ada close ally; trust: 8 of 10; tone: warm, a little shy; notes: likes tea; "
+            "speaks Dutch; because: she mended the build"
+        ),
+        "ada relationship_type: close ally; tone=warm, a little shy, trust level: 8 of 10; "
+        "notes=likes tea; speaks Dutch;"
         " because she mended the build",
-        "ada type: close ally\nbecause: she mended the build\nNotes: likes tea; speaks Dutch\ntone: warm, a little shy\ntrust: 8 of 10",
-        "ada close ally (trust: 8 of 10, tone: warm, a little shy; notes: likes tea; speaks Dutch; because: she mended the build)",
-        "ada close ally | TRUST: 8 of 10 | Tone: warm, a little shy | Notes: likes tea; speaks Dutch | Because: she mended the build",
-        "ada\nclose ally\ntrust_level: 8 of 10\nemotional_tone: warm, a little shy\nrelationship_notes: likes tea; speaks Dutch\n"
+        (
+            "ada type: close ally\nbecause: she mended the build\nNotes: likes tea; speaks "
+            "Dutch\ntone: warm, a little shy\ntrust: 8 of 10"
+        ),
+        (
+            "ada close ally (trust: 8 of 10, tone: warm, a little shy; notes: likes tea; "
+            "speaks Dutch; because: she mended the build)"
+        ),
+        (
+            "ada close ally | TRUST: 8 of 10 | Tone: warm, a little shy | Notes: likes tea; "
+            "speaks Dutch | Because: she mended the build"
+        ),
+        "ada\nclose ally\ntrust_level: 8 of 10\nemotional_tone: warm, a little shy\n"
+        "relationship_notes: likes tea; speaks Dutch\n"
         "rationale: she mended the build\n",
-        "ada close ally\n- trust: 8 of 10\n- tone: warm, a little shy\n- notes: likes tea; speaks Dutch\n- because: she mended\n  the build",
+        (
+            "ada close ally\n- trust: 8 of 10\n- tone: warm, a little shy\n- notes: likes tea; "
+            "speaks Dutch\n- because: she mended\n  the build"
+        ),
     ],
 )
 def test_a_line_is_read_as_models_write_it(text: str) -> None:

@@ -68,7 +68,8 @@ def test_without_a_hit_it_says_what_to_try(house: House) -> None:
     hear(house, TRIP)
     for query in ("zebra", "", "  ", "?!"):
         assert recall(house).recall(query, house.me.context.entries) == (
-            f'no hits for "{query.strip()}"; try other words: names, things, a month, as they were said then'
+            f'no hits for "{query.strip()}"; try other words: names, things, a month, as '
+            f"they were said then"
         )
 
 

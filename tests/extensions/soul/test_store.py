@@ -49,7 +49,10 @@ def test_all_together_have_a_limit_that_a_removal_makes_room_below(tmp_path: Pat
     before = (tmp_path / NAME).read_bytes()
     with pytest.raises(
         ToolError,
-        match=f"would have {LIMIT + 1} characters, .* {LIMIT}: .*entry 1 has {LIMIT - 10}, 2 has 10: REMOVE_FROM_SOUL <id> first",
+        match=(
+            f"would have {LIMIT + 1} characters, .* {LIMIT}: .*entry 1 has {LIMIT - 10}, 2 has "
+            f"10: REMOVE_FROM_SOUL <id> first"
+        ),
     ):
         soul.add("c", NOON)
     assert (tmp_path / NAME).read_bytes() == before
