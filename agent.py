@@ -25,7 +25,7 @@ from dory.clock import minute
 from dory.config.settings import Config
 from dory.constants import TURN_LIMIT
 from dory.errors import DoryError
-from dory.extensions import TOOLS, ordered
+from dory.extensions import ordered, tools
 from dory.identity.identity import Identity
 from dory.identity.life import line
 from dory.identity.repair import repair, strange_links
@@ -55,16 +55,18 @@ class Agent:
         self.last_turn = time.monotonic()
         self.budget = Budget(me, settings, self.announce, self.say if verbose else None)
         self.models = Models(settings, model, self.budget, self.say)
-        self.extensions = ExtensionHost(ordered(me, settings, self.models, self.say), self.report)
+        members = ordered(me, settings, self.models, self.say)
+        self.extensions = ExtensionHost(members, self.report, me.now)
         self.prompts = PromptBuilder(me, settings, self.extensions)
         own = self.models.own
         compacted = self.extensions.on_compacted
         self.compaction = Compaction(me, settings, own, self.prompts, compacted, self.say)
-        core = CoreCommands(me, settings, self.compaction, self.budget, lambda: self.extensions)
+        core = CoreCommands(me, settings, self.compaction, self.budget, self.extensions)
         self.extensions.members.insert(0, core)
         limit, cue = settings.result_limit, self.extensions.cue
         self.inbox = Inbox(me, self.extensions.commands(), self.say, limit, cue)
-        self.tool_runner = ToolRunner(me, self.extensions.tools(), limit, TOOLS)
+        known = {tool.name for tool in tools()}
+        self.tool_runner = ToolRunner(me, self.extensions.tools(), limit, known)
         self.model_call = ModelCall(me, own, self.inbox, self.say)
         me.listeners.append(self.extensions.on_event)
         if verbose:
@@ -103,7 +105,7 @@ class Agent:
     def stash(self, reply: Reply) -> str:
         """Keep the response as a blob and an entry, which the next commit makes count; its hash."""
         state, now = self.me.state, self.me.now()
-        reply = self.tool_runner.discreet(reply)
+        reply = self.tool_runner.kept(reply)
         body = tool_calls.as_thought(reply.reasoning) + reply.text
         gist = formatting.one_line(reply.text) or "(an empty response)"
         hash = self.me.blobs.stash(body, kind="response", gist=gist, at=now, parent=state.parent)

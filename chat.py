@@ -16,7 +16,7 @@ if __name__ == "__main__":
 import getpass
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
@@ -52,6 +52,15 @@ def room_id(text: str) -> str:
         return check_id(text)
     except ToolError as error:
         raise click.BadParameter(str(error)) from None
+
+
+def commands() -> Collection[str]:
+    """What the harness answers. Imported when it is first asked for: that takes a moment."""
+    from dory.extensions import commands as declared
+
+    slashed = [f"/{command.name}" for command in declared()]
+    called = [f"@{command.name}" for command in declared() if command.called]
+    return [*slashed, *called]
 
 
 def login_name() -> str:

@@ -21,9 +21,8 @@ from dory.clock import second, utc
 from dory.config.profiles import OFFLINE
 from dory.config.settings import Config
 from dory.constants import LIFE_SHOWN, MEMORY_LIMIT
-from dory.extensions import NAMES
+from dory.extensions import NAMES, Stores
 from dory.extensions.people import conversations_extension, relationships_extension
-from dory.extensions.recall.search import RecallSearch
 from dory.extensions.soul import store
 from dory.identity import life
 from dory.identity.create import boot
@@ -73,7 +72,7 @@ def measure(home: Path) -> dict[str, int]:
 
 def _known(me: Identity) -> None:
     """Notes, people, and what the durable texts tell of them."""
-    noise, past, began = Noise(5), RecallSearch(me.folder, me.blobs), utc() - timedelta(days=PEOPLE)
+    noise, past, began = Noise(5), Stores(me.folder, me.blobs), utc() - timedelta(days=PEOPLE)
     people = [f"person{number}" for number in range(PEOPLE)]
     lines = [
         Line(ROOM, "USER", name, second(began + timedelta(days=day)), noise.text(LINE), 0)

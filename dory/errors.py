@@ -1,17 +1,20 @@
-"""The exception tree. Every error a person or the agent may meet is one of these, and its text is
-one line that says what to do.
+"""The exception tree. Every error that a person or the agent may meet is one of these, and its text
+is one line that says what to do.
 
-DoryError ├── ConfigError          a setting, flag or environment variable is wrong ├──
-IdentityError        no such identity, or a prefix that fits several ├── Busy
-another process holds this identity ├── FormatError          a file is damaged, or written by a
-version that is not known here ├── BlobError            a blob is missing, ambiguous or does not
-match its name ├── VersionError         the versions of the durable texts are damaged, held by
-somebody, or there is no such version ├── ToolError            a tool call that changed nothing; its
-text is the call's result └── ModelError           a model call failed
-    ├── ModelRefused     not worth repeating: key refused, unknown model, bad request
-    ├── ModelAway        worth repeating later: unreachable, overloaded, cut off
-    ├── WindowExceeded   the prompt is longer than the model's window
-    └── SpendingLimit    no call is made: what may be spent in an hour or a day is spent
+    DoryError
+    ├── ConfigError          a setting, flag or environment variable is wrong
+    ├── IdentityError        no such identity, or a prefix that fits several
+    ├── Busy                 another process holds this identity
+    ├── FormatError          a file is damaged, or written by an unknown version
+    ├── BlobError            a blob is missing, ambiguous or does not match its name
+    ├── VersionError         the versions of the durable texts are damaged or held by somebody,
+    │                        or there is no such version
+    ├── ToolError            a tool call that changed nothing; its text is the call's result
+    └── ModelError           a model call failed
+        ├── ModelRefused     not worth repeating: key refused, unknown model, bad request
+        ├── ModelAway        worth repeating later: unreachable, overloaded, cut off
+        ├── WindowExceeded   the prompt is longer than the model's window
+        └── SpendingLimit    no call is made: the budget of the hour or the day is spent
 """
 
 from typing import Any
@@ -34,7 +37,7 @@ class Busy(DoryError):
 
 
 class FormatError(DoryError):
-    """A file does not have the form or the version that its room reads."""
+    """A file does not have the form or the version that its module reads."""
 
 
 class UnknownVersion(FormatError):
@@ -61,15 +64,15 @@ class ToolError(DoryError):
 
 
 class ModelError(DoryError):
-    """A model call failed. ``usage`` is what of it will be charged all the same, a
-    ``records.Usage``, if anything came before it failed.
+    """A model call failed. ``usage``, a ``types.Usage``, is what will be charged all the same, if
+    anything came before the failure.
     """
 
     usage: Any = None
 
 
 class ModelRefused(ModelError):
-    """The endpoint refused for good: repeating the same call cannot help."""
+    """The endpoint refused for good: to repeat the same call cannot help."""
 
 
 class ModelAway(ModelError):
@@ -77,8 +80,8 @@ class ModelAway(ModelError):
 
 
 class WindowExceeded(ModelError):
-    """The prompt does not fit into the model's own window."""
+    """The prompt does not fit into the model's window."""
 
 
 class SpendingLimit(ModelError):
-    """What may be spent in an hour or a day is spent; the call was not made."""
+    """The budget of the hour or the day is spent; the call was not made."""

@@ -74,7 +74,9 @@ class Model(Protocol):
     name: str
 
     def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
-        """Raise ``ModelRefused``, ``ModelAway`` or ``WindowExceeded``; never return half an answer."""
+        """Raise ``ModelRefused``, ``ModelAway`` or ``WindowExceeded``; never return half an
+        answer.
+        """
         ...
 
 
@@ -117,7 +119,9 @@ class Call:
 
     @property
     def given(self) -> str:
-        """What it gives to a tool that takes one text: the rest of its line, and what stands below."""
+        """What it gives to a tool that takes one text: the rest of its line, and what stands
+        below.
+        """
         return "\n".join(part for part in (self.args, self.body) if part)
 
     @property
@@ -156,7 +160,9 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """One stretch that left the context: what every consumer of a compaction gets, and all it gets."""
+    """One stretch that left the context: what every consumer of a compaction gets, and all
+    it gets.
+    """
 
     first: int
     last: int

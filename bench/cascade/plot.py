@@ -73,8 +73,7 @@ def _panel(sizes: Sequence[Size], names: Sequence[str], top: float, title: str) 
     for number, name in enumerate(names):
         colour, tokens = LINES[name]
         points = [
-            (size.events / last, tokens(size) / most)
-            for size in sizes[:: 1 + len(sizes) // POINTS]
+            (size.events / last, tokens(size) / most) for size in sizes[:: 1 + len(sizes) // POINTS]
         ]
         drawn += [
             _line(points, top, colour),

@@ -27,8 +27,9 @@ from bench.common import locomo, questions, running
 from bench.common.questions import Talk
 from bench.cues import faded
 from bench.cues.messages import ADVERSARIAL, NOTHING, OWN, RENAMED, Message, messages
+from dory.extensions import Stores
 from dory.extensions.recall import search
-from dory.extensions.recall.search import CUE_SHARE, CUES, RecallSearch
+from dory.extensions.recall.search import CUE_SHARE, CUES
 from dory.identity.context import Entry
 from dory.text.formatting import CHARACTERS_PER_TOKEN
 
@@ -63,13 +64,13 @@ def play(path: Path, talk: Talk, others: Sequence[Talk]) -> list[Outcome]:
         return [_heard(past, live, talk.name, message) for message in messages(talk, others)]
 
 
-def _heard(past: RecallSearch, live: Sequence[Entry], talk: str, message: Message) -> Outcome:
+def _heard(past: Stores, live: Sequence[Entry], talk: str, message: Message) -> Outcome:
     about = {
         entry.hash
         for entry in live
         if any(entry.first <= number + 1 <= entry.last for number in message.numbers)
     }
-    named = past.candidates(message.text, live, THRESHOLDS[0])[:CUES]
+    named = past.search.candidates(message.text, live, THRESHOLDS[0])[:CUES]
     lines = [
         _MARK + search.cue([way for way, _ in named[:count]]) for count in range(1, len(named) + 1)
     ]

@@ -15,8 +15,8 @@ from pathlib import Path
 from bench.common import locomo
 from bench.common.questions import ROOM, Talk
 from dory import clock
+from dory.extensions import Stores
 from dory.extensions.notes import archives
-from dory.extensions.recall.search import RecallSearch
 from dory.identity import context, heard_entry
 from dory.identity.context import Entry
 from dory.search.passages import Document
@@ -28,7 +28,7 @@ _AGENT = "dory"
 
 
 @contextmanager
-def life(path: Path, talk: Talk) -> Iterator[tuple[RecallSearch, list[Entry]]]:
+def life(path: Path, talk: Talk) -> Iterator[tuple[Stores, list[Entry]]]:
     """What the agent can remember, and its context; ``talk`` is what ``path`` holds. The document
     ``n`` is the entry ``n + 1``.
     """
@@ -37,7 +37,7 @@ def life(path: Path, talk: Talk) -> Iterator[tuple[RecallSearch, list[Entry]]]:
     with tempfile.TemporaryDirectory(prefix="dory-faded-") as folder:
         blobs = Blobs(Path(folder) / "blobs")
         blobs.open()
-        past, live = RecallSearch(Path(folder), blobs), list[Entry]()
+        past, live = Stores(Path(folder), blobs), list[Entry]()
         for session, group in groupby(
             turns, lambda turn: turn[0].id.partition(":")[0].removeprefix("D")
         ):
@@ -49,7 +49,7 @@ def life(path: Path, talk: Talk) -> Iterator[tuple[RecallSearch, list[Entry]]]:
         past.store.close()
 
 
-def _faded(past: RecallSearch, blobs: Blobs, documents: list[Document], summary: str) -> Entry:
+def _faded(past: Stores, blobs: Blobs, documents: list[Document], summary: str) -> Entry:
     """The entry that stands in place of these, and what a compaction leaves behind besides."""
     entries = [_heard(document) for document in documents]
     first, last, at = entries[0].first, entries[-1].last, documents[-1].at

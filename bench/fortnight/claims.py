@@ -5,7 +5,7 @@ have lived nothing.
 from collections.abc import Callable
 
 from bench.fortnight.living import IRIS, OTTO, Fortnight
-from dory.extensions.recall.search import RecallSearch
+from dory.extensions import Stores
 from dory.extensions.soul.store import Beliefs
 
 MEMORIES = 30
@@ -42,7 +42,7 @@ class Person:
         self.other = OTTO if name == IRIS else IRIS
         self.me = fortnight.agents[name].me
         self.fortnight = fortnight
-        self.past = RecallSearch(self.me.folder, self.me.blobs, readonly=True)
+        self.past = Stores(self.me.folder, self.me.blobs, readonly=True)
         self.life = (self.me.folder / "LIFE.md").read_text(encoding="utf-8")
         self.said = [
             line.text

@@ -24,13 +24,13 @@ from bench.store.noise import Noise
 from dory import clock
 from dory.clock import utc
 from dory.config.prices import Price
+from dory.extensions import Stores
 from dory.extensions.cascade.life_reader import BEGINNING, LifeReader
 from dory.extensions.cascade.schedule import Windows
 from dory.extensions.cascade.store import Summaries, Summary
 from dory.extensions.notes.archives import Archives
 from dory.extensions.people.conversations_extension import ConversationsExtension
 from dory.extensions.recall.life_index import Cursor, LifeBatch
-from dory.extensions.recall.search import RecallSearch
 from dory.identity import context, life, state
 from dory.identity.create import boot
 from dory.identity.identity import Identity
@@ -132,7 +132,7 @@ class Home:
         store.close()
 
     def _remember(self, me: Identity, tokens: int) -> None:
-        past = RecallSearch(me.folder, me.blobs)
+        past = Stores(me.folder, me.blobs)
         archives = Archives(past.store, past.notes)
         past.chronicle.add(LifeBatch([], Cursor(self._size, ROOM, utc()), []))
         for _ in range(SUMMARIES):
@@ -156,7 +156,7 @@ class Home:
             me.add("response", clock.minute(utc()), self._noise.text(SAID))
         archives.marked()
         past.chronicle.index_all(me.context.entries, me.blobs, me.name)
-        conversations = ConversationsExtension(me, past.dialogues, tuple, cared=False)
+        conversations = ConversationsExtension(me, past.dialogues, (), cared=False)
         while work := conversations.background():
             work()()
         past.store.close()

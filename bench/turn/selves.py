@@ -12,9 +12,8 @@ from bench.store.noise import Noise
 from bench.turn import turns
 from bench.turn.homes import LINE, PERSON, Home
 from dory.clock import utc
-from dory.extensions import NAMES
+from dory.extensions import NAMES, Stores
 from dory.extensions.diary.store import Entry
-from dory.extensions.recall.search import RecallSearch
 from dory.extensions.soul.store import Beliefs
 from dory.identity.identity import Identity
 
@@ -42,7 +41,7 @@ def measure(grown: Home, tokens: int, count: int) -> dict[str, float]:
 
 def live(me: Identity) -> None:
     """Let an agent have what some months leave it."""
-    noise, past, beliefs = Noise(4), RecallSearch(me.folder, me.blobs), Beliefs(me.folder)
+    noise, past, beliefs = Noise(4), Stores(me.folder, me.blobs), Beliefs(me.folder)
     for number in range(BELIEFS):
         beliefs.add(f"{noise.text(LINE)} {number}", utc())
     with past.store.writing():

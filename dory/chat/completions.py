@@ -1,45 +1,15 @@
-"""What a line begins with that the harness answers: ``/help`` in a room tells what each does.
-Imports nothing.
+"""The lines of a chat that the harness answers, not an agent."""
+
+from collections.abc import Callable, Collection
+
+Commands = Callable[[], Collection[str]]
+"""The commands that there are, each as it is typed: ``/help``, ``@memory-status``. It may be slow
+when it is called first.
 """
 
-SLASHED = (
-    *(
-        "/help",
-        "/status",
-        "/context",
-        "/show",
-        "/uncompact",
-        "/compact",
-        "/undo-compaction",
-        "/usage",
-        "/notes",
-        "/note",
-        "/recall",
-    ),
-    *(
-        "/memory-status",
-        "/compact-memories",
-        "/dream",
-        "/dream-log",
-        "/dream-restore",
-        "/dream-prompt",
-    ),
-    *(
-        "/soul",
-        "/memories",
-        "/restore-memories",
-        "/diary",
-        "/conversations",
-        "/relationships",
-        "/links",
-    ),
-)
-CALLED = ("@memory-status", "@compact-memories")
-"""Those that may be called with an ``@``; others may be names of people."""
 
-
-def answered(text: str) -> bool:
-    """Whether the harness answers this line, which is not blank: any slash, for it tells of a
-    command that there is not, too.
+def answered(text: str, commands: Commands) -> bool:
+    """Whether the harness answers this line, which is not blank. It answers any slash, since it
+    also tells of a command that does not exist; other lines with an ``@`` may name people.
     """
-    return text.startswith("/") or text.split()[0] in CALLED
+    return text.startswith("/") or (text.startswith("@") and text.split()[0] in commands())

@@ -13,19 +13,19 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.shortcuts import CompleteStyle
 from prompt_toolkit.styles import Style
 
-from dory.chat.completions import CALLED, SLASHED
+from dory.chat.completions import Commands
 
 
-def editor(history: Path, status: Callable[[], str]) -> PromptSession[str]:
-    """A prompt that keeps its lines in the file ``history`` and shows ``status()`` in the bar
-    below.
+def editor(history: Path, status: Callable[[], str], commands: Commands) -> PromptSession[str]:
+    """A prompt that keeps its lines in the file ``history``, shows ``status()`` in the bar below
+    and completes ``commands``.
     """
     return PromptSession(
         "> ",
         multiline=True,
         history=_History(history),
         key_bindings=_keys(),
-        completer=WordCompleter([*SLASHED, *CALLED], sentence=True),
+        completer=WordCompleter(lambda: sorted(commands()), sentence=True),
         complete_while_typing=False,
         complete_style=CompleteStyle.READLINE_LIKE,
         bottom_toolbar=status,

@@ -36,7 +36,7 @@ def _ask(session: Session, text: str, timeout: float) -> None:
     An agent's message answers it. So does a notice of the harness, if the text is a command. The
     answer is complete when every listener has read ``text`` and is idle again.
     """
-    awaited = ("AGENT", "NOTICE") if answered(text) else ("AGENT",)
+    awaited = ("AGENT", "NOTICE") if answered(text, session.commands) else ("AGENT",)
     deadline = time.monotonic() + timeout
     own = session.say(text)
     replied = False

@@ -90,7 +90,8 @@ class Screen:
         self._signals = signals
         self._listeners = listeners
         self._console = Console(force_terminal=True, highlight=False)
-        self._editor = editor(session.home / "chats" / ".history", self._status)
+        history = session.home / "chats" / ".history"
+        self._editor = editor(history, self._status, session.commands)
 
     async def run(self, backlog: Sequence[Line]) -> None:
         """Run the three tasks until one ends. An error in any of them is raised."""

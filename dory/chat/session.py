@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from dory import clock
+from dory.chat.completions import Commands
 from dory.config.command_line import command
 from dory.errors import DoryError
 from dory.identity import listing
@@ -20,8 +21,11 @@ class Session:
     included.
     """
 
-    def __init__(self, home: Path, room: str, name: str) -> None:
-        """Writes nothing. Raises ``ToolError`` if ``room`` is no legal room id."""
+    def __init__(self, home: Path, room: str, name: str, commands: Commands = tuple) -> None:
+        """Writes nothing. ``commands`` gives those that the harness answers. Raises ``ToolError`` if
+        ``room`` is no legal room id.
+        """
+        self.commands = commands
         self.home = home
         self.room = room
         self.name = clean_name(name)

@@ -11,13 +11,14 @@ from itertools import chain, takewhile
 from pathlib import Path
 
 from dory.errors import DoryError, FormatError
+from dory.extensions import Stores
 from dory.extensions.notes import archives
 from dory.extensions.notes.store import KINDS, Notes
 from dory.extensions.notes.store import document as note_document
 from dory.extensions.people import check
 from dory.extensions.recall import life_index
-from dory.extensions.recall.life_index import Cursor
-from dory.extensions.recall.search import Layer, RecallSearch
+from dory.extensions.recall.life_index import Cursor, LifeIndexer
+from dory.extensions.recall.search import Layer
 from dory.identity import expand
 from dory.identity.context import Entry
 from dory.identity.life import NAME as LIFE
@@ -34,7 +35,7 @@ def problems(folder: Path, record: State, live: Sequence[Entry], blobs: Blobs) -
     """Return what is wrong, one line each; nothing if there is no such file yet. ``record`` and
     ``live`` belong together, and are older than the file.
     """
-    with closing(RecallSearch(folder, blobs, readonly=True)) as past:
+    with closing(Stores(folder, blobs, readonly=True)) as past:
         try:
             past.store.rows("BEGIN")  # so that everything is read as of one moment
             broken = past.store.problems() if past.store.path.exists() else []
@@ -49,7 +50,7 @@ def problems(folder: Path, record: State, live: Sequence[Entry], blobs: Blobs) -
                 yield from _archives(folder, past.notes, record)
                 yield from _life(
                     past.index,
-                    past.chronicle.mark,
+                    past.chronicle,
                     record,
                     live,
                     blobs,
@@ -125,18 +126,24 @@ def _archives(folder: Path, notes: Notes, record: State) -> Iterator[str]:
 
 
 def _life(
-    index: Index, mark: Cursor, record: State, live: Sequence[Entry], blobs: Blobs, running: bool
+    index: Index,
+    indexer: LifeIndexer,
+    record: State,
+    live: Sequence[Entry],
+    blobs: Blobs,
+    running: bool,
 ) -> Iterator[str]:
     """Compare the index with the life, as far as both go. What is in damaged blobs is passed over:
     the check reports these by themselves.
     """
+    mark = indexer.mark
     newest = record.next_id - 1
     if mark.newest > newest and not running:
         yield f"{NAME} has indexed entries up to #{mark.newest}, there are {newest}"
     damage: list[DoryError] = []
     due: dict[str, list[Document]] = {kind: [] for kind in life_index.KINDS}
     originals = expand.originals(live, blobs, 1, damage.append)
-    for document, _ in life_index.read(originals, Cursor(), record.name):
+    for document, _ in life_index.read(originals, Cursor(), record.name, indexer.left_out):
         if document and document.origin <= mark.newest:
             due[document.kind].append(document)
     for kind in life_index.KINDS:

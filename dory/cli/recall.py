@@ -33,8 +33,8 @@ from dory.cli.output import show, tell
 from dory.config.command_line import failure
 from dory.config.options import home_option, program
 from dory.errors import ConfigError, DoryError, FormatError
+from dory.extensions import Stores
 from dory.extensions.notes import export
-from dory.extensions.recall.search import RecallSearch
 from dory.identity import listing
 from dory.storage import locks
 from dory.storage.blobs import Blobs
@@ -103,36 +103,36 @@ def _tell(text: str) -> None:
 
 def _searched(folder: Path, blobs: Blobs, query: str) -> int:
     record, live = check.as_committed(folder)
-    with closing(RecallSearch(folder, blobs, readonly=True)) as past:
+    with closing(Stores(folder, blobs, readonly=True)) as past:
         indexed = past.chronicle.mark.newest
         lived = record.next_id - 1
         if indexed < lived:
             rest = f"{record.name} does the rest while it runs, or --rebuild now"
             _tell(f"{indexed} of {lived} entries are indexed: {rest}")
-        answer = past.recall(query, live)
+        answer = past.search.recall(query, live)
     show(answer)
     return 1 if answer.startswith("no hits") else 0
 
 
 def _dumped(folder: Path, blobs: Blobs, target: Path) -> int:
-    with closing(RecallSearch(folder, blobs, readonly=True)) as past:
+    with closing(Stores(folder, blobs, readonly=True)) as past:
         show(f"{export.dump(past.notes, target)} notes and archives are in {target}")
     return 0
 
 
 def _loaded(folder: Path, blobs: Blobs, source: Path) -> int:
-    with locks.held(folder), closing(RecallSearch(folder, blobs)) as past:
+    with locks.held(folder), closing(Stores(folder, blobs)) as past:
         count = export.load(past.store, past.notes, source)
         show(f"{count} notes and archives were loaded from {source}")
     return 0
 
 
 def _rebuilt(folder: Path, blobs: Blobs) -> int:
-    with locks.held(folder), closing(RecallSearch(folder, blobs)) as past:
+    with locks.held(folder), closing(Stores(folder, blobs)) as past:
         record, live = check.as_committed(folder)
         count = len(list(past.notes))  # if these cannot be read, --dump would be of no use either
         try:
-            past.reset()
+            past.search.reset()
         except FormatError as error:
             raise FormatError(
                 f"first save the {count} notes and archives with --dump FOLDER, to --load them "

@@ -1,11 +1,18 @@
-"""The extensions that there are. Each is a file, its line in the table at the end of this one, its
-tools in the list at the top, and its name in the setting ``extensions``; taking it out is deleting
-these.
+"""The registry: which extensions there are, and how those in use are made.
+
+An extension is one folder, its entry in ``_REGISTRY`` at the end of this module, and its name in
+the setting ``extensions``; to take it out, delete these. The lists of all tools and commands are
+derived from the declarations of the registered classes, in use or not: SOUL.md teaches all tools,
+and a life may hold lines of tools that are off by now.
+
+``Stores`` makes what the extensions of one agent share: its SQLite file with the tables of notes,
+memories, conversations and relationships, the diary, and the search over all of them.
 """
 
 import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from dory.config.settings import Config
 from dory.errors import ConfigError
@@ -15,6 +22,7 @@ from dory.extensions.cascade.related import Related
 from dory.extensions.cascade.related_extension import RelatedExtension
 from dory.extensions.cascade.schedule import Windows
 from dory.extensions.diary.extension import DiaryExtension
+from dory.extensions.diary.store import Diary
 from dory.extensions.dream.extension import DreamExtension
 from dory.extensions.dream.history import History
 from dory.extensions.dream.versions import Versions
@@ -24,28 +32,68 @@ from dory.extensions.link.extension import LinkExtension
 from dory.extensions.memories.extension import MemoryExtension
 from dory.extensions.memories.self_care import SelfCare
 from dory.extensions.memories.self_care_extension import SelfCareExtension
+from dory.extensions.memories.store import MemoryStore
 from dory.extensions.notes.extension import NoteExtension
+from dory.extensions.notes.store import Notes
+from dory.extensions.people.conversations import Conversations
 from dory.extensions.people.conversations_extension import ConversationsExtension
+from dory.extensions.people.relationships import Relationships
 from dory.extensions.people.relationships_extension import RelationshipExtension
 from dory.extensions.recall.extension import RecallExtension
-from dory.extensions.recall.search import RecallSearch
+from dory.extensions.recall.life_index import LifeIndexer
+from dory.extensions.recall.search import Layer, RecallSearch
 from dory.extensions.soul.extension import SoulExtension
 from dory.identity.identity import Identity
+from dory.search.index import Index
+from dory.storage.blobs import Blobs
+from dory.storage.database import NAME, Store
 from dory.text.prompt_files import USER, VOICE
+from dory.turn.core_commands import CoreCommands
 from dory.turn.core_tools import CoreTools
-from dory.turn.extension import Extension
+from dory.turn.extension import Command, Extension, Tool
 from dory.turn.models import Models
 
-_TAUGHT = """NOTE_ADD NOTE_WRITE NOTE_RENAME NOTE_ALIAS NOTE_REMOVE NOTE_READ RECALL ADD_TO_SOUL REMOVE_FROM_SOUL
-ADD_TO_LONGTERM_MEMORY REMOVE_FROM_MEMORY RETRIEVE_SPECIFIC_MEMORIES SELF_CARE
-WRITE_DIARY SEARCH_DIARY_FOR_KEYWORDS SHOW_DIARY_ENTRIES_FROM_DAY SET_MOOD GO_TO_PLACE GO_HOME
-ASSIGN_RELATIONSHIP NEURAL_LINK_REQUEST_MEMORY NEURAL_LINK_SHARE_MEMORY"""
-TOOLS = frozenset(_TAUGHT.split())
-"""The names of all their tools: SOUL.md teaches them, in use or not."""
 HISTORY_SHARE = 2
 """Characters of history before a Dream for each token of the context's limit: about half of a usual
 window.
 """
+
+
+class Stores:
+    """What the agent in ``folder`` remembers: the tables of its one SQLite file, its diary, and the
+    ``search`` over all of it. Layers whose extension is not ``shown`` are indexed, but the search
+    does not find them. For one thread.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        blobs: Blobs,
+        readonly: bool = False,
+        shown: Callable[[str], bool] = lambda extension: True,
+    ) -> None:
+        self.store = Store(folder / NAME, readonly)
+        self.index = Index(self.store)
+        self.notes = Notes(self.store, self.index)
+        self.chronicle = LifeIndexer(self.store, self.index, tools())
+        self.bank = MemoryStore(self.store, self.index)
+        self.diary = Diary(folder, self.store, self.index)
+        self.dialogues = Conversations(self.store, self.index)
+        self.relationships = Relationships(self.store)
+        layers: dict[str, Layer] = {
+            MemoryExtension.name: self.bank,
+            DiaryExtension.name: self.diary,
+            ConversationsExtension.name: self.dialogues,
+        }
+        self.layers = tuple(layers.values())
+        hidden = [layer for extension, layer in layers.items() if not shown(extension)]
+        self.search = RecallSearch(
+            self.store, self.index, self.notes, self.chronicle, blobs, self.layers, hidden
+        )
+
+    def close(self) -> None:
+        """Let go of the file; the next use opens it again."""
+        self.store.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,39 +103,69 @@ class _Shared:
     me: Identity
     settings: Config
     models: Models
-    past: RecallSearch
+    past: Stores
     conversations: ConversationsExtension
     log: Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """One name in the setting ``extensions``: the classes behind it, and how they are made."""
+
+    classes: tuple[type[Extension], ...]
+    make: Callable[[_Shared], Sequence[Extension]]
+
+
+def tools() -> list[Tool]:
+    """The tools of the core and of all extensions, in use or not, as they are declared."""
+    return [
+        *CoreTools.TOOLS,
+        *(tool for entry in _REGISTRY.values() for made in entry.classes for tool in made.TOOLS),
+    ]
+
+
+def commands() -> list[Command]:
+    """The commands of the core and of all extensions, in use or not, as they are declared."""
+    return [
+        *CoreCommands.COMMANDS,
+        *(
+            command
+            for entry in _REGISTRY.values()
+            for made in entry.classes
+            for command in made.COMMANDS
+        ),
+    ]
 
 
 def ordered(
     me: Identity, settings: Config, models: Models, log: Callable[[str], None]
 ) -> list[Extension]:
-    """Those that the ``checked`` settings name, in the order in which the prompt lists their tools.
-    ``log`` gets a line about what they do.
+    """The extensions that the ``checked`` settings name, in the order in which the prompt lists
+    their tools. ``log`` gets a line about what they do.
     """
-    past = RecallSearch(
-        me.folder, me.blobs, shown=settings.has
-    )  # all share the agent's one SQLite file
-    members: list[Extension] = [CoreTools(me, settings)]
-    cared = settings.has(MemoryExtension.name)
+    past = Stores(me.folder, me.blobs, shown=settings.has)
+    called = set[str]()
     conversations = ConversationsExtension(
-        me, past.dialogues, lambda: [one for each in members for one in each.commands()], cared
+        me, past.dialogues, called, cared=settings.has(MemoryExtension.name)
     )
     shared = _Shared(me, settings, models, past, conversations, log)
+    members: list[Extension] = [CoreTools(me, settings)]
     for name in settings.wanted:
         members += _factory(name)(shared)
+    for member in members:
+        called |= {command.name for command in member.commands() if command.called}
     return members
 
 
 def _factory(name: str) -> Callable[["_Shared"], Sequence[Extension]]:
     """What makes the extension of that name: a built-in one, or one of another package."""
-    return _MADE.get(name) or entry_points.factory(name)
+    entry = _REGISTRY.get(name)
+    return entry.make if entry else entry_points.factory(name)
 
 
 def checked(settings: Config) -> Config:
-    """The settings themselves. Raises ``ConfigError`` when they name an extension that there is
-    not.
+    """The settings themselves. Raises ``ConfigError`` if they name an unknown extension, name one
+    twice, or leave out one that another needs.
     """
     wanted = settings.wanted
     for name in wanted:
@@ -95,86 +173,106 @@ def checked(settings: Config) -> Config:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1, cutoff=0.0)
             raise ConfigError(
-                f"there is no extension {name[:70]!r}; did you mean {near[0]!r}? (extensions: {', '.join(known)})"
+                f"there is no extension {name[:70]!r}; did you mean {near[0]!r}? (extensions:"
+                f" {', '.join(known)})"
             )
         _factory(name)  # what another package breaks is told before anything is written
         if wanted.count(name) > 1:
             raise ConfigError(f"extensions names {name!r} twice")
-    if "recall" in wanted and "notes" not in wanted:
-        raise ConfigError(
-            "extensions names recall without notes, which it finds as well: name both"
-        )
-    if "relationships" in wanted and "conversations" not in wanted:
-        raise ConfigError(
-            "extensions names relationships without conversations, of which it counts them: name both"
-        )
-    if "link" in wanted and "memories" not in wanted:
-        raise ConfigError("extensions names link without memories, which it shares: name both")
+    for name, needed, reason in _NEEDS:
+        if name in wanted and needed not in wanted:
+            raise ConfigError(f"extensions names {name} without {needed}, {reason}: name both")
     return settings
 
 
+_NEEDS = (
+    ("recall", "notes", "which it finds as well"),
+    ("relationships", "conversations", "of which it counts them"),
+    ("link", "memories", "which it shares"),
+)
+
+
+def _notes(of: _Shared) -> Sequence[Extension]:
+    return [NoteExtension(of.me, of.past.store, of.past.notes, of.settings.result_limit)]
+
+
+def _recall(of: _Shared) -> Sequence[Extension]:
+    past = of.past
+    return [RecallExtension(of.me, past.store, past.chronicle, past.search, of.settings.cues)]
+
+
 def _cascade(of: _Shared) -> Sequence[Extension]:
-    """The summaries, and what of them is like the present."""
-    chosen, related = of.settings.cascade, Related(of.past.store, of.models.embedder())
-    model, windows = (
-        of.models.of(of.settings.profile(chosen.profile)),
-        Windows(chosen.immediate_window, chosen.recent_window),
-    )
+    """The summaries, and those of long ago that resemble the present."""
+    chosen = of.settings.cascade
+    related = Related(of.past.store, of.models.embedder())
+    model = of.models.of(of.settings.profile(chosen.profile))
+    windows = Windows(chosen.immediate_window, chosen.recent_window)
     cascade = CascadeExtension(of.me, windows, model, related, of.log)
     return [cascade, RelatedExtension(of.me, of.past.store, related, cascade.newest)]
 
 
 def _dream(of: _Shared) -> Sequence[Extension]:
-    """The Dreams, the versions of what they and others write, and those texts in the prompt."""
-    me, settings, room = of.me, of.settings, of.settings.context_limit * HISTORY_SHARE
-    versions, history = Versions(me.folder, me.now, me.redact), History(me.folder)
-    dreams = DreamExtension(
-        me, settings.dream, of.models.of(settings.dreamer), versions, history, room, of.log
-    )
+    """The Dreams, the versions of the durable texts, and two of those texts in the prompt. The
+    Dreams come first: they complete an interrupted revision before the versions commit anything.
+    """
+    me = of.me
+    versions = Versions(me.folder, me.now, me.redact)
+    history = History(me.folder)
+    room = of.settings.context_limit * HISTORY_SHARE
+    model = of.models.of(of.settings.dreamer)
     return [
-        dreams,
+        DreamExtension(me, of.settings.dream, model, versions, history, room, of.log),
         VersionExtension(me, versions, of.log),
         TextExtension(me, USER),
         TextExtension(me, VOICE),
     ]
 
 
+def _soul(of: _Shared) -> Sequence[Extension]:
+    return [SoulExtension(of.me)]
+
+
 def _memories(of: _Shared) -> Sequence[Extension]:
-    """The bank, and the care for it and for what was said."""
-    me, bank, dialogues, has = of.me, of.past.bank, of.past.dialogues, of.settings.has
-    care, sources = (
-        SelfCare(of.past.store, bank),
-        [dialogues.batch] if has(ConversationsExtension.name) else [],
-    )
-    memories = MemoryExtension(me, bank, care, of.settings.result_limit)
+    """The memories, and self-care for them and for the conversations."""
+    me, bank, settings = of.me, of.past.bank, of.settings
+    care = SelfCare(of.past.store, bank)
+    sources = [of.past.dialogues.batch] if settings.has(ConversationsExtension.name) else []
+    places = settings.has(DiaryExtension.name)
     return [
-        memories,
-        SelfCareExtension(
-            me, bank, care, sources, of.models.own, of.log, places=has(DiaryExtension.name)
-        ),
+        MemoryExtension(me, bank, care, settings.result_limit),
+        SelfCareExtension(me, bank, care, sources, of.models.own, of.log, places),
     ]
 
 
-_MADE: dict[str, Callable[[_Shared], Sequence[Extension]]] = {
-    NoteExtension.name: lambda of: [
-        NoteExtension(of.me, of.past.store, of.past.notes, of.settings.result_limit)
-    ],
-    RecallExtension.name: lambda of: [RecallExtension(of.me, of.past, of.settings.cues)],
-    CascadeExtension.name: _cascade,
-    DreamExtension.name: _dream,
-    SoulExtension.name: lambda of: [SoulExtension(of.me)],
-    MemoryExtension.name: _memories,
-    DiaryExtension.name: lambda of: [
-        DiaryExtension(of.me, of.past.diary, of.settings.result_limit)
-    ],
-    ConversationsExtension.name: lambda of: [of.conversations],
-    RelationshipExtension.name: lambda of: [
-        RelationshipExtension(
-            of.me, of.past.relationships, of.past.dialogues, of.conversations.record
-        )
-    ],
-    LinkExtension.name: lambda of: [
-        LinkExtension(of.me, of.past.store, of.past.bank, of.past.relationships, of.log)
-    ],
+def _diary(of: _Shared) -> Sequence[Extension]:
+    return [DiaryExtension(of.me, of.past.diary, of.settings.result_limit)]
+
+
+def _conversations(of: _Shared) -> Sequence[Extension]:
+    return [of.conversations]
+
+
+def _relationships(of: _Shared) -> Sequence[Extension]:
+    past = of.past
+    record = of.conversations.record
+    return [RelationshipExtension(of.me, past.relationships, past.dialogues, record)]
+
+
+def _link(of: _Shared) -> Sequence[Extension]:
+    past = of.past
+    return [LinkExtension(of.me, past.store, past.bank, past.relationships, of.log)]
+
+
+_REGISTRY = {
+    NoteExtension.name: _Entry((NoteExtension,), _notes),
+    RecallExtension.name: _Entry((RecallExtension,), _recall),
+    CascadeExtension.name: _Entry((CascadeExtension, RelatedExtension), _cascade),
+    DreamExtension.name: _Entry((DreamExtension, VersionExtension, TextExtension), _dream),
+    SoulExtension.name: _Entry((SoulExtension,), _soul),
+    MemoryExtension.name: _Entry((MemoryExtension, SelfCareExtension), _memories),
+    DiaryExtension.name: _Entry((DiaryExtension,), _diary),
+    ConversationsExtension.name: _Entry((ConversationsExtension,), _conversations),
+    RelationshipExtension.name: _Entry((RelationshipExtension,), _relationships),
+    LinkExtension.name: _Entry((LinkExtension,), _link),
 }
-NAMES = tuple(_MADE)
+NAMES = tuple(_REGISTRY)

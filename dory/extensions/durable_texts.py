@@ -1,7 +1,7 @@
-"""USER.md and VOICE.md in the prompt: who the people are and how the agent sounds stand there for
-an epoch, and a change is told once.
+"""USER.md and VOICE.md in the prompt: who the people are, and how the agent sounds. Each stands in
+the system message for an epoch, and a change in between is told once.
 
-A person may have put anything there: no more than what may stand there is shown.
+A person may put anything into these files; only as much as the length limit allows is shown.
 """
 
 from dory.identity.identity import Identity
@@ -11,7 +11,7 @@ from dory.turn.extension import Extension
 
 
 class TextExtension(Extension):
-    """One durable text as a settled section; an empty one has none."""
+    """One durable text as a section; an empty text has none."""
 
     def __init__(self, identity: Identity, file: str) -> None:
         self._identity = identity
@@ -19,14 +19,13 @@ class TextExtension(Extension):
         self.name = file.partition(".")[0].lower()
 
     def heading(self) -> str:
-        """With its length, and how long it may be."""
+        """With the text's length, and how long it may be."""
         return prompt_files.heading(self._file, self._text())
 
     def section(self) -> str:
-        """The text as it is now, as much of it as may stand here; it may have been edited by hand."""
-        return references.escape(
-            prompt_files.shown(self._file, self._identity.redact(self._text())).rstrip("\n")
-        )
+        """The text as it is now, up to its length limit. A person may have edited it."""
+        text = self._identity.redact(self._text())
+        return references.escape(prompt_files.shown(self._file, text).rstrip("\n"))
 
     def _text(self) -> str:
         return files.read_from(self._identity.folder / self._file, 0).decode("utf-8", "replace")

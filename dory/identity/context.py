@@ -210,14 +210,12 @@ def eligible(entries: Sequence[Entry], pinned: Iterable[int]) -> list[list[Entry
     return [run for run in runs if run]
 
 
-def about(call: Call, veiled: bool = False) -> str:
+def about(call: Call) -> str:
     """Return what the header of a result says about its call: the tool and the first argument.
 
-    The rest stands in the response just above, and each header costs tokens. Of a ``veiled`` call
-    only the tool is named.
+    The rest stands in the response just above, and each header costs tokens.
     """
-    argument = "" if veiled else call.named[0]
-    return formatting.one_line(f"{call.tool} {argument}", ABOUT_LIMIT)
+    return formatting.one_line(f"{call.tool} {call.named[0]}", ABOUT_LIMIT)
 
 
 def titles(calls: Iterable[Call]) -> str:

@@ -66,8 +66,6 @@ class Identity:
         """Files that ``repair`` wrote, for the extension that keeps their versions."""
         self.uncommitted: list[Entry] = []
         """Entries that were added and are not on disk yet."""
-        self.private = frozenset[str]()
-        """Texts in its prompts that must not be repeated in texts made from these prompts."""
         self._events = list[Event]()
         """Events that are not committed yet."""
         self._unannounced = list[Event]()

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from dory.config.settings import Config
 from dory.llm.errors import TransientError
+from dory.process.failures import Backoff
 from dory.types import Model, Prompt, Purpose, Reply
 
 FIRST_PAUSE = 0.5
@@ -49,10 +50,10 @@ class RetryingModel:
         decides when to try again. An empty answer is retried once; a second empty one is returned.
         """
         deadline = time.monotonic() + self._config.timeout
-        attempt = 0
+        backoff = Backoff(FIRST_PAUSE, LONGEST_PAUSE)
         was_empty = False
         while True:
-            last = attempt == self._config.retries or self._exhausted
+            last = backoff.failures == self._config.retries or self._exhausted
             reply = None
             try:
                 reply = self._model.complete(prompt, purpose)
@@ -63,21 +64,17 @@ class RetryingModel:
                 failure = TransientError(f"{self.name} sent an empty answer")
             except TransientError as error:
                 failure = error
-            pause = _pause(failure, attempt)
-            attempt += 1
+            backoff.failed(time.monotonic())
+            pause = failure.pause
+            if pause is None:
+                pause = backoff.pause * random.uniform(0.5, 1.0)
             if last or time.monotonic() + pause > deadline:
                 if reply:
                     return reply
                 self._exhausted = True
                 raise failure
             self._log(
-                f"{failure}; trying again in {pause:.1f} s ({attempt} of {self._config.retries})"
+                f"{failure}; trying again in {pause:.1f} s"
+                f" ({backoff.failures} of {self._config.retries})"
             )
             self._sleep(pause)
-
-
-def _pause(failure: TransientError, attempt: int) -> float:
-    if failure.pause is not None:
-        return failure.pause
-    longest = min(FIRST_PAUSE * 2.0 ** min(attempt, 10), LONGEST_PAUSE)
-    return longest * random.uniform(0.5, 1.0)

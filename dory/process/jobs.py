@@ -5,7 +5,7 @@ hangs.
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -52,7 +52,7 @@ class Job(Generic[T]):
         return self._value  # type: ignore[return-value]
 
 
-def in_parallel(functions: list[Callable[[], T]], name: str) -> list[T]:
+def in_parallel(functions: Sequence[Callable[[], T]], name: str) -> list[T]:
     """Run all at once and return their results in order. The first error is raised when all have
     ended.
     """

@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Protocol, TypeVar
 
 from dory.errors import DoryError
+from dory.process.failures import Backoff
 from dory.process.signals import ShutdownSignal
 
 
@@ -40,19 +41,20 @@ def supervise(agent: AnyAgent, wake: Callable[[str], AnyAgent], stop: ShutdownSi
     """Run ``agent`` until the process is asked to end. After a failure, run the agent that ``wake``
     makes from its files, given the reason.
     """
-    pause = FIRST_PAUSE
+    backoff = Backoff(FIRST_PAUSE, LAST_PAUSE)
     last_cause = ""
     while not stop.asked:
         started = time.monotonic()
         try:
             agent.run()
         except (DoryError, OSError) as error:
-            if time.monotonic() - started > LASTING:
-                pause = FIRST_PAUSE
+            now = time.monotonic()
+            if now - started > LASTING:
+                backoff.succeeded()
                 last_cause = ""
             cause = _cause(error)
-            agent = _restarted(cause, agent, wake, stop, pause, quiet=cause == last_cause)
-            pause = min(2 * pause, LAST_PAUSE)
+            backoff.failed(now)
+            agent = _restarted(cause, agent, wake, stop, backoff.pause, quiet=cause == last_cause)
             last_cause = cause
 
 

@@ -1,8 +1,6 @@
-"""What people type with a slash: a look inside, and a hand on what the agent forgets. The answers
-are notices in the room.
+"""The slash commands of the core: people look inside the agent, and correct what it forgets. The
+answers are notices in the room.
 """
-
-from collections.abc import Callable, Sequence
 
 from dory.config.settings import Config
 from dory.constants import MEMORY_LIMIT
@@ -21,7 +19,7 @@ _SHOWN = 8000
 
 
 class CoreCommands(Extension):
-    """The commands of the core. ``everyone`` gives the extensions in use, for ``/help`` and
+    """The commands of the core. ``host`` has all extensions in use, for ``/help`` and
     ``/status``.
     """
 
@@ -32,86 +30,59 @@ class CoreCommands(Extension):
         identity: Identity,
         config: Config,
         compaction: Compaction,
-        purse: Budget,
-        everyone: Callable[[], ExtensionHost],
+        budget: Budget,
+        host: ExtensionHost,
     ) -> None:
         self._identity = identity
         self._config = config
         self._compaction = compaction
-        self._purse = purse
-        self._everyone = everyone
-        self._accounts = UsageReport(identity.folder / usage_log.NAME)
-
-    def commands(self) -> Sequence[Command]:
-        """In the order in which ``/help`` lists them."""
-        return [
-            Command("help", "/help  this list", self.help),
-            Command("status", "/status  who this is and how it does", self.status),
-            Command(
-                "usage",
-                "/usage  what the model calls cost, by day and purpose, and the limits of spending",
-                self.usage,
-            ),
-            Command(
-                "context",
-                "/context  what stands in front of the model, entry by entry",
-                self.context,
-            ),
-            Command("show", "/show <hash>  the original behind a reference", self.show),
-            Command(
-                "uncompact",
-                "/uncompact <hash>  put an original back into the agent's context",
-                self.uncompact,
-            ),
-            Command("compact", "/compact  start a compaction now", self.compact),
-            Command(
-                "undo-compaction",
-                "/undo-compaction  take the last compaction back",
-                lambda _: self._compaction.undo(),
-            ),
-        ]
+        self._budget = budget
+        self._host = host
+        self._usage = UsageReport(identity.folder / usage_log.NAME)
 
     def help(self, _: str) -> str:
-        """Every command of every extension."""
-        return "\n".join(command.usage for command in self._everyone().commands())
+        """Every command of every extension in use."""
+        return "\n".join(command.usage for command in self._host.commands())
 
     def status(self, _: str) -> str:
-        """Identity, model, turns, context against its limit, last compaction, what runs in the
-        background.
-        """
-        state, config = self._identity.state, self._config
-        beside = [
-            *self._everyone().under_way(),
-            *(["compaction"] if self._compaction.under_way else []),
-        ]
+        """Identity, model, turns, context and its limit, last compaction, background work."""
+        me, config = self._identity, self._config
+        state = me.state
+        working = self._host.under_way()
+        if self._compaction.under_way:
+            working.append("compaction")
+        model = config.model
+        if config.base_url:
+            model += f" at {config.shown_url}"
+        context = f"{self._compaction.tokens} of {config.context_limit} tokens"
         rows = {
-            "identity": f"{self._identity.name} ({self._identity.hash})",
-            "model": f"{config.model}" + (f" at {config.shown_url}" if config.base_url else ""),
+            "identity": f"{me.name} ({me.hash})",
+            "model": model,
             "turns": f"{state.turn}, epoch {state.epoch}",
-            "context": f"{self._compaction.tokens} of {config.context_limit} tokens, {len(self._identity.context.entries)} entries",
-            "memory": f"{len(self._identity.memory)} of {MEMORY_LIMIT} characters",
-            "rooms": ", ".join(self._identity.subscriptions()) or "none",
+            "context": f"{context}, {len(me.context.entries)} entries",
+            "memory": f"{len(me.memory)} of {MEMORY_LIMIT} characters",
+            "rooms": ", ".join(me.subscriptions()) or "none",
             "last compaction": state.last_compaction or "none yet",
-            "in the background": ", ".join(beside) or "nothing",
+            "in the background": ", ".join(working) or "nothing",
         }
         return "\n".join(f"{name}: {value}" for name, value in rows.items())
 
     def usage(self, _: str) -> str:
         """Calls, tokens, cache hits and cost; prices and limits."""
-        return f"{self._accounts.report()}\n{self._purse.status()}"
+        return f"{self._usage.report()}\n{self._budget.status()}"
 
     def context(self, _: str) -> str:
-        """One line per entry: id, kind, size in tokens, and the reference if it is a compacted one."""
+        """One line per entry: id, kind, size in tokens, and the reference of a compacted entry or
+        the beginning of another one.
+        """
         lines = []
         for entry in self._identity.context:
-            what = (
-                references.reference(entry.hash, entry.gist)
-                if entry.hash
-                else formatting.one_line(references.unescape(entry.body), 60)
-            )
-            lines.append(
-                f"#{entry.ids} {entry.kind} {self._identity.tokens(entry.size)} tokens  {what}"
-            )
+            if entry.hash:
+                shown = references.reference(entry.hash, entry.gist)
+            else:
+                shown = formatting.one_line(references.unescape(entry.body), 60)
+            size = self._identity.tokens(entry.size)
+            lines.append(f"#{entry.ids} {entry.kind} {size} tokens  {shown}")
         return "\n".join(lines) or "the context is empty"
 
     def show(self, argument: str) -> str:
@@ -120,13 +91,14 @@ class CoreCommands(Extension):
         if hash is None:
             raise BlobError("which one? write /show and a hash from a reference or from LIFE.md")
         blob = self._identity.blobs.get(hash)
-        rest = f"\n… the whole of it: {self._identity.blobs.path(blob.hash).relative_to(self._identity.home)}"
-        return f"{blob.kind}, {blob.at}: {blob.gist}\n{blob.body[:_SHOWN]}" + (
-            rest if len(blob.body) > _SHOWN else ""
-        )
+        text = f"{blob.kind}, {blob.at}: {blob.gist}\n{blob.body[:_SHOWN]}"
+        if len(blob.body) > _SHOWN:
+            path = self._identity.blobs.path(blob.hash).relative_to(self._identity.home)
+            text += f"\n… the whole of it: {path}"
+        return text
 
     def uncompact(self, argument: str) -> str:
-        """As the agent's own UNCOMPACT."""
+        """The same as the agent's own UNCOMPACT."""
         outcome = open_original(self._identity, argument, self._config.hard_limit)
         if not outcome.opened:
             return outcome.text
@@ -135,11 +107,30 @@ class CoreCommands(Extension):
         return f"{entry.gist} stands in the agent's context again, at #{entry.first}"
 
     def compact(self, _: str) -> str:
-        """Start one, whatever the size of the context. Raises ``SpendingLimit``."""
-        self._purse.check()
+        """Start a compaction, whatever the size of the context. Raises ``SpendingLimit``."""
+        self._budget.check()
         self._compaction.start(by_hand=True)
-        return (
-            "a compaction has been started; /status tells when it is done"
-            if self._compaction.under_way
-            else self._identity.state.last_compaction
-        )
+        if self._compaction.under_way:
+            return "a compaction has been started; /status tells when it is done"
+        return self._identity.state.last_compaction
+
+    def undo(self, _: str) -> str:
+        """Take the last compaction back."""
+        return self._compaction.undo()
+
+    COMMANDS = (
+        Command("/help  this list", help),
+        Command("/status  who this is and how it does", status),
+        Command(
+            "/usage  what the model calls cost, by day and purpose, and the limits of spending",
+            usage,
+        ),
+        Command("/context  what stands in front of the model, entry by entry", context),
+        Command("/show <hash>  the original behind a reference", show),
+        Command(
+            "/uncompact <hash>  put an original back into the agent's context",
+            uncompact,
+        ),
+        Command("/compact  start a compaction now", compact),
+        Command("/undo-compaction  take the last compaction back", undo),
+    )

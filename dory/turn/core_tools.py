@@ -1,8 +1,8 @@
-"""The core tool lines: SAY, READ_FILE, EDIT_FILE, UNCOMPACT, JOIN, LEAVE, WAIT.
+"""The core tools: SAY, READ_FILE, EDIT_FILE, UNCOMPACT, JOIN, LEAVE, WAIT.
 
-A tool either does all of what it was asked or changes nothing and raises a ``ToolError`` whose one
-line says what to do instead. Those with an effect leave a mark first, so that after a crash
-``turn/tool_runner.py`` can tell whether they acted.
+A tool does all of what it was asked, or changes nothing and raises a ``ToolError`` whose one line
+says what to do instead. A tool with an effect leaves a mark first, so that after a crash
+``turn/tool_runner.py`` can tell whether it acted.
 """
 
 import hashlib
@@ -22,8 +22,8 @@ from dory.turn.uncompact import open_original
 from dory.types import Call
 
 _SEARCHED = 256 * 2**20
-"""Bytes of a file that READ_FILE looks through: it is over in about a second, whatever the file
-holds and however it grows meanwhile.
+"""Bytes of a file that READ_FILE looks through, which takes about a second. The file may grow
+meanwhile.
 """
 _RANGE = re.compile(r"(.*\S)\s+(\d{1,9})?-(\d{1,9})?")
 
@@ -37,31 +37,14 @@ class CoreTools(Extension):
         self._identity = identity
         self._config = config
 
-    def tools(self) -> list[Tool]:
-        """The seven, in the order in which the prompt lists them."""
-        return [
-            Tool("SAY", "SAY <room> <message>", self.say, self._room_end, self._said, quiet=True),
-            Tool("READ_FILE", "READ_FILE <path> [from-to]", self.read_file),
-            Tool(
-                "EDIT_FILE",
-                "EDIT_FILE <path>, then one or more search/replace blocks",
-                self.edit_file,
-                self._digest,
-                self._edited,
-            ),
-            Tool("UNCOMPACT", "UNCOMPACT <hash>", self.uncompact),
-            Tool("JOIN", "JOIN <room>", self.join, self._membership, self._moved),
-            Tool("LEAVE", "LEAVE <room>", self.leave, self._membership, self._moved),
-            Tool("WAIT", "WAIT", lambda call: Outcome(""), quiet=True),
-        ]
-
     def say(self, call: Call) -> Outcome:
         """Append a message to a room that the agent is in."""
         room, text = _message(call)
         rooms = self._identity.subscriptions()
         if room not in rooms:
             raise ToolError(
-                f"you are not in the room {room[:70]!r}: you are in {', '.join(rooms) or 'none'}; JOIN enters one"
+                f"you are not in the room {room[:70]!r}: you are in {', '.join(rooms) or 'none'};"
+                " JOIN enters one"
             )
         if not text.strip():
             raise ToolError("nothing to say: write SAY <room> <message>")
@@ -70,12 +53,7 @@ class CoreTools(Extension):
 
     def read_file(self, call: Call) -> Outcome:
         """The lines of a text file, or the names in a folder."""
-        found = _RANGE.fullmatch(call.args)
-        path, first, last = (
-            (found[1], int(found[2] or 1), int(found[3] or 10**9))
-            if found
-            else (call.args, 1, 10**9)
-        )
+        path, first, last = _range(call.args)
         if not path:
             raise ToolError(
                 "which file? write READ_FILE <path>, or READ_FILE <path> 1-80 for some lines"
@@ -84,26 +62,18 @@ class CoreTools(Extension):
             raise ToolError(
                 f"there are no lines {first}-{last}: lines count from 1, the lower number first"
             )
+        limit = self._config.result_limit
         if path == "SOUL.md":
-            return Outcome(
-                _part(
-                    io.BytesIO(self._identity.soul.encode()),
-                    path,
-                    first,
-                    last,
-                    self._config.result_limit,
-                )
-            )
+            soul = io.BytesIO(self._identity.soul.encode())
+            return Outcome(_part(soul, path, first, last, limit))
         root, parts = sandbox.place(self._identity.folder, self._identity.home, path)
         names = sandbox.listing(root, parts, path)
         if names is not None:
-            return Outcome(
-                f"{path} holds: {', '.join(names) or 'nothing'}"[: self._config.result_limit]
-            )
+            return Outcome(f"{path} holds: {', '.join(names) or 'nothing'}"[:limit])
         if parts[0] in DURABLE and not os.path.lexists(root / parts[0]):
             return Outcome(f"{path} is empty")
         with open(sandbox.opened(root, parts, path), "rb") as file:
-            return Outcome(_part(file, path, first, last, self._config.result_limit))
+            return Outcome(_part(file, path, first, last, limit))
 
     def edit_file(self, call: Call) -> Outcome:
         """Apply all search/replace blocks of the call, or none."""
@@ -111,7 +81,8 @@ class CoreTools(Extension):
         sandbox.may_edit(path)
         if not call.edits:
             raise ToolError(
-                "no search/replace block: put '<<<<<<< SEARCH', old text, '=======', new text, '>>>>>>> REPLACE' below the line"
+                "no search/replace block: put '<<<<<<< SEARCH', old text, '=======', new text,"
+                " '>>>>>>> REPLACE' below the line"
             )
         root, parts = sandbox.place(self._identity.folder, self._identity.home, path)
         before = self._content(path)
@@ -119,18 +90,19 @@ class CoreTools(Extension):
         for search, replacement in call.edits:
             after = edited(after, search, replacement, path)
         checked(before, after, path)
-        # its own copy of SEGMENT.md or SUMMARISE.md lies in its folder, wherever the text was read
-        # from
-        held = before.encode() if root == self._identity.folder else b""
-        sandbox.write(self._identity.folder, parts, path, held, after.encode("utf-8", "replace"))
+        # the agent's folder gets a copy of SEGMENT.md or SUMMARISE.md, wherever it was read from
+        expected = before.encode() if root == self._identity.folder else b""
+        sandbox.write(
+            self._identity.folder, parts, path, expected, after.encode("utf-8", "replace")
+        )
         return Outcome(f"{path} changed; it has {len(after)} characters now")
 
     def uncompact(self, call: Call) -> Outcome:
-        """Put an original back, unless it is larger than what is left before the hard limit."""
+        """Put an original back, if the context stays below the hard limit with it."""
         return open_original(self._identity, call.args, self._config.hard_limit)
 
     def join(self, call: Call) -> Outcome:
-        """Enter a room; a new one is made."""
+        """Enter a room, which is made if it is new."""
         room = check_id(call.args)
         if room in self._identity.subscriptions():
             raise ToolError(f"you are in {room} already")
@@ -142,7 +114,8 @@ class CoreTools(Extension):
         room = check_id(call.args)
         if room not in self._identity.subscriptions():
             raise ToolError(
-                f"you are not in {room}: you are in {', '.join(self._identity.subscriptions()) or 'none'}"
+                f"you are not in {room}: you are in"
+                f" {', '.join(self._identity.subscriptions()) or 'none'}"
             )
         self._identity.leave(room)
         return Outcome(f"you have left {room}")
@@ -180,16 +153,42 @@ class CoreTools(Extension):
     def _moved(self, call: Call, mark: str) -> bool:
         return bool(mark) and self._membership(call) != mark
 
+    def wait(self, _: Call) -> Outcome:
+        """Do nothing until something happens."""
+        return Outcome("")
+
+    TOOLS = (
+        Tool("SAY <room> <message>", say, _room_end, _said, quiet=True),
+        Tool("READ_FILE <path> [from-to]", read_file, indexed=True),
+        Tool(
+            "EDIT_FILE <path>, then one or more search/replace blocks", edit_file, _digest, _edited
+        ),
+        Tool("UNCOMPACT <hash>", uncompact, looks_up=True),
+        Tool("JOIN <room>", join, _membership, _moved),
+        Tool("LEAVE <room>", leave, _membership, _moved),
+        Tool("WAIT", wait, quiet=True, looks_up=True),
+    )
+
 
 def _message(call: Call) -> tuple[str, str]:
     room, text = call.named
     return room, text.strip()
 
 
+def _range(argument: str) -> tuple[str, int, int]:
+    """The path and the lines, counted from 1, that READ_FILE is to show."""
+    match = _RANGE.fullmatch(argument)
+    if not match:
+        return argument, 1, 10**9
+    return match[1], int(match[2] or 1), int(match[3] or 10**9)
+
+
 def _part(file: io.BufferedIOBase, path: str, first: int, last: int, limit: int) -> str:
-    """Lines ``first`` to ``last`` as far as ``limit`` characters go, headed by what they are."""
+    """Lines ``first`` to ``last``, at most ``limit`` characters, under a line that says which."""
     shown: list[str] = []
-    number, size, passed = 0, 0, 0
+    number = 0
+    size = 0
+    passed = 0
     while raw := file.readline(4 * limit + 4):  # UTF-8 has at most 4 bytes a character
         if b"\x00" in raw:
             raise ToolError(f"{path} is not a text file")
@@ -197,18 +196,25 @@ def _part(file: io.BufferedIOBase, path: str, first: int, last: int, limit: int)
         if number < first:
             passed += len(raw)
             while raw and not raw.endswith(b"\n") and passed <= _SEARCHED:
-                raw = file.readline(4 * limit)  # the rest of a longer line is no line of its own
+                raw = file.readline(4 * limit)  # the rest of a long line is not counted as a line
                 passed += len(raw)
             if passed > _SEARCHED:
                 raise ToolError(
-                    f"{path} has no line {first} within the {_SEARCHED >> 20} MiB that READ_FILE looks through"
+                    f"{path} has no line {first} within the {_SEARCHED >> 20} MiB that READ_FILE"
+                    " looks through"
                 )
             continue
         text = raw.decode("utf-8", "replace")
         if not shown and len(text) > limit:
-            return f"{path}, the beginning of line {number}, which is longer than {limit} characters\n{text[:limit]}"
+            return (
+                f"{path}, the beginning of line {number}, which is longer than {limit}"
+                f" characters\n{text[:limit]}"
+            )
         if number > last or size + len(text) > limit:
-            return f"{path}, lines {first}-{number - 1}; it goes on: READ_FILE {path} {number}-\n{''.join(shown)}"
+            return (
+                f"{path}, lines {first}-{number - 1}; it goes on: READ_FILE {path}"
+                f" {number}-\n{''.join(shown)}"
+            )
         shown.append(text)
         size += len(text)
     if not shown:

@@ -1,73 +1,62 @@
-"""What a part of the mind offers to the loop: tools, commands, a section of the prompt, and work
-beside the loop.
+"""The interface between the turn and its extensions, and the host that runs them.
 
-An extension is one file, its line in the table and its tools in the list of
-``extensions/__init__.py``, and its name in the setting ``extensions``. ``Extension`` has a default
-for everything, so each says only what it does. ``Extensions`` is the list in use, behind a
-boundary: whatever a extension raises is reported to the person and the agent, and the turn goes on.
+An ``Extension`` adds tools, commands, a section of the prompt, reactions to events, and work beside
+the loop. Every method has a default that does nothing, so an extension writes only what it needs.
+Tools and commands are declared at the end of the class: whatever else is to be known of them (which
+tools exist, which results are indexed, which lines are look-ups, what the chat completes) is read
+from these declarations, also while the extension is not in use.
 
-The boundary around the extensions, which keeps the failure of one from the others and from the
-turn: here alone any exception is caught.
+The ``ExtensionHost`` holds the extensions in use and keeps the failure of one from the others and
+from the turn. Here alone any exception is caught. It reports each failure once, and it retries
+failed background work after a pause that grows, so an extension only raises.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from datetime import datetime
+from functools import partial
+from typing import Any, ClassVar, Literal, TypeVar
 
-from dory.errors import DoryError, ToolError
+from dory.clock import utc
+from dory.errors import DoryError, SpendingLimit, ToolError
 from dory.identity.state import Opened
+from dory.process.failures import Backoff, TellOnce
 from dory.process.jobs import Job
 from dory.types import Call, Compacted, Event, Line
 
 T = TypeVar("T")
 R = TypeVar("R")
 
+Freshness = Literal["epoch", "change", "turn"]
+"""When a section of the prompt is rendered.
 
-class Boundary:
-    """What is caught goes to ``report``, in a line that says whose failure it was; the same one
-    once, for an extension may fail at every event, and what is reported is an event itself.
+``epoch``: once, when an epoch begins; a change in between shows in the next epoch. ``change``: the
+same, but a change in between is told once, as an entry. ``turn``: in the tail of every prompt; its
+tokens are paid in full each turn.
+"""
+
+
+class WorkFailed(DoryError):
+    """Background work failed in a way that the extension foresaw. The text is for the agent; until
+    the work succeeds, only the first one is told.
     """
 
-    def __init__(self, report: Callable[[str], None]) -> None:
-        self._report = report
-        self._told: set[str] = set()
 
-    @contextmanager
-    def around(self, name: str, where: str) -> Iterator[None]:
-        """Catch and report whatever the extension ``name`` raises within the block."""
-        try:
-            yield
-        except Exception as error:
-            told = f"the extension {name} failed at its {where}: {type(error).__name__}: {error}"
-            if told not in self._told:
-                self._told.add(told)
-                self._report(told)
+class Postponed(DoryError):
+    """Background work has to wait, and nobody need be told."""
 
-    def guarded(self, name: str, where: str, run: Callable[[T], R]) -> Callable[[T], R]:
-        """``run``, whose unforeseen failure is one that whoever called it can be told of."""
 
-        def guarded(argument: T) -> R:
-            failure: Exception = ToolError(
-                f"{where} failed inside; it is reported, go on without it"
-            )
-            with self.around(name, where):
-                try:
-                    return run(argument)
-                except (
-                    DoryError,
-                    OSError,
-                ) as foreseen:  # whoever called knows what to do with these
-                    failure = foreseen
-            raise failure
-
-        return guarded
+class PartlyDone(DoryError):
+    """Background work is done but for a damaged part, which is the ``__cause__``. That is reported
+    once; the work goes on without a pause.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a tool gave: raw text. ``hash`` and ``opened`` are set when the text is an original put
-    back, whose blob exists already.
+    """The raw result of a tool. If the tool put an original back, ``hash`` is the original's blob
+    and ``opened`` is what the state keeps of it.
     """
 
     text: str
@@ -75,89 +64,126 @@ class Outcome:
     opened: Opened | None = None
 
 
+def _no_mark(*_: object) -> str:
+    return ""
+
+
+def _never_acted(*_: object) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool line. ``run`` raises ``ToolError`` when nothing was changed.
+    """A tool line. ``usage`` begins with the tool's name. ``run`` takes the call and raises
+    ``ToolError`` if it changed nothing; in a declaration the extension comes before the call.
 
-    For the crash rule a tool with an effect leaves a ``mark`` before it runs and can tell from it
-    afterwards whether it ``acted``. ``quiet``: its result need not be seen, so no further turn
-    follows. ``hidden``: it keeps what it is given in a place of its own, and nothing else shall
-    hold it; run again with the same, it changes nothing more. What it could not keep waits in the
-    state's ``drafts``. ``veiled``: what it is given may quote that, so nothing of it but an id
-    stands in anything that is kept.
+    A tool with an effect returns a ``mark`` before it runs. After a crash, ``acted`` tells from the
+    call and that mark whether the tool had its effect.
+
+    ``quiet``: no further turn follows for its result. ``looks_up``: it only searches or waits, so
+    its line is not indexed. ``indexed``: its results enter the search index; most results only
+    repeat what stands elsewhere. ``hidden``: it keeps its argument in a place of its own, and
+    nothing else keeps it. To run a hidden tool twice with the same argument must change nothing.
     """
 
-    name: str
     usage: str
-    run: Callable[[Call], Outcome]
-    mark: Callable[[Call], str] = lambda call: ""
-    acted: Callable[[Call, str], bool] = lambda call, mark: False
+    run: Callable[..., Outcome]
+    mark: Callable[..., str] = _no_mark
+    acted: Callable[..., bool] = _never_acted
     quiet: bool = False
+    looks_up: bool = False
+    indexed: bool = False
     hidden: bool = False
-    veiled: bool = False
+
+    @property
+    def name(self) -> str:
+        """The first word of its line."""
+        return self.usage.partition(" ")[0]
+
+    def bound(self, extension: "Extension") -> "Tool":
+        """The declared tool as ``extension`` runs it."""
+        return replace(
+            self,
+            run=partial(self.run, extension),
+            mark=partial(self.mark, extension),
+            acted=partial(self.acted, extension),
+        )
 
 
-def counted(usage: str, run: Callable[[Call], Outcome], count: Callable[[Call], object]) -> Tool:
-    """A tool that acted if ``count`` gives something else than before it ran, as the number of
-    writes to a table does.
+def counted(
+    usage: str, run: Callable[[Any, Call], Outcome], count: Callable[[Any, Call], object]
+) -> Tool:
+    """A declared tool that acted if ``count`` differs from before, such as the number of writes to
+    a table.
     """
 
-    def mark(call: Call) -> str:
+    def mark(extension: object, call: Call) -> str:
         try:
-            return str(count(call))
+            return str(count(extension, call))
         except (DoryError, OSError):  # the tool itself will say what is wrong with the file
             return ""
 
-    return Tool(
-        usage.partition(" ")[0],
-        usage,
-        run,
-        mark,
-        lambda call, before: bool(before) and mark(call) not in ("", before),
-    )
+    def acted(extension: object, call: Call, before: str) -> bool:
+        return bool(before) and mark(extension, call) not in ("", before)
+
+    return Tool(usage, run, mark, acted)
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What a person types with a slash, or with an ``@`` if ``called``. ``run`` takes the rest of
-    the line and returns the answer; a ``DoryError`` is an answer too.
+    """What a person types with a slash, or also with an ``@`` if ``called``. ``usage`` begins with
+    the slash and the name. ``run`` takes the rest of the line and returns the answer; a
+    ``DoryError`` is an answer, too. In a declaration the extension comes before the line.
     """
 
-    name: str
     usage: str
-    run: Callable[[str], str]
+    run: Callable[..., str]
     called: bool = False
+
+    @property
+    def name(self) -> str:
+        """The first word, without its slash."""
+        return self.usage.split()[0].removeprefix("/")
+
+    def bound(self, extension: "Extension") -> "Command":
+        """The declared command as ``extension`` runs it."""
+        return replace(self, run=partial(self.run, extension))
 
 
 Apply = Callable[[], None]
 Work = Callable[[], Apply]
-"""Work beside the loop: reads what it was given, calls a model, and returns what the loop shall do
-with the result between two turns.
+"""Work beside the loop. It reads what it was given, calls a model, and returns what the loop has to
+do with the result between two turns.
 """
 
 
 class Extension:
-    """One part of the mind. ``live`` sections are rendered each turn and paid in full, others,
-    whose names are single words, once per epoch.
-    """
+    """One part of the mind."""
 
     name = "extension"
-    live = False
+    """Also the header of its section. Unless the section is of the freshness ``turn``, one word."""
+    freshness: Freshness = "change"
+    pauses: tuple[float, float] = (30.0, 600.0)
+    """Seconds until failed background work is tried again: after the first failure, and at most.
+    With zeros the work has a schedule of its own.
+    """
+    TOOLS: ClassVar[tuple[Tool, ...]] = ()
+    COMMANDS: ClassVar[tuple[Command, ...]] = ()
 
     def tools(self) -> Sequence[Tool]:
-        """The tool lines it adds."""
-        return ()
+        """The tools it adds, in the order in which the prompt lists them."""
+        return [tool.bound(self) for tool in self.TOOLS]
 
     def commands(self) -> Sequence[Command]:
-        """The commands it adds."""
-        return ()
+        """The commands it adds, in the order in which ``/help`` lists them."""
+        return [command.bound(self) for command in self.COMMANDS]
 
     def section(self) -> str:
         """Its part of the prompt; empty for none."""
         return ""
 
     def heading(self) -> str:
-        """What its section's header says: its name, and perhaps some words about the section."""
+        """The header of its section: its name, and perhaps some words about the section."""
         return self.name
 
     def on_event(self, event: Event) -> None:
@@ -167,115 +193,197 @@ class Extension:
         """A stretch left the context and is on disk."""
 
     def cue(self, line: Line) -> str:
-        """One line of what of the past a person's message may belong to; empty for nothing. It
-        enters the context with the message.
+        """One line that names what a person's message may refer to; empty for none. It enters the
+        context with the message.
         """
         return ""
 
     def background(self) -> Work | None:
-        """Work that is due now, or None. Asked between turns; one work of an extension runs at a
+        """Work that is due now, or None. Asked between turns, one work of an extension at a
         time.
         """
         return None
 
     def progress(self) -> str:
-        """How far its work beside the loop has come, in a few words; empty for nothing but its
-        name.
-        """
+        """How far its background work is, in a few words; empty if its name says enough."""
         return ""
 
 
-class EpochSection:
-    """A section as it stood when the epoch began, though what it tells of changes; ``epoch`` is the
-    one that it was made in, -1 before.
+class Boundary:
+    """Keeps exceptions of extensions from the turn. Each text is reported once: an extension may
+    fail at every event, and a report is an event itself.
     """
 
-    def __init__(self) -> None:
-        self.epoch = -1
-        self._text = ""
+    def __init__(self, report: Callable[[str], object]) -> None:
+        self._report = TellOnce(report)
 
-    def at(self, epoch: int, make: Callable[[], str]) -> str:
-        """The text for that epoch; ``make`` is asked once for each, and again if it raised."""
-        if epoch != self.epoch:
-            self._text = make()
-            self.epoch = epoch
-        return self._text
+    @contextmanager
+    def around(self, name: str, where: str) -> Iterator[None]:
+        """Report whatever the extension ``name`` raises in the block."""
+        try:
+            yield
+        except Exception as error:
+            self.report(name, where, error)
+
+    def report(self, name: str, where: str, error: BaseException) -> None:
+        """Report a failure of the extension ``name``."""
+        self._report(f"the extension {name} failed at its {where}: {type(error).__name__}: {error}")
+
+    def guarded(self, name: str, where: str, run: Callable[[T], R]) -> Callable[[T], R]:
+        """``run``, which raises only errors that its caller expects; others are reported."""
+
+        def guarded(argument: T) -> R:
+            failure: Exception = ToolError(
+                f"{where} failed inside; it is reported, go on without it"
+            )
+            with self.around(name, where):
+                try:
+                    return run(argument)
+                except (DoryError, OSError) as expected:
+                    failure = expected
+            raise failure
+
+        return guarded
+
+
+class _Member:
+    """What the host keeps of one extension: its work beside the loop, and its section."""
+
+    def __init__(self, extension: Extension, report: Callable[[str], object]) -> None:
+        self.extension = extension
+        self.job: Job[Apply] | None = None
+        self.backoff = Backoff(*extension.pauses)
+        self.tell_failure = TellOnce(report, kind=lambda text: extension.name)
+        self._epoch: int | None = None
+        self._section = ""
+
+    def section(self, epoch: int) -> str:
+        """Its section as it has to stand in a prompt of ``epoch``, with its header."""
+        if self.extension.freshness != "epoch":
+            return self._rendered()
+        if self._epoch != epoch:
+            self._section = self._rendered()
+            self._epoch = epoch
+        return self._section
+
+    def step(self, now: float) -> None:
+        """Apply work that has ended; start work that is due. Raises what either raises."""
+        try:
+            if self.job and self.job.done:
+                job = self.job
+                self.job = None
+                job.result()()
+                self.backoff.succeeded()
+                self.tell_failure.forget()
+            if not self.job and self.backoff.ready(now) and (work := self.extension.background()):
+                self.job = Job(work, self.extension.name)
+        except PartlyDone:
+            raise
+        except Exception:
+            self.backoff.failed(now)
+            raise
+
+    def _rendered(self) -> str:
+        text = self.extension.section()
+        return f"[#{self.extension.heading()}]\n{text}" if text else ""
 
 
 class ExtensionHost:
-    """The extensions in order, with the boundary that keeps one's failure from the others."""
+    """The extensions in use: ``members``, in order. ``report`` tells a failure to the person and
+    the agent; ``now`` is the clock by which failed work pauses.
+    """
 
-    def __init__(self, members: Sequence[Extension], report: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        members: Sequence[Extension],
+        report: Callable[[str], object],
+        now: Callable[[], datetime] = utc,
+    ) -> None:
         self.members = list(members)
+        self._report = report
+        self._now = now
         self._boundary = Boundary(report)
-        self._jobs: dict[str, Job[Apply]] = {}
+        self._kept: dict[str, _Member] = {}
 
     def tools(self) -> list[Tool]:
         """All tools, in order."""
         return [
-            replace(tool, run=self._boundary.guarded(member.name, tool.name, tool.run))
-            for member in self.members
-            for tool in member.tools()
+            replace(tool, run=self._boundary.guarded(extension.name, tool.name, tool.run))
+            for extension in self.members
+            for tool in extension.tools()
         ]
 
     def commands(self) -> list[Command]:
         """All commands, in order."""
-        offered = [(member, command) for member in self.members for command in member.commands()]
         return [
             replace(
-                command, run=self._boundary.guarded(member.name, f"/{command.name}", command.run)
+                command,
+                run=self._boundary.guarded(extension.name, f"/{command.name}", command.run),
             )
-            for member, command in offered
+            for extension in self.members
+            for command in extension.commands()
         ]
 
-    def sections(self, live: bool) -> dict[str, str]:
-        """The sections that are (not) live, in order, by name, each under its header; without empty
-        ones.
+    def sections(self, *freshness: Freshness, epoch: int) -> dict[str, str]:
+        """The sections of this ``freshness`` for a prompt of ``epoch``, in order, by name, each
+        under its header; empty ones are left out.
         """
-        found: dict[str, str] = {}
-        for member in self.members:
-            if member.live == live:
-                with self._boundary.around(member.name, "section"):
-                    text = member.section()
-                    found |= {member.name: f"[#{member.heading()}]\n{text}"} if text else {}
-        return found
+        sections: dict[str, str] = {}
+        for extension in self.members:
+            if extension.freshness in freshness:
+                with self._boundary.around(extension.name, "section"):
+                    if section := self._member(extension).section(epoch):
+                        sections[extension.name] = section
+        return sections
 
     def on_event(self, event: Event) -> None:
-        """Tell all what happened; one that fails at it keeps it from no other."""
-        for member in self.members:
-            with self._boundary.around(member.name, "event"):
-                member.on_event(event)
+        """Tell all extensions what happened."""
+        for extension in self.members:
+            with self._boundary.around(extension.name, "event"):
+                extension.on_event(event)
 
     def on_compacted(self, record: Compacted) -> None:
-        """Tell all what left the context, likewise."""
-        for member in self.members:
-            with self._boundary.around(member.name, "compacted stretch"):
-                member.on_compacted(record)
+        """Tell all extensions what left the context."""
+        for extension in self.members:
+            with self._boundary.around(extension.name, "compacted stretch"):
+                extension.on_compacted(record)
 
     def cue(self, line: Line) -> str:
-        """The first cue that one of them has for a message."""
-        for member in self.members:
-            with self._boundary.around(member.name, "cue"):
-                if cue := member.cue(line):
+        """The first cue that an extension has for a message."""
+        for extension in self.members:
+            with self._boundary.around(extension.name, "cue"):
+                if cue := extension.cue(line):
                     return cue
         return ""
 
     def step(self) -> None:
-        """Between turns: apply what has ended, start what is due."""
-        for member in self.members:
-            with self._boundary.around(member.name, "background work"):
-                job = self._jobs.get(member.name)
-                if job and job.done:
-                    del self._jobs[member.name]
-                    job.result()()
-                if member.name not in self._jobs and (work := member.background()):
-                    self._jobs[member.name] = Job(work, member.name)
+        """Between turns: apply work that has ended, start work that is due.
+
+        Nobody is told of a spending limit here: the loop does that.
+        """
+        now = self._now().timestamp()
+        for extension in self.members:
+            member = self._member(extension)
+            with self._boundary.around(extension.name, "background work"):
+                try:
+                    member.step(now)
+                except (SpendingLimit, Postponed):
+                    pass
+                except WorkFailed as failure:
+                    member.tell_failure(str(failure))
+                except PartlyDone as done:
+                    raise (done.__cause__ or done) from None
 
     def under_way(self) -> list[str]:
-        """Those that work beside the loop now, by name or in their own words."""
-        found: list[str] = []
-        for member in self.members:
-            if member.name in self._jobs:
-                with self._boundary.around(member.name, "progress"):
-                    found.append(member.progress() or member.name)
-        return found
+        """The extensions that work beside the loop now, by name or in their own words."""
+        working: list[str] = []
+        for extension in self.members:
+            if self._member(extension).job:
+                with self._boundary.around(extension.name, "progress"):
+                    working.append(extension.progress() or extension.name)
+        return working
+
+    def _member(self, extension: Extension) -> _Member:
+        if extension.name not in self._kept:
+            self._kept[extension.name] = _Member(extension, self._report)
+        return self._kept[extension.name]

@@ -1,9 +1,9 @@
 """What comes in from the rooms: lines for the context, and people's commands for the harness.
 
 Each room has two offsets on disk: how far its lines were handed to the agent, and how far its
-commands were answered. Commands run ahead, because they are answered at once, also while a model
-call is under way. Both move in the same commit as what they caused, so no line is lost or heard
-twice and no command has its effect twice. The answer to a command stands in the commit of its
+commands were answered. Commands run ahead, because they are answered at once, also during a model
+call. Each offset moves in the same commit as what the lines caused, so no line is lost or heard
+twice, and no command has its effect twice. The answer to a command is part of the commit of its
 effect until it is in the room.
 """
 
@@ -18,14 +18,15 @@ from dory.errors import DoryError, FormatError
 from dory.identity import heard_entry
 from dory.identity.identity import Identity
 from dory.identity.state import Owed, RoomState
+from dory.process.failures import TellOnce
 from dory.storage import rooms
 from dory.text import formatting
 from dory.turn.extension import Command
 from dory.types import Line
 
 CUED = 10
-"""Of many messages that come in at once only so many, the newest, are searched for: who was away
-for a week shall answer soon.
+"""If many messages come in at once, cues are looked for only for so many, the newest: after a long
+absence the agent should answer soon.
 """
 _COMMAND = re.compile(r"([/@])(\S*)\s*(.*)", re.DOTALL)
 
@@ -47,180 +48,213 @@ class Inbox:
         limit: int = RESULT_LIMIT,
         cue: Callable[[Line], str] = lambda line: "",
     ) -> None:
-        """``limit``: characters of one message that enter the context; what is beyond stays in the
-        room's file. ``cue``: what of the past a person's message may belong to.
+        """``limit``: characters of one message that enter the context; the rest stays in the room's
+        file. ``cue``: returns what of the past a person's message may refer to.
         """
         self._identity = identity
-        self._limit = limit
-        self._cue = cue
         self._commands = {command.name: command for command in commands}
         self._log = log
-        self._refused: dict[str, str] = {}
-        self._seen: dict[str, int] = {}
+        self._limit = limit
+        self._cue = cue
+        self._tell_damage = TellOnce(self._tell)
+        self._sizes: dict[str, int] = {}
 
     def drain(self) -> bool:
-        """Hand over everything new; returns whether there was anything to hear. Commands on the way
-        are answered.
+        """Hand everything new to the agent, and answer the commands on the way; returns whether
+        there was anything to hear.
         """
-        rooms, before = self.serve(), len(self._identity.context.entries)
-        if sum(self._take(room) for room in rooms):
+        before = len(self._identity.context.entries)
+        taken = [self._take(room) for room in self.serve()]
+        if any(taken):
             self._identity.commit()
         return len(self._identity.context.entries) > before
 
     def serve(self) -> list[str]:
         """Answer the commands that have come in; leave all other lines for ``drain``. Returns the
-        rooms that were looked into.
+        rooms that were read.
         """
-        self._pay()
-        looked = self._identity.subscriptions()
-        self._seen = self._signs(looked)
-        for room in looked:
-            with self._refusal(room):
+        self._deliver_answer()
+        subscriptions = self._identity.subscriptions()
+        self._sizes = self._sizes_of(subscriptions)
+        for room in subscriptions:
+            with self._reporting_damage():
                 self._serve(room)
-        return looked
+        return subscriptions
 
     def stirred(self) -> bool:
-        """Whether something has changed in the rooms since they were looked into: a few calls of
-        ``stat``, for an agent that sleeps.
+        """Whether a room has changed since ``serve``. It costs a few calls of ``stat``, for an
+        agent that sleeps.
         """
-        return self._signs(list(self._seen)) != self._seen
+        return self._sizes_of(list(self._sizes)) != self._sizes
 
-    def _signs(self, rooms: Sequence[str]) -> dict[str, int]:
-        return {room: self._identity.rooms.size(room) for room in rooms}
+    def _sizes_of(self, names: Sequence[str]) -> dict[str, int]:
+        return {room: self._identity.rooms.size(room) for room in names}
 
     def _serve(self, room: str) -> None:
-        at, size = self._at(room)
-        if size <= at.commands:
+        position, size = self._position(room)
+        if size <= position.commands:
             return
-        for line in self._identity.rooms.read(room, at.commands):
-            at.commands = line.end
+        for line in self._identity.rooms.read(room, position.commands):
+            position.commands = line.end
             if command := self._command(line):
                 self._answer(room, *command)
 
     def _take(self, room: str) -> bool:
+        """Hand the new lines of a room to the agent; whether there were any."""
         lines: Sequence[Line] = ()
-        with self._refusal(room):
-            at, size = self._at(room)
-            if size > at.read:
-                lines = self._identity.rooms.read(room, at.read)
+        with self._reporting_damage():
+            position, size = self._position(room)
+            if size > position.read:
+                lines = self._identity.rooms.read(room, position.read)
         for number, line in enumerate(lines):
             if line.kind == "STRAY":
                 self._tell_of_stray(line, lines[number:])
             else:
-                self._hear(line, at, fresh=len(lines) - number <= CUED)
-            at.read = line.end
+                self._hear(line, position, cued=len(lines) - number <= CUED)
+            position.read = line.end
         return bool(lines)
 
     @contextmanager
-    def _refusal(self, room: str) -> Iterator[None]:
-        """A room whose file is of a version not known here is left unheard, and the person and the
-        agent are told once; the others go on.
+    def _reporting_damage(self) -> Iterator[None]:
+        """A room whose file is of an unknown version is left unread, and the person and the agent
+        are told once; the other rooms go on.
         """
         try:
             yield
         except FormatError as error:
-            if self._refused.get(room) != str(error):
-                self._refused[room] = str(error)
-                self._log(str(error))
-                self._identity.notice(str(error))
+            self._tell_damage(str(error))
 
-    def _at(self, room: str) -> tuple[RoomState, int]:
-        """Where the room was left, and its size. A symlink that somebody else made, or a crash
-        left, begins like any newcomer, and so does a room whose file was replaced by a shorter one.
+    def _tell(self, text: str) -> None:
+        """The person at the terminal, and the agent."""
+        self._log(text)
+        self._identity.notice(text)
+
+    def _position(self, room: str) -> tuple[RoomState, int]:
+        """How far the room was read, and its size. A room begins like any newcomer's if somebody
+        else made its symlink, if a crash left that behind, or if a shorter file replaced its file.
         """
-        me, size = self._identity, self._identity.rooms.size(room)
+        me = self._identity
+        size = me.rooms.size(room)
         known = me.state.rooms.get(room)
         begun = known.of(size) if known else RoomState()
         if begun is known:
             return known, size
         if known:
             me.notice(
-                f"The file of the room {room} is shorter than what you heard of it; you go on with what it holds now."
+                f"The file of the room {room} is shorter than what you heard of it;"
+                " you go on with what it holds now."
             )
             self._log(
-                f"chats/{room}.md is shorter than what was read of it; going on with what it holds now"
+                f"chats/{room}.md is shorter than what was read of it;"
+                " going on with what it holds now"
             )
         fresh = begun.entered(me.rooms.unanswered(room), me.rooms.end(room))
         me.state.rooms[room] = fresh
         return fresh, size
 
-    def _hear(self, line: Line, at: RoomState, fresh: bool) -> None:
-        own = line.kind == "AGENT" and line.name == self._identity.name
+    def _hear(self, line: Line, position: RoomState, cued: bool) -> None:
+        me = self._identity
+        own = line.kind == "AGENT" and line.name == me.name
         if own or line.kind == "NOTICE" or self._command(line):
             return
-        text, laid_out = line.text, rooms.laid_out(line.text)
-        if (
-            len(laid_out) > self._limit
-        ):  # counted as it will stand: of very many short lines the indents are most
-            rest = (
-                f"… {len(laid_out) - self._limit} more characters: READ_FILE chats/{line.room}.md"
+        cue = self._cue(line) if cued and line.kind == "USER" else ""
+        entry = me.add("heard", line.room, heard_entry.body(line, self._shortened(line), cue))
+        me.log("heard", f"{line.room} {line.name}: {line.text}")
+        position.exchanges = 0 if line.kind == "USER" else position.exchanges + 1
+        if position.exchanges <= EXCHANGE_LIMIT:
+            me.wake(entry.first)
+        elif position.exchanges == EXCHANGE_LIMIT + 1:
+            self._tell(
+                f"{EXCHANGE_LIMIT} exchanges in {line.room} with agents only:"
+                " you wait until a person speaks there."
             )
-            shown = laid_out[: self._limit].replace("\n    ", "\n")
-            text = f"{shown}\n{rest}"
-        cue = self._cue(line) if fresh and line.kind == "USER" else ""
-        entry = self._identity.add("heard", line.room, heard_entry.body(line, text, cue))
-        self._identity.log("heard", f"{line.room} {line.name}: {line.text}")
-        at.exchanges = 0 if line.kind == "USER" else at.exchanges + 1
-        if at.exchanges <= EXCHANGE_LIMIT:
-            self._identity.wake(entry.first)
-        elif at.exchanges == EXCHANGE_LIMIT + 1:
-            told = f"{EXCHANGE_LIMIT} exchanges in {line.room} with agents only: you wait until a person speaks there."
-            self._identity.notice(told)
-            self._log(told)
+
+    def _shortened(self, line: Line) -> str:
+        """As much of the message as enters the context. It is counted as laid out: of very many
+        short lines most are indents.
+        """
+        laid_out = rooms.laid_out(line.text)
+        rest = len(laid_out) - self._limit
+        if rest <= 0:
+            return line.text
+        shown = laid_out[: self._limit].replace("\n    ", "\n")
+        return f"{shown}\n… {rest} more characters: READ_FILE chats/{line.room}.md"
 
     def _command(self, line: Line) -> tuple[str, str] | None:
-        """The name and the argument in a person's line that begins with a slash, or with an ``@``
-        and a command that may be called so: others may be names of people.
+        """The name and the argument if the line is a person's command. A line with an ``@`` is one
+        only if the command may be called so: other lines may name people.
         """
-        found = _COMMAND.fullmatch(line.text.strip()) if line.kind == "USER" else None
-        command = self._commands.get(found[2]) if found else None
-        if found and (found[1] == "/" or (command and command.called)):
-            return found[2], found[3].strip()
+        match = _COMMAND.fullmatch(line.text.strip()) if line.kind == "USER" else None
+        if not match:
+            return None
+        sign, name, argument = match.groups()
+        command = self._commands.get(name)
+        if sign == "/" or (command and command.called):
+            return name, argument.strip()
         return None
 
     def _tell_of_stray(self, line: Line, later: Sequence[Line]) -> None:
-        """Once: after a kill before the commit it is among what was said ``later``."""
-        told, now = (
-            f"a line without a tag was not heard: {formatting.one_line(line.text, 60)}; write",
-            self._identity.now(),
+        """Say once in the room that a line without a tag was not heard. After a kill before the
+        commit, that notice is among the ``later`` lines.
+        """
+        if not line.text.strip():
+            return
+        me = self._identity
+        now = me.now()
+        beginning = (
+            f"a line without a tag was not heard: {formatting.one_line(line.text, 60)}; write"
         )
-        if line.text.strip() and not any(
-            one.name == self._identity.name and one.text.startswith(told) for one in later
-        ):
-            told += f" [USER:name {clock.second(now)}] text"
-            self._log(told)
-            self._identity.rooms.say(line.room, "NOTICE", self._identity.name, told, now)
+        if any(said.name == me.name and said.text.startswith(beginning) for said in later):
+            return
+        notice = f"{beginning} [USER:name {clock.second(now)}] text"
+        self._log(notice)
+        me.rooms.say(line.room, "NOTICE", me.name, notice, now)
 
     def _answer(self, room: str, name: str, argument: str) -> None:
-        command = self._commands.get(name)
-        unsure = f"/{name} was being done when the process ended: look whether it had its effect, and repeat it if not"
-        owed = self._identity.state.owed = Owed(
-            room, unsure, self._identity.rooms.end(room)
-        )  # counts if the command itself commits
+        """Run a command. The unsure answer is delivered if the process ends after the command
+        itself has committed.
+        """
+        me = self._identity
+        unsure = (
+            f"/{name} was being done when the process ended:"
+            " look whether it had its effect, and repeat it if not"
+        )
+        owed = Owed(room, unsure, me.rooms.end(room))
+        me.state.owed = owed
         try:
-            if command and not argument and "<" in command.usage.partition("  ")[0]:
-                answer = f"something is missing: {command.usage}"
-            elif command:
-                answer = command.run(argument)
-            else:
-                near = difflib.get_close_matches(name, self._commands, n=1)
-                answer = (
-                    f"there is no /{name}"
-                    + (f"; did you mean /{near[0]}?" if near else "")
-                    + " (/help lists the commands)"
-                )
+            answer = self._answered(name, argument)
         except DoryError as error:
             answer = str(error)
-        owed.text = self._identity.redact(answer)
-        self._identity.commit()
-        self._pay(fresh=True)
+        owed.text = me.redact(answer)
+        me.commit()
+        self._deliver_answer(fresh=True)
 
-    def _pay(self, fresh: bool = False) -> None:
-        """Put the answer that is still owed into its room, unless it got there before a kill."""
-        owed, me = self._identity.state.owed, self._identity
-        if owed:
-            later = () if fresh else me.rooms.read(owed.room, owed.mark)
-            told = (line for line in later if line.kind == "NOTICE" and line.name == me.name)
-            if not any(rooms.laid_out(line.text) == rooms.laid_out(owed.text) for line in told):
-                me.rooms.say(owed.room, "NOTICE", me.name, owed.text, me.now())
-            me.state.owed = None
+    def _answered(self, name: str, argument: str) -> str:
+        command = self._commands.get(name)
+        if command is None:
+            near = difflib.get_close_matches(name, self._commands, n=1)
+            meant = f"; did you mean /{near[0]}?" if near else ""
+            return f"there is no /{name}{meant} (/help lists the commands)"
+        needs_argument = "<" in command.usage.partition("  ")[0]
+        if needs_argument and not argument:
+            return f"something is missing: {command.usage}"
+        return command.run(argument)
+
+    def _deliver_answer(self, fresh: bool = False) -> None:
+        """Put the answer that is still owed into its room. Unless it is ``fresh``, it may have got
+        there before a kill.
+        """
+        me = self._identity
+        owed = me.state.owed
+        if not owed:
+            return
+        later = () if fresh else me.rooms.read(owed.room, owed.mark)
+        delivered = any(
+            line.kind == "NOTICE"
+            and line.name == me.name
+            and rooms.laid_out(line.text) == rooms.laid_out(owed.text)
+            for line in later
+        )
+        if not delivered:
+            me.rooms.say(owed.room, "NOTICE", me.name, owed.text, me.now())
+        me.state.owed = None

@@ -1,9 +1,8 @@
-"""Asking the model for a turn: beside the loop, with people's commands answered meanwhile, and with
-patience when it fails.
+"""Asking the model for a turn: beside the loop, so that people's commands are answered meanwhile.
 
-A turn whose call failed is not lost: it stays to be taken, and is tried again at the next news, or
-after a pause that doubles each time. How often it is tried is bounded by time alone, however much
-is said meanwhile. The people are told of each trouble once.
+A turn whose call failed is not lost: it stays due, and is tried again at the next news, or after a
+pause that doubles each time. However much is said meanwhile, the pauses bound how often it is
+tried. The people are told of each kind of failure once.
 """
 
 import re
@@ -14,50 +13,61 @@ from dory.errors import ModelError, SpendingLimit, WindowExceeded
 from dory.identity.identity import Identity
 from dory.llm import usage_log
 from dory.llm.cache_monitor import CacheMonitor
+from dory.process.failures import Backoff, TellOnce
 from dory.process.jobs import Job
 from dory.process.signals import POLL
 from dory.turn.compaction import Compaction
 from dory.turn.inbox import Inbox, post
 from dory.types import Model, Prompt, Reply
 
-QUIET_PAUSES, NEWS_PAUSES = (30.0, 600.0), (1.0, 30.0)
-"""Seconds after which a failed turn is tried again, the first and the longest: without news, and
-when there are some.
-"""
+QUIET_PAUSES = (30.0, 600.0)
+"""Seconds until a failed turn is tried again without news: after the first failure, and at most."""
+NEWS_PAUSES = (1.0, 30.0)
+"""The same when there are news."""
 LEAST_HELP = 0.1
-"""Of the prompt: what a fold must take from it to be worth another try when the prompt is too long
-for the window.
+"""If the prompt is too long for the window, the share of it that folding must save to be worth
+another try.
 """
-
+_LEAST_MEASURED = 100
+"""Tokens of a prompt from which characters per token are measured. In a shorter one, what the
+provider adds of its own distorts the ratio.
+"""
 _VARYING = re.compile(r"\w*\d\w*")
 
 
-class Backoff:
-    """When a turn that failed may be tried again. Times are seconds by any clock that only rises."""
+class TurnRetry:
+    """When a turn that failed may be tried again."""
 
     def __init__(self) -> None:
-        self._failures = 0
-        self._failed_at = 0.0
+        self._without_news = Backoff(*QUIET_PAUSES)
+        self._with_news = Backoff(*NEWS_PAUSES)
         self._news = False
 
     @property
     def pause(self) -> float:
-        """The seconds between the last failure and the next try, as things stand."""
-        first, longest = NEWS_PAUSES if self._news else QUIET_PAUSES
-        return min(first * 2.0 ** min(self._failures - 1, 10), longest) if self._failures else 0.0
+        """Seconds between the last failure and the next try, as things are now."""
+        return self._backoff.pause
 
     def ready(self, now: float, news: bool) -> bool:
-        """Whether a try may be made; news that came too soon for one are kept in mind."""
+        """Whether a try may be made. News that came too soon for one are remembered."""
         self._news = self._news or news
-        return now >= self._failed_at + self.pause
+        return self._backoff.ready(now)
 
     def failed(self, now: float) -> None:
         """A try failed; it knew all the news there were."""
-        self._failures, self._failed_at, self._news = self._failures + 1, now, False
+        self._without_news.failed(now)
+        self._with_news.failed(now)
+        self._news = False
 
     def succeeded(self) -> None:
-        """All is well again."""
-        self._failures, self._news = 0, False
+        """A try succeeded."""
+        self._without_news.succeeded()
+        self._with_news.succeeded()
+        self._news = False
+
+    @property
+    def _backoff(self) -> Backoff:
+        return self._with_news if self._news else self._without_news
 
 
 class ModelCall:
@@ -70,23 +80,21 @@ class ModelCall:
         self._model = model
         self._inbox = inbox
         self._log = log
-        self._patience = Backoff()
-        self._watch = CacheMonitor(self._missed)
-        self._told: set[str] = set()
+        self._retry = TurnRetry()
+        self._cache_monitor = CacheMonitor(self._missed)
+        # numbers and ids that an endpoint puts into its message make no new kind of failure
+        self._tell = TellOnce(lambda text: post(identity, text), kind=_without_numbers)
         self._oddity = ""
         identity.state.stuck = False  # this process has not tried yet
 
     def ready(self, news: bool) -> bool:
-        """Whether a call may be tried: always, unless the last one failed and it is too early for
-        another.
-        """
-        return self._patience.ready(time.monotonic(), news)
+        """Whether a call may be tried: yes, unless the last one failed a moment ago."""
+        return self._retry.ready(time.monotonic(), news)
 
     def ask(self, prompt: Prompt, compaction: Compaction) -> Reply | None:
-        """The reply; None when there was none, and the turn is still to be taken."""
-        epoch = (
-            self._identity.state.epoch
-        )  # now: a command that is answered meanwhile may begin another
+        """The reply; None if there was none, and the turn is still due."""
+        # the epoch of the prompt: a command that is answered meanwhile may begin another one
+        epoch = self._identity.state.epoch
         job = Job(lambda: self._model.complete(prompt, "turn"), "turn")
         while not job.wait(POLL):
             self._inbox.serve()
@@ -96,53 +104,53 @@ class ModelCall:
             if not compaction.fold_oldest(round(len(prompt.text) * LEAST_HELP)):
                 self._put_off(error)
             return None
-        except SpendingLimit:  # the loop asks for it before the next one, and tells the people
+        except SpendingLimit:  # the loop checks the budget before the next turn, and tells people
             return None
         except ModelError as error:
             self._put_off(error)
             return None
-        self._patience.succeeded()
+        self._retry.succeeded()
         self._identity.state.stuck = False
-        self._watch.look(prompt, epoch, reply.usage)
-        self._weigh(reply)
-        if (
-            reply.usage.prompt > 100
-        ):  # below that, what the provider adds of its own distorts the ratio
-            state, now = self._identity.state, len(prompt.text) / reply.usage.prompt
-            state.characters_per_token = (
-                state.characters_per_token + min(max(now, 1.0), 8.0)
-            ) / 2  # one odd figure must not rule
+        self._cache_monitor.look(prompt, epoch, reply.usage)
+        self._check(reply)
+        self._measure(prompt, reply)
         return reply
 
     def _missed(self, text: str) -> None:
+        """The provider's cache did not serve what it could."""
         me = self._identity
         self._log(text)
         usage_log.missed(me.folder / usage_log.NAME, me.now(), me.redact(text))
 
     def _put_off(self, error: ModelError) -> None:
-        self._patience.failed(time.monotonic())
+        self._retry.failed(time.monotonic())
         self._log(
-            f"{error}; the turn is tried again at the next news, or in {self._patience.pause:.0f} s"
+            f"{error}; the turn is tried again at the next news, or in {self._retry.pause:.0f} s"
         )
         self._tell(f"I cannot think now: {error}")
         self._identity.state.stuck = True
         self._identity.commit()
 
-    def _weigh(self, reply: Reply) -> None:
-        """Two answers in a row of which nobody has anything are trouble, too."""
-        empty = not (reply.text + reply.reasoning).strip()
-        oddity = "was cut off at its length limit" if reply.cut else "was empty" if empty else ""
+    def _check(self, reply: Reply) -> None:
+        """Two useless answers in a row are a failure that people are told of, too."""
+        oddity = ""
+        if reply.cut:
+            oddity = "was cut off at its length limit"
+        elif not (reply.text + reply.reasoning).strip():
+            oddity = "was empty"
         if not oddity:
-            self._told.clear()
+            self._tell.forget()
         elif oddity == self._oddity:
             self._tell(f"I cannot think well now: again the answer of my model {oddity}")
         self._oddity = oddity
 
-    def _tell(self, trouble: str) -> None:
-        """Tell the people, each trouble once until all is well: numbers and ids that an endpoint
-        puts into its words make no new one.
-        """
-        kind = _VARYING.sub("", trouble)
-        if kind not in self._told:
-            self._told.add(kind)
-            post(self._identity, trouble)
+    def _measure(self, prompt: Prompt, reply: Reply) -> None:
+        """Characters per token, averaged with before so that one odd figure does not rule."""
+        if reply.usage.prompt > _LEAST_MEASURED:
+            state = self._identity.state
+            measured = min(max(len(prompt.text) / reply.usage.prompt, 1.0), 8.0)
+            state.characters_per_token = (state.characters_per_token + measured) / 2
+
+
+def _without_numbers(text: str) -> str:
+    return _VARYING.sub("", text)

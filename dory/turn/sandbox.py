@@ -1,13 +1,12 @@
-"""The walls: which files a tool may read or edit, and how they are opened so that nothing leads
-outside.
+"""The path sandbox: which files a tool may read or edit, and how they are opened so that no path
+leads outside.
 
-A path is a list of plain names below one root, compared byte for byte: no other case, no look-alike
-letter and no other normal form of a name is taken for it. Every folder on the way and the file
-itself are opened without following symlinks, each from the one before, so there is no moment
-between a check and its use. Only regular files are read, and of those that are edited no more than
-``EDIT_LIMIT``, however large they are or grow meanwhile. A hard link is the file itself under one
-more name: it can be read, but what is edited is replaced, so an edit never reaches the file's other
-names.
+A path is a list of plain names below one root, compared byte for byte: another case, a look-alike
+letter or another normal form of a name does not match. Every folder on the way and the file itself
+are opened without following symlinks, each from the one before, so there is no moment between a
+check and its use. Only regular files are read. A file that is edited may have ``EDIT_LIMIT`` bytes,
+also if it grows meanwhile. A hard link can be read, but an edit replaces the file, so it never
+reaches the file's other names.
 """
 
 import errno
@@ -25,15 +24,16 @@ from dory.text.prompt_files import DURABLE, ROOT, SEGMENT, SUMMARISE
 _TEXTS = (SEGMENT, SUMMARISE)
 EDITABLE = (*DURABLE, *_TEXTS)
 _OWN = (*EDITABLE, LIFE, "context.md")
-_FOLDERS, _SHARED = ("workspace", "diary"), ("chats", "blobs")
+_FOLDERS = ("workspace", "diary")
+_SHARED = ("chats", "blobs")
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 
-PATH_LIMIT, _NAME_LIMIT = 500, 255
-"""Bytes of a path, so that it still fits into the system's own limit below any home, and of a name
-in it, as all file systems have it.
-"""
+PATH_LIMIT = 500
+"""Bytes of a path, so that it fits into the system's own limit below any home."""
+_NAME_LIMIT = 255
+"""Bytes of a name in it, the limit of all file systems."""
 EDIT_LIMIT = 4 * 2**20
-"""Bytes of a file that is edited: it is taken into memory whole."""
+"""Bytes of a file that is edited: it is read into memory whole."""
 
 
 def place(folder: Path, home: Path, path: str) -> tuple[Path, list[str]]:
@@ -43,19 +43,20 @@ def place(folder: Path, home: Path, path: str) -> tuple[Path, list[str]]:
     parts = path.removeprefix("./").rstrip("/").split("/")
     if not path.isprintable() or any(part in ("", ".", "..") for part in parts):
         raise ToolError(
-            f"{path[:70]!r} is no path: write it relative, without '..', such as MEMORY.md or workspace/notes.md"
+            f"{path[:70]!r} is no path: write it relative, without '..', such as MEMORY.md or"
+            " workspace/notes.md"
         )
     shared = (
         parts[0] in _SHARED and len(parts) > 1 and not any(part.startswith(".") for part in parts)
     )
     own = len(parts) == 1 and parts[0] in _OWN
     if not shared and not own and parts[0] not in _FOLDERS:
-        raise ToolError(
-            f"{path[:70]!r} is outside your files: {', '.join(_OWN)}, {', '.join(f'{one}/…' for one in (*_FOLDERS, *_SHARED))}"
-        )
+        folders = ", ".join(f"{name}/…" for name in (*_FOLDERS, *_SHARED))
+        raise ToolError(f"{path[:70]!r} is outside your files: {', '.join(_OWN)}, {folders}")
     if len(path.encode()) > PATH_LIMIT or any(len(part.encode()) > _NAME_LIMIT for part in parts):
         raise ToolError(
-            f"{path[:70]!r}… is too long: a path may have {PATH_LIMIT} bytes, and each name in it {_NAME_LIMIT}"
+            f"{path[:70]!r}… is too long: a path may have {PATH_LIMIT} bytes, and each name in it"
+            f" {_NAME_LIMIT}"
         )
     if own and parts[0] in _TEXTS and not (folder / parts[0]).exists():
         return (home if (home / parts[0]).exists() else ROOT), parts
@@ -64,11 +65,11 @@ def place(folder: Path, home: Path, path: str) -> tuple[Path, list[str]]:
 
 def may_edit(path: str) -> None:
     """Raise ``ToolError`` unless ``path`` may be edited."""
-    if path.removeprefix("./") not in EDITABLE and not path.removeprefix("./").startswith(
-        "workspace/"
-    ):
+    name = path.removeprefix("./")
+    if name not in EDITABLE and not name.startswith("workspace/"):
         raise ToolError(
-            f"{path[:70]!r} may not be edited: only {', '.join(EDITABLE)} and files under workspace/"
+            f"{path[:70]!r} may not be edited: only {', '.join(EDITABLE)} and files under"
+            " workspace/"
         )
 
 
@@ -89,14 +90,14 @@ def whole(root: Path, parts: list[str], path: str) -> bytes:
     """
     try:
         with open(opened(root, parts, path), "rb") as file:
-            found = file.read(EDIT_LIMIT + 1)
+            content = file.read(EDIT_LIMIT + 1)
     except ToolError as error:
         if isinstance(error.__cause__, FileNotFoundError):
             return b""
         raise
-    if len(found) > EDIT_LIMIT:
+    if len(content) > EDIT_LIMIT:
         raise ToolError(f"{path} is too long to be edited: it has more than {EDIT_LIMIT} bytes")
-    return found
+    return content
 
 
 def listing(root: Path, parts: list[str], path: str) -> list[str] | None:
@@ -104,7 +105,7 @@ def listing(root: Path, parts: list[str], path: str) -> list[str] | None:
     try:
         with _folder(root, parts, path) as folder, os.scandir(folder) as entries:
             names = [
-                entry.name + "/" * entry.is_dir(follow_symlinks=False)
+                f"{entry.name}/" if entry.is_dir(follow_symlinks=False) else entry.name
                 for entry in entries
                 if not entry.name.startswith(".")
             ]
@@ -114,20 +115,20 @@ def listing(root: Path, parts: list[str], path: str) -> list[str] | None:
 
 
 def write(root: Path, parts: list[str], path: str, before: bytes, after: bytes) -> None:
-    """Replace the file atomically if it holds ``before`` right then; folders on the way are made.
-    All of it is durable when this returns. Raises ``ToolError`` when it does not, and for what is
-    no regular file or leads outside.
+    """Replace the file atomically by ``after``; folders on the way are made. All of it is durable
+    when this returns. Raises ``ToolError`` if the file does not hold ``before`` at that moment, is
+    no regular file, or leads outside.
     """
 
-    def sure() -> None:
+    def check_unchanged() -> None:
         if whole(root, parts, path) != before:
             raise ToolError(f"somebody has just saved {path}: nothing was changed; read it again")
 
     with (
         _folder(root, parts[:-1], path, make=True) as folder,
-        _folder(root, [], path) as drafts,
-    ):  # where a resume sweeps away drafts
-        files.replace_in(folder, parts[-1], after, drafts, sure)
+        _folder(root, [], path) as drafts,  # in the root a resume removes what a kill left of them
+    ):
+        files.replace_in(folder, parts[-1], after, drafts, check_unchanged)
 
 
 @contextmanager
@@ -149,7 +150,7 @@ def _folder(root: Path, parts: list[str], path: str, make: bool = False) -> Iter
 
 
 def _make(name: str, folder: int) -> None:
-    """Make the folder ``name`` durably, unless something of that name is there; what it is shows
+    """Make the folder ``name`` durably, unless there is something of that name, which is checked
     when it is opened.
     """
     try:

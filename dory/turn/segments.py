@@ -1,5 +1,5 @@
-"""The two answers of a compaction, read and checked, and the choice of what to swap. Pure; a
-``ValueError`` says to the model what is wrong.
+"""The model's two answers in a compaction, read and checked, and the choice of what to swap. Pure.
+A ``ValueError`` tells the model what is wrong with its answer.
 """
 
 import re
@@ -22,16 +22,16 @@ _SUMMARY = re.compile(
 
 _MECHANICAL = ", not summarised: "
 LEAST_SAVING = 0.2
-"""Of a stretch's characters."""
+"""The share of a stretch's characters that a swap must save."""
 CHUNK_LIMIT = 100
-"""Chunks of one compaction: each is a model call. Of more the largest are taken; the others stay
-for the next one.
+"""Chunks of one compaction, each of which is a model call. If there are more, the largest are taken
+and the others are left to the next compaction.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A chunk and what a model would put in its place; ``relevance`` is 1 to 10."""
+    """A chunk and what would replace it; ``relevance`` is 1 to 10."""
 
     entries: tuple[Entry, ...]
     gist: str
@@ -46,14 +46,13 @@ class Draft:
     @property
     def saved(self) -> int:
         """Characters that the swap would save."""
-        stand_in = context.compacted(
-            self.entries[0].first, self.entries[-1].last, "0" * 16, self.gist, self.summary
-        )
-        return len(self.original) - len(stand_in.text)
+        first, last = self.entries[0].first, self.entries[-1].last
+        replacement = context.compacted(first, last, "0" * 16, self.gist, self.summary)
+        return len(self.original) - len(replacement.text)
 
     @property
     def worth_it(self) -> bool:
-        """Whether the summary shrinks the stretch by enough: each swap costs a level of depth,
+        """Whether the summary is enough shorter: each swap puts the original one level deeper,
         whatever it saves.
         """
         return self.saved >= len(self.original) * LEAST_SAVING
@@ -65,11 +64,11 @@ def listed(runs: Sequence[Sequence[Entry]]) -> str:
 
 
 def read_ranges(answer: str, runs: Sequence[Sequence[Entry]]) -> list[tuple[Entry, ...]]:
-    """The chunks that an answer to SEGMENT.md names, cut at entries and, where a pinned entry lies
-    between, in two.
+    """The chunks that an answer to SEGMENT.md names. They are cut at entries, and in two where a
+    pinned entry lies between.
     """
-    found = [_RANGE.fullmatch(line) for line in answer.splitlines()]
-    spans = sorted((int(one[1]), int(one[2] or one[1])) for one in found if one)
+    matches = [_RANGE.fullmatch(line) for line in answer.splitlines()]
+    spans = sorted((int(match[1]), int(match[2] or match[1])) for match in matches if match)
     if not spans:
         raise ValueError(
             "no line names a chunk; answer with lines such as '12-19 planning the trip'"
@@ -95,18 +94,13 @@ def read_ranges(answer: str, runs: Sequence[Sequence[Entry]]) -> list[tuple[Entr
 
 def read_summary(answer: str, entries: tuple[Entry, ...]) -> Draft:
     """The draft that an answer to SUMMARISE.md makes."""
-    gist, relevance, summary = (
-        _GIST.search(answer),
-        _RELEVANCE.search(answer),
-        _SUMMARY.search(answer),
-    )
+    gist = _GIST.search(answer)
+    relevance = _RELEVANCE.search(answer)
+    summary = _SUMMARY.search(answer)
     if not gist or not relevance or not summary:
-        missing = [
-            name
-            for name, found in (("GIST", gist), ("RELEVANCE", relevance), ("SUMMARY", summary))
-            if not found
-        ]
-        raise ValueError(f"no line begins with {' or '.join(f'{name}:' for name in missing)}")
+        parts = {"GIST:": gist, "RELEVANCE:": relevance, "SUMMARY:": summary}
+        missing = [name for name, match in parts.items() if not match]
+        raise ValueError(f"no line begins with {' or '.join(missing)}")
     if not re.fullmatch("[1-9]|10", relevance[1]):
         raise ValueError(f"RELEVANCE is {relevance[1][:20] or 'no number'}; it must be 1 to 10")
     one_line = formatting.one_line(gist[1].strip(" \t*_"))
@@ -116,12 +110,12 @@ def read_summary(answer: str, entries: tuple[Entry, ...]) -> Draft:
 
 
 def choose(drafts: Sequence[Draft], eligible: int) -> list[Draft]:
-    """From least to most relevant, older first among equals, until the ``eligible`` characters are
-    at half their size.
+    """The least relevant drafts, of equals the older first, until the ``eligible`` characters are
+    halved.
     """
     chosen: list[Draft] = []
     left = eligible
-    for draft in sorted(drafts, key=lambda one: (one.relevance, one.entries[0].first)):
+    for draft in sorted(drafts, key=lambda draft: (draft.relevance, draft.entries[0].first)):
         if left <= eligible / 2:
             break
         if draft.worth_it:
@@ -131,23 +125,24 @@ def choose(drafts: Sequence[Draft], eligible: int) -> list[Draft]:
 
 
 def oldest(entries: Sequence[Entry], pinned: Collection[int], least: int) -> Draft | None:
-    """What to fold when no model helps: the oldest entries up to half of the context. Pinned ones,
-    the recent third and at last the newest entry are spared as long as anything else saves
-    ``least`` characters.
+    """What to fold when no model helps: the oldest entries up to half of the context; None if that
+    saves less than ``least`` characters. Pinned entries and then the recent third are taken only if
+    nothing else saves enough; the newest entry never.
     """
     target = sum(entry.size for entry in entries) // 2
     for run in [*context.eligible(entries, pinned), *context.eligible(entries, ()), entries[:-1]]:
         sizes = accumulate(entry.size for entry in run)
         taken = tuple(run[: 1 + sum(size < target for size in sizes)])
-        lone = len(taken) == 1 and taken[0].kind == "compacted"  # folding a fold would only sink it
+        # to fold one reference alone would only put its original one level deeper
+        lone = len(taken) == 1 and taken[0].kind == "compacted"
         if taken and not lone and (draft := mechanical(taken)).saved >= least:
             return draft
     return None
 
 
 def mechanical(entries: tuple[Entry, ...]) -> Draft:
-    """What stands for entries when no model could say: their number, and the beginnings of the
-    first and last things in them.
+    """The replacement of entries without a model: their number, and the beginnings of the first and
+    the last of them.
     """
     heads = [
         formatting.one_line(
@@ -162,10 +157,11 @@ def mechanical(entries: tuple[Entry, ...]) -> Draft:
 
 def _balanced(piece: tuple[Entry, ...]) -> list[tuple[Entry, ...]]:
     """The piece without a reference that covers more ids than all the rest together, cut in two
-    where that one stood.
+    where that reference stood.
 
-    Merged with little at a time, an old reference would gain a level each time and its originals
-    would sink out of reach; so, what a reference covers at least doubles with each level.
+    If an old reference were merged with a little each time, it would gain a level each time, and
+    its originals would sink out of reach. So what a reference covers at least doubles with each
+    level.
     """
     spans = [entry.last - entry.first + 1 for entry in piece]
     heavy = spans.index(max(spans))
@@ -177,7 +173,9 @@ def _balanced(piece: tuple[Entry, ...]) -> list[tuple[Entry, ...]]:
 
 
 def _disjoint(pieces: list[tuple[Entry, ...]]) -> list[tuple[Entry, ...]]:
-    """An entry that covers several ids may be named by two chunks; it belongs to the first."""
+    """The pieces without common entries: an entry that covers several ids may be named by two
+    chunks, and belongs to the first.
+    """
     taken: set[int] = set()
     kept: list[tuple[Entry, ...]] = []
     for piece in pieces:

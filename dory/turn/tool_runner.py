@@ -1,14 +1,15 @@
 """Running the tool lines of a response so that a kill at any instant neither repeats nor hides an
 effect.
 
-``state.json`` is committed before the first tool runs and between any two: it names the response,
-how many of its calls have an outcome in the context, and the mark from which one can tell whether
-the next one acted. So after a crash at most one call is in doubt, and its mark settles the doubt.
-What did not run is not run later: the agent is told and decides.
+``state.json`` is committed before the first tool runs and between any two. It names the response,
+how many of its calls have an outcome in the context, and the mark that tells whether the next one
+acted. So after a crash at most one call is in doubt, and its mark settles the doubt. What did not
+run is not run later: the agent is told and decides.
 
-What hidden tools are given enters neither the context nor the blob of the response
-(``text/hidden_arguments.py``). Until they have run, it stands in ``state.json`` alone; so after a
-crash it is made up for, or, if its tool is switched off by then, waits there as a draft.
+The arguments of hidden tools enter neither the context nor the blob of the response
+(``text/hidden_arguments.py``). Until such a tool has run, ``state.json`` alone holds its argument.
+After a crash the tool is therefore run; if it is switched off by then, the argument stays in the
+state as a draft.
 """
 
 from collections.abc import Collection, Sequence
@@ -19,17 +20,19 @@ from dory.errors import DoryError, ToolError
 from dory.identity.context import about, titles
 from dory.identity.identity import Identity
 from dory.identity.state import Running
-from dory.text import references
-from dory.text.hidden_arguments import discreet
+from dory.text import hidden_arguments, references
 from dory.text.tool_calls import parse
 from dory.turn.extension import Outcome, Tool
 from dory.turn.uncompact import add_opened
 from dory.types import Call, Reply
 
+_OVER = 200
+"""Characters by which a result may exceed its limit before it is cut."""
+
 
 class ToolRunner:
-    """The tools of one identity; ``limit`` is how many characters one result may have, ``known``
-    are names of tools that others may have.
+    """The tools of one identity. A result may have ``limit`` characters. ``known`` are the names of
+    all tools that there are, in use or not.
     """
 
     def __init__(
@@ -39,53 +42,51 @@ class ToolRunner:
         self._known = known
         self._tools = {tool.name: tool for tool in tools}
         self._hidden = {tool.name for tool in tools if tool.hidden}
-        self._veiled = self._hidden | {tool.name for tool in tools if tool.veiled}
         self._limit = limit
 
     def parse(self, text: str, cut: bool = False, tools: Collection[str] = ()) -> list[Call]:
-        """The calls in a response. One that was ``cut`` at its length limit may end in half a call:
-        the last one is not run. ``tools`` are the names that there were when it came, unless they
-        are those of now.
+        """The calls in a response. If it was ``cut`` at its length limit, its last call may be
+        incomplete and is not run. ``tools`` are the names in use when the response came, if they
+        are not those in use now.
         """
         calls = parse(text, tools or self._tools, self._known)
         if len(calls) > CALL_LIMIT:
-            told = f"a response may have {CALL_LIMIT} tool lines, this one had {len(calls)}: those from here on were not run"
-            calls = [*calls[:CALL_LIMIT], Call("RESPONSE", error=told)]
+            error = (
+                f"a response may have {CALL_LIMIT} tool lines, this one had {len(calls)}: those"
+                " from here on were not run"
+            )
+            calls = [*calls[:CALL_LIMIT], Call("RESPONSE", error=error)]
         if cut:
-            told = "your response was cut off at its length limit here: nothing was done; write less before it, or say it in parts"
+            error = (
+                "your response was cut off at its length limit here: nothing was done; write less"
+                " before it, or say it in parts"
+            )
             last = calls.pop() if calls else Call("RESPONSE")
-            calls.append(replace(last, error=last.error or told))
+            calls.append(replace(last, error=last.error or error))
         return calls
 
-    def discreet(self, reply: Reply) -> Reply:
-        """The reply as it is kept: without what it gives to hidden tools."""
-        text, reasoning = discreet(
-            reply.text,
-            reply.reasoning,
-            self._tools,
-            self._veiled,
-            self._identity.private,
-            self._known,
-        )
-        return replace(reply, text=text, reasoning=reasoning)
+    def kept(self, reply: Reply) -> Reply:
+        """The reply as it is kept: without the arguments of hidden tools."""
+        text = hidden_arguments.kept(reply.text, self._tools, self._hidden, self._known)
+        return replace(reply, text=text)
 
     def act(self, response: str, calls: Sequence[Call]) -> bool:
-        """Run ``calls`` of the stashed ``response``; returns whether another turn must follow
-        because a result has to be seen.
+        """Run ``calls`` of the stored ``response``; returns whether another turn must follow
+        because the agent has to see a result.
         """
         hidden = [
             "" if call.error else self._identity.redact(call.given)
             for call in calls
             if call.tool in self._hidden
         ]
-        running = self._identity.state.running = Running(
-            response, hidden=hidden, tools=list(self._tools)
-        )
+        running = Running(response, hidden=hidden, tools=list(self._tools))
+        self._identity.state.running = running
         follow = False
         for call in calls:
             running.mark = self._mark(call)
             self._identity.commit()
-            follow |= self._run(call, response)
+            if self._run(call, response):
+                follow = True
             running.done += 1
         self._identity.state.running = None
         return follow
@@ -97,36 +98,47 @@ class ToolRunner:
         running = self._identity.state.running
         if not running:
             return
-        hidden = iter(running.hidden)
         kept = self.parse(self._identity.blobs.get(running.response).body, tools=running.tools)
-        calls = [
-            (
-                call,
-                replace(call, args=next(hidden, ""), body=None)
-                if call.tool in self._hidden
-                else call,
-            )
-            for call in kept
-        ]
-        self._identity.state.drafts += filter(None, hidden)
-        ran, rest, doubt = [shown for shown, _ in calls[: running.done]], list[Call](), ""
-        for number, (shown, call) in enumerate(calls[running.done :]):
-            if number == 0 and not call.error and call.tool not in self._tools:
+        given = self._given(kept, running)
+        ran = kept[: running.done]
+        not_run: list[Call] = []
+        doubt = ""
+        for number, (shown, call) in enumerate(zip(kept, given, strict=True)):
+            if number < running.done:
+                continue
+            next_one = number == running.done
+            if next_one and not call.error and call.tool not in self._tools:
                 doubt = (
                     f" Whether this ran, nobody can tell, for its tool is gone: {titles([shown])}."
                 )
-                continue
-            done = (number == 0 and self._acted(call, running.mark)) or self._made_up(call)
-            (ran if done else rest).append(shown)
-        told = (
-            f"You were stopped while the tool lines of your last response ran. Ran: {titles(ran)}."
-        )
+            elif (next_one and self._acted(call, running.mark)) or self._run_hidden(call):
+                ran.append(shown)
+            else:
+                not_run.append(shown)
         self._identity.notice(
-            f"{told} Did not run, and had no effect: {titles(rest)}. Repeat what is still wanted.{doubt}"
+            "You were stopped while the tool lines of your last response ran."
+            f" Ran: {titles(ran)}. Did not run, and had no effect: {titles(not_run)}."
+            f" Repeat what is still wanted.{doubt}"
         )
         self._identity.state.running = None
         self._identity.state.awake = True
         self._identity.commit()
+
+    def _given(self, kept: Sequence[Call], running: Running) -> list[Call]:
+        """The calls with the arguments of hidden tools, which become drafts if none of those takes
+        them.
+        """
+        arguments = iter(running.hidden)
+        given = [
+            (
+                replace(call, args=next(arguments, ""), body=None)
+                if call.tool in self._hidden
+                else call
+            )
+            for call in kept
+        ]
+        self._identity.state.drafts += filter(None, arguments)
+        return given
 
     def _mark(self, call: Call) -> str:
         tool = self._tools.get(call.tool)
@@ -136,8 +148,10 @@ class ToolRunner:
         tool = self._tools.get(call.tool)
         return bool(tool and not call.error and tool.acted(call, mark))
 
-    def _made_up(self, call: Call) -> bool:
-        """Whether what was given to a hidden tool, which nothing else holds, has its effect now."""
+    def _run_hidden(self, call: Call) -> bool:
+        """Run the call of a hidden tool, whose argument nothing else holds; whether it was one, and
+        has its effect now.
+        """
         tool = self._tools.get(call.tool)
         try:
             return bool(tool and tool.hidden and not call.error and tool.run(call))
@@ -145,6 +159,7 @@ class ToolRunner:
             return False
 
     def _run(self, call: Call, response: str) -> bool:
+        """Run one call; whether the agent has to see its result."""
         tool = self._tools.get(call.tool)
         try:
             if call.error or not tool:
@@ -160,13 +175,13 @@ class ToolRunner:
         return not tool.quiet
 
     def _add(self, kind: str, call: Call, outcome: Outcome, response: str) -> None:
-        title = about(call, call.tool in self._veiled)
         if outcome.opened:
             entry = add_opened(self._identity, outcome)
             self._identity.log(call.tool, entry.gist, outcome.hash)
             return
+        title = call.tool if call.tool in self._hidden else about(call)
         text = self._identity.redact(outcome.text)  # before it is cut
-        if len(text) > self._limit + 200:
+        if len(text) > self._limit + _OVER:
             text = f"{text[: self._limit]}\n… cut at {self._limit} characters"
         hash = self._identity.blobs.stash(
             text, kind="result", gist=f"{title}: {text}", at=self._identity.now(), parent=response

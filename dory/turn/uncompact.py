@@ -1,4 +1,4 @@
-"""UNCOMPACT: the way back from a reference to the original, and from there to the summary again."""
+"""UNCOMPACT: from a reference back to the original, and later to the summary again."""
 
 from collections.abc import Iterable
 
@@ -30,12 +30,14 @@ def open_original(identity: Identity, argument: str, hard_limit: int) -> Outcome
         if opened.hash == blob.hash:
             opened.until = until
             return Outcome(
-                f"it stands in the context already, at #{entry}; it stays for {PIN_TURNS} more turns"
+                f"it stands in the context already, at #{entry}; it stays for {PIN_TURNS} more"
+                " turns"
             )
     if identity.tokens(identity.context.characters + len(blob.body)) > hard_limit:
         part = f"READ_FILE blobs/{blob.hash[:2]}/{blob.hash}.md 1-200"
         raise ToolError(
-            f"the original has {len(blob.body)} characters, too many for your context now: read a part of it with {part}"
+            f"the original has {len(blob.body)} characters, too many for your context now: read a"
+            f" part of it with {part}"
         )
     gist = formatting.one_line(blob.gist)  # another program may have written that blob
     return Outcome(
@@ -46,8 +48,8 @@ def open_original(identity: Identity, argument: str, hard_limit: int) -> Outcome
 
 
 def add_opened(identity: Identity, outcome: Outcome) -> Entry:
-    """Put the original into the context, at its end: what stands before it must not change. Raises
-    ``ValueError`` for an ``outcome`` that opens nothing, ``BlobError`` when the original is gone.
+    """Put the original at the end of the context, since what stands before must not change. Raises
+    ``ValueError`` if the ``outcome`` opens nothing, ``BlobError`` if the original is gone.
     """
     opened = outcome.opened
     if opened is None:
@@ -62,33 +64,33 @@ def as_quoted(blob: Blob) -> str:
     """A blob's body as it may stand in an entry: stretches of context keep their references live,
     everything else is escaped.
     """
-    return (
-        references.quote(blob.body.removesuffix("\n"))
-        if blob.kind == "context"
-        else references.escape(blob.body)
-    )
+    if blob.kind == "context":
+        return references.quote(blob.body.removesuffix("\n"))
+    return references.escape(blob.body)
 
 
 def pinned(identity: Identity) -> list[int]:
-    """The ids of the entries that must stay: opened originals for their turns, and while the agent
-    is at something what it heard and said.
+    """The ids of the entries that must stay: opened originals for their turns, and what the agent
+    heard and said since it woke, while it is awake.
     """
     state = identity.state
-    at_it = [
+    opened = [int(entry) for entry, opened in state.opened.items() if state.turn <= opened.until]
+    if not state.awake:
+        return opened
+    exchange = [
         entry.first
         for entry in identity.context
         if entry.kind in ("heard", "response") and entry.first >= state.woke_at
     ]
-    return (at_it if state.awake else []) + [
-        int(entry) for entry, opened in state.opened.items() if state.turn <= opened.until
-    ]
+    return exchange + opened
 
 
 def fold(identity: Identity, entries: Iterable[Entry]) -> int:
     """Fold every opened original among ``entries`` that is no longer pinned back to its summary;
     returns how many. No model is asked.
     """
-    count, stays = 0, pinned(identity)
+    count = 0
+    stays = pinned(identity)
     for entry in list(entries):
         opened = identity.state.opened.get(str(entry.first))
         if opened and entry.kind == "uncompacted" and entry.first not in stays:
@@ -96,7 +98,7 @@ def fold(identity: Identity, entries: Iterable[Entry]) -> int:
                 [entry],
                 [compacted(entry.first, entry.last, opened.hash, opened.gist, opened.summary)],
             )
-            identity.log("folded", f"{opened.gist}", opened.hash)
+            identity.log("folded", opened.gist, opened.hash)
             del identity.state.opened[str(entry.first)]
             count += 1
     return count

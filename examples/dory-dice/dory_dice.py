@@ -31,18 +31,15 @@ class DiceExtension(Extension):
 
     name = "dice"
 
-    def tools(self) -> Sequence[Tool]:
-        """The tool line ``ROLL_DICE 2d6``."""
-        usage = "ROLL_DICE 2d6  roll dice and see what comes up"
-        return [Tool(name="ROLL_DICE", usage=usage, run=self._roll)]
-
-    def commands(self) -> Sequence[Command]:
-        """The command ``/dice 2d6``."""
-        return [Command(name="dice", usage="/dice 2d6  roll dice", run=roll)]
-
     def section(self) -> str:
         """The lesson, as a section of the prompt."""
         return "When a game needs dice, write ROLL_DICE and the dice, such as ROLL_DICE 2d6."
 
     def _roll(self, call: Call) -> Outcome:
         return Outcome(roll(call.args))
+
+    def _answer(self, dice: str) -> str:
+        return roll(dice)
+
+    TOOLS = (Tool("ROLL_DICE 2d6", _roll),)
+    COMMANDS = (Command("/dice 2d6  roll dice", _answer),)

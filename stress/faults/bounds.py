@@ -5,7 +5,7 @@ retries, pauses and limits.
 """
 
 from dory.constants import FAILURE_LIMIT
-from dory.turn.model_call import Backoff
+from dory.turn.model_call import TurnRetry
 from dory.turn.segments import CHUNK_LIMIT
 
 HOUR = 3600.0
@@ -19,14 +19,14 @@ def tries(seconds: float, lines: float) -> int:
     """How often a turn is tried within so many seconds if each try fails at once and ``lines`` are
     said, each at the worst moment.
     """
-    backoff = Backoff()
+    retry = TurnRetry()
     at = 0.0
     count = 0
     while at <= seconds:
         count += 1
-        backoff.failed(at)
-        backoff.ready(at, news=lines > count)
-        at += backoff.pause
+        retry.failed(at)
+        retry.ready(at, news=lines > count)
+        at += retry.pause
     return count
 
 

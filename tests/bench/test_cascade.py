@@ -97,9 +97,7 @@ def test_a_prompt_that_grows_is_seen_and_so_is_one_that_shows_too_little() -> No
         "prompts of the last third of t"
     ]
     few = [replace(size, lines=63 if size.events == 500 else 64) for size in sizes]
-    assert list(checks.of_prompts(few)) == [
-        "with 500 events 63 lines of LIFE stand in the prompt"
-    ]
+    assert list(checks.of_prompts(few)) == ["with 500 events 63 lines of LIFE stand in the prompt"]
 
 
 def test_a_wrong_command_line_is_told_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:

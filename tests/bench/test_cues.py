@@ -57,7 +57,7 @@ def test_a_life_has_left_the_context_session_by_session_and_can_be_found(tmp_pat
             "Of boats, and what they are called.",
             talk.documents[12].text,
         ]
-        assert past.candidates(CANOE, live, THRESHOLDS[0])[0][0].hash == live[1].hash
+        assert past.search.candidates(CANOE, live, THRESHOLDS[0])[0][0].hash == live[1].hash
         assert past.chronicle.mark.newest == 18 and len(list(past.notes)) == 3
 
 

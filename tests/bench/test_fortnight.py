@@ -12,7 +12,7 @@ from bench.fortnight import report, script
 from bench.fortnight.claims import CLAIMS, MEMORIES, broken
 from bench.fortnight.living import IRIS, OTTO, Fortnight
 from dory import check
-from dory.extensions.recall.search import RecallSearch
+from dory.extensions import Stores
 
 DAY = "# Monday 2 March: x\n"
 _CHANGING = re.compile(r"\b[0-9a-f]{8,64}…?|\b\d\d:\d\d(:\d\dZ)?")
@@ -60,9 +60,9 @@ def test_care_was_refused_away_from_home_and_with_too_few_memories_and_the_room_
 @pytest.mark.slow
 def test_one_search_finds_all_layers_and_says_from_which_each_is(lived: Fortnight) -> None:
     me = lived.agents[IRIS].me
-    past = RecallSearch(me.folder, me.blobs, readonly=True)
+    past = Stores(me.folder, me.blobs, readonly=True)
     results = [
-        past.recall(words, me.context.entries)
+        past.search.recall(words, me.context.entries)
         for words in ("main fuse gusts relay", "Otto made up, the tea was too strong", "narrative")
     ]
     assert {line.split()[1] for result in results for line in result.splitlines()[1:]} >= {

@@ -18,7 +18,7 @@ from bench.turn.homes import LINE, Home
 from bench.turn.process import peak_bytes, processor_seconds, side_by_side
 from dory import check
 from dory.clock import utc
-from dory.extensions.recall.search import RecallSearch
+from dory.extensions import Stores
 from dory.identity import listing
 from dory.identity.identity import Identity
 from dory.llm import usage_log
@@ -62,7 +62,7 @@ def test_an_old_life_has_an_index_in_which_what_a_person_says_finds_what_came_be
 ) -> None:
     home, hash = old
     me = Identity(home, hash, utc)
-    past = RecallSearch(me.folder, me.blobs, readonly=True)
+    past = Stores(me.folder, me.blobs, readonly=True)
     assert {document.origin for document in past.index.walk("heard")} >= set(range(1, 301))
     assert any(hit.document.origin <= 300 for hit in past.index.search(Noise(2).text(LINE)))
     past.store.close()

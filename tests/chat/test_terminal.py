@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from dory.chat.completions import CALLED, SLASHED, answered
+from chat import commands
+from dory.chat.completions import answered
 from dory.chat.sanitize import plain, visible
 from dory.chat.session import Session
 from dory.storage.rooms import Rooms
@@ -248,11 +249,12 @@ def test_the_order_is_the_rooms_and_a_strange_date_is_shown_as_it_is(tmp_path: P
 def test_tab_completes_the_commands_that_help_lists(tmp_path: Path) -> None:
     ended = chat(tmp_path, "--boot", said="/help\n")
     assert ended.returncode == 0, ended.stderr
-    assert set(re.findall(r"^\S*(?:: )?\s*(/[a-z-]+)", ended.stdout, re.MULTILINE)) == set(SLASHED)
+    listed = set(re.findall(r"^\S*(?:: )?\s*(/[a-z-]+)", ended.stdout, re.MULTILINE))
+    assert listed == {command for command in commands() if command.startswith("/")}
 
 
 def test_a_script_awaits_the_harness_for_whole_commands_only() -> None:
-    assert all(map(answered, (*SLASHED, *CALLED, "/no-such-thing", "@memory-status  now")))
-    assert not any(
-        map(answered, ("@memory-statusfoo", "@ada hello", "hello /help", "say @memory-status"))
-    )
+    for text in (*commands(), "/no-such-thing", "@memory-status  now"):
+        assert answered(text, commands)
+    for text in ("@memory-statusfoo", "@ada hello", "hello /help", "say @memory-status"):
+        assert not answered(text, commands)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dory import check
-from dory.extensions.recall.search import RecallSearch
+from dory.extensions import Stores
 from dory.storage import locks
 from dory.storage.database import NAME
 from tests.support.compacting import House, Scripted, act
@@ -180,8 +180,8 @@ def test_a_rebuild_mends_the_index(house: House) -> None:
         "a note that is not indexed",
     ):
         change(house, DAMAGE[damage][0])
-    past = RecallSearch(house.me.folder, house.me.blobs)
-    past.reset()
+    past = Stores(house.me.folder, house.me.blobs)
+    past.search.reset()
     past.store.close()
     assert problems(house) == []
     house.wake()

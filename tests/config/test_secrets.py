@@ -136,9 +136,9 @@ def failed(house: Household) -> None:
         def section(self) -> str:
             raise KeyError(KEY)
 
-    ExtensionHost([Broken()], house.me.notice).sections(live=False)
+    ExtensionHost([Broken()], house.me.notice).sections("change", epoch=0)
     house.hands._tools["WAIT"] = Tool(
-        "WAIT", "WAIT", lambda call: Outcome(f"{'z ' * (RESULT_LIMIT // 2 + 200)}{KEY}")
+        "WAIT", lambda call: Outcome(f"{'z ' * (RESULT_LIMIT // 2 + 200)}{KEY}")
     )
     house.respond("WAIT")
 

@@ -190,7 +190,7 @@ def test_where_nothing_may_be_written_a_file_is_read_all_the_same(tmp_path: Path
 
 def test_a_time_that_there_is_not_is_damage(tmp_path: Path) -> None:
     store = Store(tmp_path / NAME)
-    notes, chronicle = Notes(store, Index(store)), LifeIndexer(store, Index(store))
+    notes, chronicle = Notes(store, Index(store)), LifeIndexer(store, Index(store), [])
     notes.add("hotel", "Miramar", "Note", NOON)
     chronicle.add(LifeBatch([], Cursor(1, "dev", NOON), []))
     for table in ("note", "mark"):

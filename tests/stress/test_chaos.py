@@ -301,7 +301,7 @@ def inbox(house: Household, ran: list[str]) -> Inbox:
         ran.append("status")
         return "well"
 
-    return Inbox(house.me, [Command("status", "/status", status)], print)
+    return Inbox(house.me, [Command("/status", status)], print)
 
 
 def test_a_room_left_and_entered_again_before_a_kill_does_not_have_its_old_commands_run(

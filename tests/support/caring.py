@@ -8,13 +8,13 @@ from types import FrameType
 from typing import Any
 
 from dory.errors import WindowExceeded
+from dory.extensions import Stores
 from dory.extensions.memories.self_care import SelfCare
 from dory.extensions.memories.self_care_extension import SelfCareExtension
 from dory.extensions.memories.store import Kind, Memory
-from dory.extensions.recall.search import RecallSearch
 from dory.identity.identity import Identity
 from dory.text.formatting import tokens
-from dory.turn.extension import Extension
+from dory.turn.extension import Extension, ExtensionHost
 from dory.types import Batch, Call, Prompt, Purpose, Reply, Usage
 from tests.support.household import NOON, Killed, Living, Mishap, bodies
 
@@ -52,9 +52,10 @@ class Caring(Living):
 
     tell: Callable[[str], str] = staticmethod(lambda prompt: "It was so.")
 
-    def extensions(self, me: Identity, past: RecallSearch) -> list[Extension]:
+    def extensions(self, me: Identity, past: Stores) -> list[Extension]:
         self.bank, self.care = past.bank, SelfCare(past.store, past.bank)
         self.told: list[str] = []
+        self.troubles: list[str] = []
         self.model = Telling(lambda prompt: self.tell(prompt))
         self.sources: list[Callable[[int], Batch | None]] = []
         self.extension = self.caring()
@@ -82,6 +83,7 @@ class Caring(Living):
 
     def begin(self) -> None:
         self.extension = self.caring()
+        self.host = ExtensionHost([self.extension], self.troubles.append, self.clock)
         self.extension.care(Call("SELF_CARE"))
 
     def tend(self, batches: int = 10_000) -> None:
@@ -90,6 +92,12 @@ class Caring(Living):
             if not (work := self.extension.background()):
                 break
             work()()
+
+    def step(self) -> None:
+        """As the loop does between turns, until no work is under way."""
+        self.host.step()
+        while self.host.under_way():
+            self.host.step()
 
     @property
     def originals(self) -> dict[int, str]:

@@ -20,14 +20,14 @@ from hypothesis import strategies as st
 
 from dory import check
 from dory.config.settings import Config
-from dory.extensions.recall.search import RecallSearch
+from dory.extensions import Stores
 from dory.identity import context
 from dory.identity.context import Entry
 from dory.identity.create import boot
 from dory.identity.identity import Identity
 from dory.text import references
 from dory.turn.core_tools import CoreTools
-from dory.turn.extension import Extension
+from dory.turn.extension import Extension, ExtensionHost
 from dory.turn.inbox import Inbox
 from dory.turn.tool_runner import ToolRunner
 
@@ -206,12 +206,19 @@ class Living(Household):
 
     def restart(self, home: Path | None = None) -> Identity:
         me = super().restart(home)
-        self.past = RecallSearch(me.folder, me.blobs)
-        tools = [tool for extension in self.extensions(me, self.past) for tool in extension.tools()]
+        self.past = Stores(me.folder, me.blobs)
+        extensions = self.extensions(me, self.past)
+        self.host = ExtensionHost(extensions, me.notice, me.now)
+        tools = [tool for extension in extensions for tool in extension.tools()]
         self.hands = ToolRunner(me, [*self.tools.tools(), *tools], self.config.result_limit)
         return me
 
-    def extensions(self, me: Identity, past: RecallSearch) -> Sequence[Extension]:
+    def section(self) -> str:
+        """The sections of its extensions as they stand in a prompt now, without the first header."""
+        sections = self.host.sections("epoch", "change", "turn", epoch=self.me.state.epoch)
+        return "\n".join(sections.values()).partition("\n")[2]
+
+    def extensions(self, me: Identity, past: Stores) -> Sequence[Extension]:
         """As the next process would have them."""
         raise NotImplementedError
 

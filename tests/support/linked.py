@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Self
 
 from dory.config.settings import Config
+from dory.extensions import Stores
 from dory.extensions.link.extension import LinkExtension
-from dory.extensions.recall.search import RecallSearch
 from dory.identity.create import boot
 from dory.storage import locks
 from dory.turn.tool_runner import ToolRunner
@@ -35,7 +35,7 @@ class Linked(Household):
         self.home = home or self.home
         self.lock.enter_context(locks.held(self.home / "agents" / self.hash))
         self.restart()
-        past = RecallSearch(self.me.folder, self.me.blobs)
+        past = Stores(self.me.folder, self.me.blobs)
         self.lock.callback(past.store.close)
         self.bank, self.store, self.index, self.relationships = (
             past.bank,

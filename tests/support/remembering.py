@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from dory.extensions.recall.search import RecallSearch
+from dory.extensions import Stores
 from dory.identity import context
 from dory.identity.context import Entry
 from dory.storage import rooms
@@ -29,15 +29,15 @@ OTHERS = [
 
 def answer(house: House, query: str) -> list[re.Match[str]]:
     """The hits of a search, each read as the form says."""
-    first, *lines = recall(house).recall(query, house.me.context.entries).splitlines()
+    first, *lines = recall(house).search.recall(query, house.me.context.entries).splitlines()
     found = [HIT.fullmatch(line) for line in lines]
     assert all(found) and re.match(rf"{len(lines) or 'no'} hits? for \"", first)
     return [one for one in found if one]
 
 
-def recall(house: House) -> RecallSearch:
+def recall(house: House) -> Stores:
     """What the agent remembers, as a second reader of the file."""
-    return RecallSearch(house.me.folder, house.me.blobs, readonly=True)
+    return Stores(house.me.folder, house.me.blobs, readonly=True)
 
 
 def step(house: House) -> None:

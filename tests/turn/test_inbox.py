@@ -28,7 +28,7 @@ class Desk:
 
     def open(self) -> None:
         """Take the identity that the house holds now."""
-        commands = [Command("note", "/note <text>", self.note), Command("fail", "/fail", self.fail)]
+        commands = [Command("/note <text>", self.note), Command("/fail", self.fail)]
         self.inbox = Inbox(self.house.me, commands, self.logged.append)
 
     def note(self, text: str) -> str:

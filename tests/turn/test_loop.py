@@ -109,7 +109,7 @@ def test_a_response_is_on_disk_before_its_first_tool_runs_and_chained_to_the_one
         return say.run(call)
 
     house.agent.tool_runner._tools["SAY"] = Tool(
-        "SAY", say.usage, watched, say.mark, say.acted, quiet=True
+        say.usage, watched, say.mark, say.acted, quiet=True
     )
     house.say("one")
     house.live(house.asleep)

@@ -10,56 +10,56 @@ from pathlib import Path
 import pytest
 
 from dory.errors import ModelAway, ModelError, ModelRefused, WindowExceeded
-from dory.turn.model_call import Backoff, ModelCall
+from dory.turn.model_call import ModelCall, TurnRetry
 from dory.types import Prompt, Reply, Usage
 from tests.support.compacting import House, Scripted, kinds
 
 
-def pauses(patience: Backoff, news: bool, times: int) -> Iterator[float]:
+def pauses(retry: TurnRetry, news: bool, times: int) -> Iterator[float]:
     """The seconds between one failed try and the next, when each is made as soon as it may be."""
     now = 0.0
     for _ in range(times):
-        patience.failed(now)
+        retry.failed(now)
         after = next(
             after
             for after in (seconds / 2 for seconds in count())
-            if patience.ready(now + after, news)
+            if retry.ready(now + after, news)
         )
         now += after
         yield after
 
 
 def test_the_pauses_double_up_to_a_limit_and_are_shorter_when_there_are_news() -> None:
-    assert list(pauses(Backoff(), False, 7)) == [30, 60, 120, 240, 480, 600, 600]
-    assert list(pauses(Backoff(), True, 7)) == [1, 2, 4, 8, 16, 30, 30]
+    assert list(pauses(TurnRetry(), False, 7)) == [30, 60, 120, 240, 480, 600, 600]
+    assert list(pauses(TurnRetry(), True, 7)) == [1, 2, 4, 8, 16, 30, 30]
 
 
 def test_they_begin_anew_after_a_success_and_stay_limited_however_long_it_lasts() -> None:
-    patience = Backoff()
-    assert patience.ready(0, False), "nothing has failed"
-    assert list(pauses(patience, True, 3000))[-1] == 30
-    patience.succeeded()
-    assert patience.ready(90_000, False)
-    assert list(pauses(patience, True, 2)) == [1, 2]
+    retry = TurnRetry()
+    assert retry.ready(0, False), "nothing has failed"
+    assert list(pauses(retry, True, 3000))[-1] == 30
+    retry.succeeded()
+    assert retry.ready(90_000, False)
+    assert list(pauses(retry, True, 2)) == [1, 2]
 
 
 def test_news_that_come_too_soon_for_a_try_are_not_forgotten() -> None:
-    patience = Backoff()
+    retry = TurnRetry()
     for now in (0, 1, 3):
-        patience.failed(now)
-    assert not patience.ready(4, True)
-    assert not patience.ready(6.5, False)
-    assert patience.ready(7, False)
-    patience.failed(7)
-    assert not patience.ready(100, False), "the try knew of them"
+        retry.failed(now)
+    assert not retry.ready(4, True)
+    assert not retry.ready(6.5, False)
+    assert retry.ready(7, False)
+    retry.failed(7)
+    assert not retry.ready(100, False), "the try knew of them"
 
 
 def test_who_speaks_after_a_while_is_heard_at_once() -> None:
-    patience = Backoff()
+    retry = TurnRetry()
     for now in range(20):
-        patience.failed(now)
-    assert not patience.ready(60, False)
-    assert patience.ready(60, True)
+        retry.failed(now)
+    assert not retry.ready(60, False)
+    assert retry.ready(60, True)
 
 
 def ask(house: House) -> Reply | None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from dory.config.settings import Config
 from dory.constants import LIFE_SHOWN
 from dory.text import references
-from dory.turn.extension import Extension, ExtensionHost
+from dory.turn.extension import Extension, ExtensionHost, Freshness
 from dory.turn.inbox import Inbox
 from dory.turn.prompt import PromptBuilder
 from dory.types import Prompt
@@ -27,9 +27,9 @@ LAYOUTS = pytest.mark.parametrize("layout", ["tail", "ledger"])
 class Mood(Extension):
     """A section that may change at any time, settled or live."""
 
-    def __init__(self, name: str, live: bool) -> None:
+    def __init__(self, name: str, freshness: Freshness) -> None:
         self.name = name
-        self.live = live
+        self.freshness = freshness
         self.text = "calm"
 
     def section(self) -> str:
@@ -46,7 +46,7 @@ def living(layout: str) -> Iterator[tuple[Household, PromptBuilder, Mood, Mood]]
     """A house whose prompts have a section of each kind."""
     with household() as house:
         house.config = replace(house.config, layout=layout)
-        settled, live = Mood("weather", live=False), Mood("mood", live=True)
+        settled, live = Mood("weather", "change"), Mood("mood", "turn")
         yield house, builder(house, settled, live), settled, live
 
 
@@ -183,7 +183,7 @@ def test_within_an_epoch_everything_before_the_tail_is_a_prefix_of_the_next_prom
     life: list[tuple[str, str]],
 ) -> None:
     with household() as house:
-        settled, live = Mood("weather", live=False), Mood("mood", live=True)
+        settled, live = Mood("weather", "change"), Mood("mood", "turn")
         prompts = builder(house, settled, live)
         stable = ""
         for moment in life:
@@ -196,7 +196,7 @@ def test_within_an_epoch_everything_before_the_tail_is_a_prefix_of_the_next_prom
 
 
 def test_a_settled_section_changes_with_the_epoch_and_a_live_one_at_once(house: Household) -> None:
-    settled, live = Mood("weather", live=False), Mood("mood", live=True)
+    settled, live = Mood("weather", "change"), Mood("mood", "turn")
     prompts = builder(house, settled, live)
     system = prompts.build().messages[0]
     settled.text = live.text = "stormy"
@@ -208,7 +208,7 @@ def test_a_settled_section_changes_with_the_epoch_and_a_live_one_at_once(house: 
 
 
 def test_a_changed_settled_section_is_told_once_as_an_entry(house: Household) -> None:
-    weather = Mood("weather", live=False)
+    weather = Mood("weather", "change")
     prompts = builder(house, weather)
     prompts.build()
     for text, told in (("stormy", 1), ("stormy", 1), ("calm", 2), ("", 3), ("", 3)):
@@ -222,7 +222,7 @@ def test_a_changed_settled_section_is_told_once_as_an_entry(house: Household) ->
 def test_what_an_older_notice_says_of_a_section_does_not_stand_against_the_system_message(
     house: Household,
 ) -> None:
-    weather = Mood("weather", live=False)
+    weather = Mood("weather", "change")
     prompts = builder(house, weather)
     prompts.build()
     for text in ("stormy", "sunny"):

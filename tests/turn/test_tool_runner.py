@@ -114,7 +114,7 @@ def test_a_tool_that_is_gone_after_a_kill_shifts_no_mark_to_the_next_line(
             raise Killed
         return Outcome("done")
 
-    ring = Tool("RING", "RING <how>", run, lambda call: "59")
+    ring = Tool("RING <how>", run, lambda call: "59")
     house.hands = ToolRunner(
         house.me,
         [ring, *(replace(tool, run=run) for tool in house.tools.tools())],
@@ -205,7 +205,7 @@ def hands(house: Household, run: Tool) -> ToolRunner:
 
 
 def test_a_result_that_is_too_long_is_cut_and_says_so(house: Household) -> None:
-    house.hands = hands(house, Tool("DUMP", "DUMP", lambda call: Outcome("x" * 10**6)))
+    house.hands = hands(house, Tool("DUMP", lambda call: Outcome("x" * 10**6)))
     assert house.result("DUMP").body == "x" * RESULT_LIMIT + f"\n… cut at {RESULT_LIMIT} characters"
 
 
@@ -218,7 +218,7 @@ def test_what_a_tool_meets_on_the_disk_is_its_error_on_one_line(
     def run(_: object) -> Outcome:
         raise error
 
-    house.hands = hands(house, Tool("DUMP", "DUMP", run))
+    house.hands = hands(house, Tool("DUMP", run))
     entry = house.result("DUMP everything")
     assert (entry.kind, entry.about) == ("error", "DUMP everything")
     assert entry.body == str(error).replace("\n", " ")

@@ -1,21 +1,21 @@
-"""The cascade: a whole life in constant space, at three scales. The newest memories stand verbatim
-in the prompt, those before them are one short summary, everything older another, into which the
-short one is squashed at the next run.
+"""The cascade: a whole life in constant space, at three scales. The newest events stand verbatim in
+the prompt, those before them are one short-term summary, and everything older is a long-term
+summary. Each run merges the short-term summary into the long-term one and writes a new short-term
+one.
 
-LIFE.md is the memories, and the summaries' files tell how far they go: nothing else is counted, so
-a kill at any instant loses nothing and repeats no summary. A run is started between turns when it
-is due (``extensions/cascade/schedule.py``), asks the model beside the loop
+The events are the lines of LIFE.md, and the summaries' files tell how far they go. Nothing else is
+counted, so a kill at any instant loses nothing and repeats no summary. A run starts between turns
+when it is due (``extensions/cascade/schedule.py``), asks the model beside the loop
 (``extensions/cascade/rolling.py``), and is written between turns (``extensions/cascade/store.py``).
-One that fails changes nothing, and the next instant tries again.
+A run that fails changes nothing; the next instant of the schedule tries again.
 
-What has left the immediate window and waits for the next run, at most 64 memories, stands in
-neither for so long: lines of LIFE are paid in full with every turn, and what they tell stands in
-the context anyway. Should a run be late by more, as after two failures or while a long life is
-taken in, the section says from where on to read LIFE.md. Of failures in a row the agent is told
-once.
+Events that have left the immediate window and wait for the next run, at most 64, stand nowhere in
+the prompt: lines of LIFE are paid in full with every turn, and what they tell is still in the
+context. If a run is late by more, as after two failures or while a long life is read, the section
+says from which line on to read LIFE.md.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from dory.errors import DoryError, ModelError
 from dory.extensions.cascade import rolling
@@ -27,7 +27,7 @@ from dory.extensions.cascade.status import status, too_few
 from dory.extensions.cascade.store import Summaries, Summary
 from dory.identity.identity import Identity
 from dory.text import prompt_files, references
-from dory.turn.extension import Apply, Command, Extension, Work
+from dory.turn.extension import Apply, Command, Extension, Work, WorkFailed
 from dory.types import Model
 
 _COUNTING = "the events are being counted; ask again in a moment"
@@ -36,11 +36,12 @@ AT_ONCE = 1 << 20
 
 
 class CascadeExtension(Extension):
-    """The cascade of one identity, whose runs ``model`` writes; ``log`` gets a line for each of
-    their steps.
+    """The cascade of one identity. ``model`` writes the summaries; ``log`` gets a line for each
+    step of a run.
     """
 
     name = "cascade"
+    pauses = (0.0, 0.0)
 
     def __init__(
         self,
@@ -55,92 +56,80 @@ class CascadeExtension(Extension):
         self._model = model
         self._related = related
         self._log: Callable[[str], None] = lambda text: log(f"cascade: {text}")
-        self._moments = LifeReader(identity.life.path)
-        self._kept: Summaries | None = None
+        self._reader = LifeReader(identity.life.path)
+        self._summaries: Summaries | None = None
         self._covered = LifePosition(0, 0, 0)
-        self._number = self._end = 0
-        self._wanted = self._tried = (
-            # the last memory that a person, or the batch before, wants covered; the newest instant
-            # that was tried
-            0
-        )
-        self._under_way = self._refused = False
+        self._counted = 0  # events up to the byte self._counted_to of LIFE
+        self._counted_to = 0
+        self._wanted = 0  # the last event that a person, or the batch before, wants covered
+        self._tried = 0  # the newest instant of the schedule that was tried
+        self._under_way = False
+        self._refused = False  # the files could not be read; the next turn looks again
         self._failure = ""
         identity.life.show(windows.immediate)
 
-    def commands(self) -> Sequence[Command]:
-        """How the summaries stand, and making them now; both may be called with an ``@``."""
-        return [
-            Command(
-                "memory-status",
-                "/memory-status  the summaries of the agent's life, and when they are next made",
-                self.status,
-                True,
-            ),
-            Command(
-                "compact-memories",
-                "/compact-memories  sum up now what has left the immediate window",
-                self.force,
-                True,
-            ),
-        ]
-
     def section(self) -> str:
-        """Both summaries, and where to read what stands neither in them nor verbatim. It changes
-        with them only: a change is told at length.
+        """Both summaries, and where to read what stands neither in them nor verbatim. It only
+        changes with the summaries, since a change is told at length.
         """
-        kept = self._opened()
-        scales = [("Older", kept.longterm), ("Recent past", kept.recent)]
-        told = [
-            f"{scale}, events {one.first}–{one.last} of your life: {references.escape(one.text)}"
-            for scale, one in scales
-            if one
+        summaries = self._opened()
+        scales = [("Older", summaries.longterm), ("Recent past", summaries.recent)]
+        parts = [
+            f"{scale}, events {summary.first}–{summary.last} of your life:"
+            f" {references.escape(summary.text)}"
+            for scale, summary in scales
+            if summary
         ]
-        count, first = self._count(), self._covered.number + 1
+        count = self._count()
         if count is None or self._windows.behind(self._covered.number, count):
-            told.append(prompt_files.prompt("unsummed").format(first=first, line=first + 1))
-        return "\n".join(told)
+            first = self._covered.number + 1
+            parts.append(prompt_files.prompt("unsummed").format(first=first, line=first + 1))
+        return "\n".join(parts)
 
     def background(self) -> Work | None:
-        """A run, when one is due or was asked for. Files that were refused are looked at again with
-        the next turn.
-        """
-        # as nobody asks before the work so far has ended, well or badly, and its outcome is applied
-        self._under_way = False
+        """A run, when one is due or was asked for."""
+        self._under_way = False  # the host asks only when the work before has ended
         if self._refused:
             return None
-        kept, count = self._opened(), self._count()
+        summaries = self._opened()
+        count = self._count()
         if count is None:
-            return self._counting()
+            return self._count_beside()
         target = self._target(count)
         if not target:
             return None
-        begun = kept.begun
-        if begun is None:
+        if summaries.begun is None:
             self._log(
-                f"{count} events, {target - self._covered.number} to sum up, the newest {count - target} stay"
+                f"{count} events, {target - self._covered.number} to sum up, the newest"
+                f" {count - target} stay"
             )
         task = Task(
-            kept.longterm, kept.recent, begun, self._covered, target, self._windows.recent + 1
+            summaries.longterm,
+            summaries.recent,
+            summaries.begun,
+            self._covered,
+            target,
+            self._windows.recent + 1,
         )
         self._under_way = True
         return lambda: self._run(task)
 
     def newest(self) -> int:
-        """The last memory of the short-term summary; 0 when there is none."""
+        """The last event of the short-term summary; 0 when there is none."""
         recent = self._opened().recent
         return recent.last if recent else 0
 
     def progress(self) -> str:
         """How much of a long life is read."""
-        begun = self._kept.begun if self._kept else None
-        return f"cascade {begun.last:,} of {self._number:,}" if begun else ""
+        begun = self._summaries.begun if self._summaries else None
+        return f"cascade {begun.last:,} of {self._counted:,}" if begun else ""
 
     def force(self, _: str) -> str:
         """A run now, whatever the windows say. Raises ``DoryError`` when there is nothing to sum
-        up, or one is under way.
+        up, or a run is under way.
         """
-        covered, count = self._opened().covered.number, self._count()
+        covered = self._opened().covered.number
+        count = self._count()
         if self._under_way:
             raise DoryError(
                 "the events are being summed up already; /memory-status tells when it is done"
@@ -156,66 +145,72 @@ class CascadeExtension(Extension):
 
     def status(self, _: str) -> str:
         """Counts, windows, both summaries."""
-        kept, count = self._opened(), self._count()
+        summaries = self._opened()
+        count = self._count()
         if count is None:
             return _COUNTING
-        due = self._windows.next_run(kept.covered.number)
+        due = self._windows.next_run(summaries.covered.number)
         while due <= self._tried:
             due += self._windows.recent
+        shown = status(self._windows, summaries, count, due, self._related.status())
         now = "the events are being summed up now" if self._under_way else self._failure
-        return "\n".join(
-            filter(None, [status(self._windows, kept, count, due, self._related.status()), now])
-        )
+        return "\n".join(filter(None, [shown, now]))
 
     def _opened(self) -> Summaries:
-        """The summaries, read and mended once, and where in LIFE they end. Raises ``FormatError``."""
-        if self._kept is None:
+        """The summaries, read and repaired once, and where in LIFE they end. Raises
+        ``FormatError``.
+        """
+        if self._summaries is None:
             self._refused = True
-            kept = Summaries(self._identity.folder)
-            kept.mend()
-            if kept.passed_over:
-                self._log(f"what is read so far of a long life is read again: {kept.passed_over}")
-            place = kept.covered
-            self._covered = (
-                place if self._moments.holds(place) else self._moments.find(place.number)
-            )
-            self._number, self._end, self._kept, self._refused = (
-                self._covered.number,
-                self._covered.end,
-                kept,
-                False,
-            )
-        return self._kept
+            summaries = Summaries(self._identity.folder)
+            summaries.mend()
+            if summaries.passed_over:
+                self._log(
+                    f"what is read so far of a long life is read again: {summaries.passed_over}"
+                )
+            covered = summaries.covered
+            if not self._reader.holds(covered):
+                covered = self._reader.find(covered.number)
+            self._covered = covered
+            self._counted = covered.number
+            self._counted_to = covered.end
+            self._summaries = summaries
+            self._refused = False
+        return self._summaries
 
     def _count(self) -> int | None:
-        """How many memories there are; None when LIFE is so long that they have to be counted
-        beside the loop first.
+        """How many events there are; None when LIFE is so long that they have to be counted beside
+        the loop first.
         """
         state = self._identity.state
         end = state.life_bytes + len(state.life_lines.encode())
-        if end - self._end > AT_ONCE:
+        if end - self._counted_to > AT_ONCE:
             return None
-        if end != self._end:
-            self._number, self._end = self._number + self._moments.count(self._end, end), end
-        return self._number
+        if end != self._counted_to:
+            self._counted += self._reader.count(self._counted_to, end)
+            self._counted_to = end
+        return self._counted
 
-    def _counting(self) -> Work:
-        number, start, end = self._number, self._end, self._identity.state.life_bytes
+    def _count_beside(self) -> Work:
+        counted, start, end = self._counted, self._counted_to, self._identity.state.life_bytes
 
         def work() -> Apply:
-            counted = number + self._moments.count(start, end)
-            return lambda: self._counted(counted, end)
+            number = counted + self._reader.count(start, end)
+
+            def apply() -> None:
+                self._counted = number
+                self._counted_to = end
+
+            return apply
 
         return work
 
-    def _counted(self, number: int, end: int) -> None:
-        self._number, self._end = number, end
-
     def _target(self, count: int) -> int:
-        """The last memory that a run now has to cover; 0 when there is no reason for one. An
-        instant that was tried is not tried again.
+        """The last event that a run now has to cover; 0 when no run is due. Each instant of the
+        schedule is tried once.
         """
-        covered, wanted, self._wanted = self._covered.number, self._wanted, 0
+        covered, wanted = self._covered.number, self._wanted
+        self._wanted = 0
         if wanted > covered:
             return wanted
         instant = self._windows.reached(covered, count)
@@ -227,37 +222,53 @@ class CascadeExtension(Extension):
     def _run(self, task: Task) -> Apply:
         """Beside the loop."""
         try:
-            outcome = rolling.run(self._model, self._moments, task, self._identity.redact)
-            return lambda: self._apply(task, outcome)
+            outcome = rolling.run(self._model, self._reader, task, self._identity.redact)
         except ModelError as error:
-            why = str(error)
-            return lambda: self._failed(why)
+            reason = str(error)
+            return lambda: self._failed(reason)
+        return lambda: self._apply(task, outcome)
 
-    def _failed(self, why: str) -> None:
-        if not self._failure:
-            self._identity.notice(
-                f"the events of your life could not be summed up: {why}. The summaries stay as they are, and it is tried again later."
-            )
-        self._failure = f"the last run failed: {why}"
-        self._log(f"failed: {why}; the summaries stay as they are")
+    def _failed(self, reason: str) -> None:
+        self._failure = f"the last run failed: {reason}"
+        self._log(f"failed: {reason}; the summaries stay as they are")
+        raise WorkFailed(
+            f"the events of your life could not be summed up: {reason}. The summaries stay as they"
+            " are, and it is tried again later."
+        )
 
     def _apply(self, task: Task, outcome: Outcome) -> None:
-        kept, name, first = self._opened(), self._model.name, task.covered.number + 1
-        self._failure, self._tried = "", 0  # instants that were missed meanwhile are due now
-        at = kept.moment(self._identity.now())
-        recent = Summary(first, outcome.place, at, name, outcome.recent)
+        summaries = self._opened()
+        model = self._model.name
+        self._failure = ""
+        self._tried = 0  # instants that were missed meanwhile are due now
+        at = summaries.moment(self._identity.now())
+        recent = Summary(task.covered.number + 1, outcome.place, at, model, outcome.recent)
         if recent.last < task.target:
-            kept.keep(recent)
+            summaries.keep(recent)
             self._wanted = task.target  # it goes on at once
             return
         longterm = (
-            Summary(1, task.covered, at, name, outcome.longterm) if outcome.longterm else None
+            Summary(1, task.covered, at, model, outcome.longterm) if outcome.longterm else None
         )
-        self._kept = None  # should the disk refuse, what is there is read anew
-        kept.save(longterm, recent)
-        self._kept, self._covered = kept, recent.place
+        self._summaries = None  # if the disk refuses, the files are read anew
+        summaries.save(longterm, recent)
+        self._summaries = summaries
+        self._covered = recent.place
         if longterm:
             self._log(f"long-term updated ({len(longterm.text)} chars)")
         self._log(f"short-term updated ({len(recent.text)} chars)")
-        self._log(f"complete ({'waterfall' if kept.longterm else 'first summary'})")
+        self._log(f"complete ({'waterfall' if summaries.longterm else 'first summary'})")
         self._related.add(recent.text, recent.first, recent.last, recent.at)
+
+    COMMANDS = (
+        Command(
+            "/memory-status  the summaries of the agent's life, and when they are next made",
+            status,
+            called=True,
+        ),
+        Command(
+            "/compact-memories  sum up now what has left the immediate window",
+            force,
+            called=True,
+        ),
+    )

@@ -9,7 +9,6 @@ are those of UTC.
 """
 
 import re
-from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from functools import partial
 
@@ -18,7 +17,7 @@ from dory.extensions.diary.store import Diary, Entry
 from dory.identity.identity import Identity
 from dory.identity.state import HOME
 from dory.text import formatting
-from dory.turn.extension import Command, EpochSection, Extension, Outcome, Tool, Work
+from dory.turn.extension import Command, Extension, Outcome, PartlyDone, Tool, Work
 from dory.types import Call
 
 WORDS = 80
@@ -35,6 +34,7 @@ class DiaryExtension(Extension):
     """The diary, mood and place of one identity."""
 
     name = "diary"
+    freshness = "epoch"
 
     def __init__(self, identity: Identity, diary: Diary, limit: int) -> None:
         """``limit``: characters of one result."""
@@ -43,43 +43,17 @@ class DiaryExtension(Extension):
         self._limit = limit
         self._looked: datetime | None = None
         self._behind = True
-        self._section = EpochSection()
-
-    def tools(self) -> Sequence[Tool]:
-        """Writing, finding and reading; how it is, and where."""
-        return [
-            Tool("WRITE_DIARY", "WRITE_DIARY <text>", self.write, self._mark, self._written),
-            Tool("SEARCH_DIARY_FOR_KEYWORDS", "SEARCH_DIARY_FOR_KEYWORDS <words>", self.search),
-            Tool(
-                "SHOW_DIARY_ENTRIES_FROM_DAY",
-                "SHOW_DIARY_ENTRIES_FROM_DAY <YYYY-MM-DD>",
-                lambda call: Outcome(self._cut(call.args)),
-            ),
-            Tool("SET_MOOD", "SET_MOOD <mood>", self.feel),
-            Tool(
-                "GO_TO_PLACE",
-                "GO_TO_PLACE <place>",
-                lambda call: self._go(_words(call, "where to? write GO_TO_PLACE <place>")),
-            ),
-            Tool("GO_HOME", "GO_HOME", lambda call: self._go(HOME)),
-        ]
-
-    def commands(self) -> Sequence[Command]:
-        """What people may see of it."""
-        return [
-            Command(
-                "diary",
-                "/diary [YYYY-MM-DD]  what the agent wrote on a day; without one, the newest days",
-                self.listed,
-            )
-        ]
 
     def section(self) -> str:
-        """One line, as things stood when the epoch began: of changes the results of the tools tell."""
+        """One line, as things stood when the epoch began: of changes the results of the
+        tools tell.
+        """
         state = self._identity.state
         mood = f"; your mood: {formatting.one_line(state.mood, WORDS)}" if state.mood else ""
-        told = f"You are at {formatting.one_line(state.place, WORDS)}{mood}. WRITE_DIARY keeps what a day was like, with both."
-        return self._section.at(state.epoch, lambda: told)
+        return (
+            f"You are at {formatting.one_line(state.place, WORDS)}{mood}. WRITE_DIARY keeps what a"
+            " day was like, with both."
+        )
 
     def write(self, call: Call) -> Outcome:
         """An entry of today."""
@@ -98,14 +72,17 @@ class DiaryExtension(Extension):
         hits = self._diary.search(words, _FOUND)
         shown = formatting.one_line(words)
         lines = [
-            f'{len(hits)} day{"s" * (len(hits) > 1)} of your diary for "{shown}"'
-            if hits
-            else f'no day of your diary for "{shown}"'
+            (
+                f'{len(hits)} day{"s" * (len(hits) > 1)} of your diary for "{shown}"'
+                if hits
+                else f'no day of your diary for "{shown}"'
+            )
         ]
         for number, hit in enumerate(hits, 1):
             day = date.fromordinal(hit.document.origin)
             lines.append(
-                f"{number}. {day}: {formatting.one_line(hit.snippet, 500).replace('->', '→')} -> SHOW_DIARY_ENTRIES_FROM_DAY {day}"
+                f"{number}. {day}: {formatting.one_line(hit.snippet, 500).replace('->', '→')} ->"
+                f" SHOW_DIARY_ENTRIES_FROM_DAY {day}"
             )
         lines += [f"not searched: {damage}" for damage in self._diary.damage()[:_DAMAGED]]
         lines += [f"{left} more days are not searched yet: search again" for _ in range(bool(left))]
@@ -129,6 +106,27 @@ class DiaryExtension(Extension):
             f"nothing stands in your diary of {wanted}; "
             + (f"near it: {', '.join(map(str, near))}" if near else "it is empty yet")
         )
+
+    def read(self, call: Call) -> Outcome:
+        """As much of a day as a result may have, and where the rest is."""
+        text = self.show(call.args)
+        if len(text) <= self._limit:
+            return Outcome(text)
+        kept = text[: self._limit]
+        whole_entries = max(kept.count("\n\n") - 1, 0)
+        line = 5 + 6 * whole_entries  # as the file of a day is laid out
+        path = f"diary/{call.args}.json"
+        return Outcome(
+            f"{kept}\n… cut at {self._limit} characters; go on with READ_FILE {path} {line}-"
+        )
+
+    def go(self, call: Call) -> Outcome:
+        """To another place."""
+        return self._go(_words(call, "where to? write GO_TO_PLACE <place>"))
+
+    def go_home(self, _: Call) -> Outcome:
+        """Back home."""
+        return self._go(HOME)
 
     def listed(self, day: str) -> str:
         """For people: a day, or a line for each of the newest."""
@@ -159,23 +157,14 @@ class DiaryExtension(Extension):
             looking = self._diary.looking()
             return lambda: partial(self._saw, looking())
         if self._behind:
-            self._behind = False  # whatever comes of it
             self._behind = self._diary.refresh(AT_ONCE) > 0
             if damage := self._diary.damage():
-                raise FormatError("; ".join(damage[:_DAMAGED]))  # to be told of, once
+                raise PartlyDone from FormatError("; ".join(damage[:_DAMAGED]))
         return None
 
     def _saw(self, looks: dict[int, str]) -> None:
         self._diary.saw(looks)
         self._behind = True
-
-    def _cut(self, day: str) -> str:
-        """What is shown of a day, as much of it as a result may have, and where the rest is."""
-        text, path = self.show(day), f"diary/{day}.json"
-        if len(text) <= self._limit:
-            return text
-        kept, whole = text[: self._limit], max(text[: self._limit].count("\n\n") - 1, 0)
-        return f"{kept}\n… cut at {self._limit} characters; go on with READ_FILE {path} {5 + 6 * whole}-"
 
     def _go(self, place: str) -> Outcome:
         state, place = self._identity.state, self._identity.redact(place)
@@ -229,6 +218,21 @@ class DiaryExtension(Extension):
         except DoryError:  # then nobody can tell
             return False
         return any(entry.text == text for entry in later)
+
+    TOOLS = (
+        Tool("WRITE_DIARY <text>", write, _mark, _written),
+        Tool("SEARCH_DIARY_FOR_KEYWORDS <words>", search, looks_up=True),
+        Tool("SHOW_DIARY_ENTRIES_FROM_DAY <YYYY-MM-DD>", read, looks_up=True),
+        Tool("SET_MOOD <mood>", feel),
+        Tool("GO_TO_PLACE <place>", go),
+        Tool("GO_HOME", go_home),
+    )
+    COMMANDS = (
+        Command(
+            "/diary [YYYY-MM-DD]  what the agent wrote on a day; without one, the newest days",
+            listed,
+        ),
+    )
 
 
 def _words(call: Call, question: str) -> str:

@@ -6,7 +6,6 @@ that is not kept. While a Dream is being applied, or a kill has left one half ap
 waits: what differs then is the Dream's.
 """
 
-import time
 from collections.abc import Callable, Sequence
 from itertools import dropwhile, islice, takewhile
 
@@ -28,8 +27,6 @@ _CANDIDATES = 8
 """Versions that are offered for a name that is none, or of several."""
 _DIFF = 4000
 """Characters of a diff in an answer."""
-_REST = 10.0
-"""Seconds until it is tried again to take in changes, when it has failed."""
 
 
 class VersionExtension(Extension):
@@ -38,6 +35,7 @@ class VersionExtension(Extension):
     """
 
     name = "versions"
+    pauses = (10.0, 600.0)
 
     def __init__(self, identity: Identity, versions: Versions, log: Callable[[str], None]) -> None:
         self._identity = identity
@@ -45,22 +43,6 @@ class VersionExtension(Extension):
         self._log = log
         self._attribution = Attribution(identity, versions)
         self._opened = False
-        self._again = 0.0
-
-    def commands(self) -> Sequence[Command]:
-        """Looking at the versions, and going back."""
-        return [
-            Command(
-                "dream-log",
-                "/dream-log [sha]  the latest change of USER, MEMORY and VOICE, or that one, with its reason",
-                self.log,
-            ),
-            Command(
-                "dream-restore",
-                "/dream-restore [sha]  their versions; with a sha: back to the state before that change",
-                self.restore,
-            ),
-        ]
 
     def on_event(self, event: Event) -> None:
         """What differs before a response acts, or at a process's first event, is not its doing;
@@ -73,13 +55,8 @@ class VersionExtension(Extension):
             self._take_in()
 
     def background(self) -> Work | None:
-        """What a person has edited is taken in. What fails is reported, and tried again after a
-        while.
-        """
-        if time.monotonic() >= self._again:
-            self._again = time.monotonic() + _REST
-            self._take_in()
-            self._again = 0.0
+        """Take in what a person has edited."""
+        self._take_in()
         return None
 
     def log(self, argument: str) -> str:
@@ -98,7 +75,10 @@ class VersionExtension(Extension):
         return "\n\n".join(
             [
                 *told,
-                "/dream-log <sha> shows one of them, /dream-restore <sha> goes back to the state before one",
+                (
+                    "/dream-log <sha> shows one of them, /dream-restore <sha> goes back to the"
+                    " state before one"
+                ),
             ]
         )
 
@@ -115,7 +95,8 @@ class VersionExtension(Extension):
             case [sha, "anyway"]:
                 return self._restored(self._find(sha), anyway=True)
         raise VersionError(
-            "write /dream-restore, /dream-restore page 2, /dream-restore <sha> or /dream-restore <sha> anyway"
+            "write /dream-restore, /dream-restore page 2, /dream-restore <sha> or /dream-restore"
+            " <sha> anyway"
         )
 
     def _find(self, prefix: str) -> Commit:
@@ -165,8 +146,14 @@ class VersionExtension(Extension):
             versions.diff_to_now(version.sha),
         )
         if lost and not anyway:
-            told = f"later changes would be lost:\n{_few(later)}\nTogether they made:\n{self._fenced(lost, f'diff {short}')}"
-            return f"Not done yet: {told}\n/dream-restore {short} anyway restores all the same; they stay in the history, and can be restored, too"
+            told = (
+                f"later changes would be lost:\n{_few(later)}\nTogether they"
+                f" made:\n{self._fenced(lost, f'diff {short}')}"
+            )
+            return (
+                f"Not done yet: {told}\n/dream-restore {short} anyway restores all the same; they"
+                " stay in the history, and can be restored, too"
+            )
         reason = f"Restored to the state before {short} ({version.subject})."
         try:
             new = versions.restore(version.before, reason)
@@ -175,12 +162,20 @@ class VersionExtension(Extension):
                 raise
             self._take_in()  # what somebody has saved since the last look
             return self._restored(version, anyway, again=True)
-        told = f"A person has restored USER.md, MEMORY.md and VOICE.md to their state before the change {short}: {version.subject}"
+        told = (
+            "A person has restored USER.md, MEMORY.md and VOICE.md to their state before the"
+            f" change {short}: {version.subject}"
+        )
         self._identity.notice(told)
-        return f"{reason}\n{self._fenced(versions.diff(new), f'show {new[:SHORT]}')}\n/dream-restore {new[:SHORT]} takes this back"
+        return (
+            f"{reason}\n{self._fenced(versions.diff(new), f'show {new[:SHORT]}')}\n/dream-restore"
+            f" {new[:SHORT]} takes this back"
+        )
 
     def _look(self) -> None:
-        """Take in what differs, before a command. Raises ``VersionError`` while that has to wait."""
+        """Take in what differs, before a command. Raises ``VersionError`` while that has to
+        wait.
+        """
         if self._waits():
             raise VersionError("a Dream is being applied: try again in a moment")
         self._take_in()
@@ -200,12 +195,26 @@ class VersionExtension(Extension):
     def _waits(self) -> bool:
         return (self._identity.folder / apply.NAME).exists()
 
+    COMMANDS = (
+        Command(
+            "/dream-log [sha]  the latest change of USER, MEMORY and VOICE, or that one, with its"
+            " reason",
+            log,
+        ),
+        Command(
+            "/dream-restore [sha]  their versions; with a sha: back to the state before that"
+            " change",
+            restore,
+        ),
+    )
+
     def _fenced(self, diff: str, command: str) -> str:
         """A diff, or as much of it as an answer may hold, and the git ``command`` that shows the
         rest.
         """
         more = (
-            f"\n… {len(diff) - _DIFF} more characters: git -C agents/{self._identity.hash} {command}"
+            f"\n… {len(diff) - _DIFF} more characters: git -C agents/{self._identity.hash}"
+            f" {command}"
             if len(diff) > _DIFF
             else ""
         )

@@ -8,7 +8,7 @@ there whole and once, whatever a kill leaves open. An agent that sleeps looks at
 folder, and at what is in it when that has changed or something is awaited.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
@@ -26,7 +26,7 @@ from dory.storage import files
 from dory.storage.database import Store
 from dory.text import references
 from dory.text.formatting import table
-from dory.turn.extension import Apply, Command, Extension, Outcome, Tool, Work, counted
+from dory.turn.extension import Apply, Command, Extension, Outcome, PartlyDone, Work, counted
 from dory.types import Call
 
 _LISTED = 40
@@ -60,44 +60,21 @@ class LinkExtension(Extension):
         self._latest = LinkFiles(self._folder, "", "")
         files.sweep(self._folder, LIVE_DRAFT)
 
-    def tools(self) -> Sequence[Tool]:
-        """Asking, and sharing."""
-        return [
-            counted(
-                "NEURAL_LINK_REQUEST_MEMORY <agent>",
-                self.ask,
-                lambda call: self._to(self._partner(call)).request,
-            ),
-            counted(
-                "NEURAL_LINK_SHARE_MEMORY <agent>",
-                self.share,
-                lambda call: self._from(self._partner(call)).answer,
-            ),
-        ]
-
-    def commands(self) -> Sequence[Command]:
-        """What people may see of them."""
-        return [
-            Command(
-                "links",
-                "/links  whose memories the agent has taken over, and to whom it gave its own",
-                self.listed,
-            )
-        ]
-
     def ask(self, call: Call) -> Outcome:
         """A request that another agent has ``PATIENCE`` to answer."""
         other, now = self._partner(call), self._identity.now()
         link = self._to(other)
         if (before := link.request) and before.in_time(now):
             raise ToolError(
-                f"you have asked {other.name} already, at {clock.second(before.asked)}: wait for it, WAIT if nothing else is to do"
+                f"you have asked {other.name} already, at {clock.second(before.asked)}: wait for"
+                " it, WAIT if nothing else is to do"
             )
         if not transfer.awake(self._identity.home, other.hash):
             raise ToolError(f"{other.name} is asleep and cannot share now: ask when it is awake")
         link.ask(now)
         return Outcome(
-            f"asked {other.name}; you are told when its memories are here, or that it has not shared them within {_TIME}"
+            f"asked {other.name}; you are told when its memories are here, or that it has not"
+            f" shared them within {_TIME}"
         )
 
     def share(self, call: Call) -> Outcome:
@@ -111,7 +88,8 @@ class LinkExtension(Extension):
             raise ToolError(f"you share them with {other.name} already: nothing more is to do")
         if not request.in_time(now):
             raise ToolError(
-                f"too late: {other.name} asked at {clock.second(request.asked)}, you had {_TIME}; nothing was shared"
+                f"too late: {other.name} asked at {clock.second(request.asked)}, you had {_TIME};"
+                " nothing was shared"
             )
         if not transfer.awake(self._identity.home, other.hash):
             raise ToolError(
@@ -119,7 +97,8 @@ class LinkExtension(Extension):
             )
         link.share(LinkMessage(request.asked, now))
         return Outcome(
-            f"your memories go to {other.name}; you keep them, and what is in your soul stays with you"
+            f"your memories go to {other.name}; you keep them, and what is in your soul stays"
+            " with you"
         )
 
     def listed(self, _: str) -> str:
@@ -139,8 +118,8 @@ class LinkExtension(Extension):
             requests.links(self._folder, self._identity.hash), key=lambda link: link == self._latest
         ):
             try:
-                if (
-                    work := self._as_asker(link)
+                if work := (
+                    self._as_asker(link)
                     if link.asker == self._identity.hash
                     else self._as_sharer(link)
                 ):
@@ -149,7 +128,7 @@ class LinkExtension(Extension):
             except FormatError as error:
                 damage.append(error)
         if damage:
-            raise damage[0]
+            raise PartlyDone from damage[0]
         return None
 
     def _as_asker(self, link: LinkFiles) -> Work | None:
@@ -170,7 +149,8 @@ class LinkExtension(Extension):
             )
             self._end(
                 link,
-                f"{self._name(link.sharer)} {why}, asked at {clock.second(request.asked)}: nothing came.",
+                f"{self._name(link.sharer)} {why}, asked at {clock.second(request.asked)}: nothing"
+                " came.",
             )
         return None
 
@@ -182,7 +162,10 @@ class LinkExtension(Extension):
             return lambda: self._pack(link, answer)
         elif request and not answer and request.in_time(self._identity.now()):
             name, until = self._name(link.asker), clock.second(request.asked + PATIENCE)
-            told = f"{name} asks for your memories: NEURAL_LINK_SHARE_MEMORY {name} gives it a copy of all, until {until}."
+            told = (
+                f"{name} asks for your memories: NEURAL_LINK_SHARE_MEMORY {name} gives it a copy of"
+                f" all, until {until}."
+            )
             history = self._relationships.history(name)
             self._tell(
                 f"{told} What it is to you: {history[-1].bond.relationship_type}."
@@ -219,7 +202,10 @@ class LinkExtension(Extension):
         except FormatError as error:
             self._refuse(link, answer, error)
             return
-        told = f"{name} has shared its memories, asked for at {clock.second(answer.asked)}: {new} are new to you, {known} you knew."
+        told = (
+            f"{name} has shared its memories, asked for at {clock.second(answer.asked)}: {new} are"
+            f" new to you, {known} you knew."
+        )
         held = self._bank.tokens
         full = (
             f" You now hold {held:,} of {CEILING:,} tokens, and can add nothing: SELF_CARE at home."
@@ -231,7 +217,8 @@ class LinkExtension(Extension):
     def _refuse(self, link: LinkFiles, answer: LinkMessage, error: Exception) -> None:
         self._end(
             link,
-            f"The memories of {self._name(link.sharer)}, asked for at {clock.second(answer.asked)}, were not taken over: {error}",
+            f"The memories of {self._name(link.sharer)}, asked for at {clock.second(answer.asked)},"
+            f" were not taken over: {error}",
         )
 
     def _end(self, link: LinkFiles, told: str) -> None:
@@ -263,3 +250,19 @@ class LinkExtension(Extension):
 
     def _name(self, hash: str) -> str:
         return transfer.name_of(self._identity.home, hash)
+
+    def _asked(self, call: Call) -> object:
+        return self._to(self._partner(call)).request
+
+    def _answered(self, call: Call) -> object:
+        return self._from(self._partner(call)).answer
+
+    TOOLS = (
+        counted("NEURAL_LINK_REQUEST_MEMORY <agent>", ask, _asked),
+        counted("NEURAL_LINK_SHARE_MEMORY <agent>", share, _answered),
+    )
+    COMMANDS = (
+        Command(
+            "/links  whose memories the agent has taken over, and to whom it gave its own", listed
+        ),
+    )

@@ -6,14 +6,13 @@ between turns, some at a time.
 """
 
 import re
-from collections.abc import Sequence
 
 from dory.errors import ToolError
 from dory.extensions.memories.self_care import SelfCare
 from dory.extensions.memories.store import CEILING, KINDS, Memory, MemoryStore
 from dory.identity.identity import Identity
 from dory.text import formatting
-from dory.turn.extension import Command, EpochSection, Extension, Outcome, Tool, counted
+from dory.turn.extension import Command, Extension, Outcome, Tool, counted
 from dory.types import Call
 
 HITS, LISTED = 10, 20
@@ -35,44 +34,19 @@ class MemoryExtension(Extension):
     """The memories of one identity; ``limit`` is how many characters fit into one result."""
 
     name = "memories"
+    freshness = "epoch"
 
     def __init__(self, identity: Identity, bank: MemoryStore, care: SelfCare, limit: int) -> None:
         self._identity = identity
         self._bank = bank
         self._care = care
         self._limit = limit
-        self._section = EpochSection()
-
-    def tools(self) -> Sequence[Tool]:
-        """Adding, removing, finding."""
-        return [
-            counted("ADD_TO_LONGTERM_MEMORY <text>", self.add, lambda _: self._bank.stamp),
-            counted("REMOVE_FROM_MEMORY <id>", self.remove, lambda _: self._bank.stamp),
-            Tool(
-                "RETRIEVE_SPECIFIC_MEMORIES", "RETRIEVE_SPECIFIC_MEMORIES <keywords>", self.retrieve
-            ),
-        ]
-
-    def commands(self) -> Sequence[Command]:
-        """What people may see of them, and bring back."""
-        return [
-            Command(
-                "memories",
-                "/memories  the agent's long-term memories and their summaries, the newest first",
-                self.listed,
-            ),
-            Command(
-                "restore-memories",
-                "/restore-memories <summary id>  bring back the memories for which a summary stands",
-                self.restore,
-            ),
-        ]
 
     def section(self) -> str:
-        """How many there are, as it was when the epoch began: a change would be told again with
-        every memory.
-        """
-        return self._section.at(self._identity.state.epoch, self._counted)
+        """How many memories there are. They change often, so it stays for an epoch."""
+        if not self._bank.newest:
+            return ""
+        return f"Your long-term memory: {self._care.extent}; RETRIEVE_SPECIFIC_MEMORIES finds them."
 
     def add(self, call: Call) -> Outcome:
         """A new memory."""
@@ -89,7 +63,8 @@ class MemoryExtension(Extension):
         """A memory, for good."""
         id = _number(
             call.given,
-            "which one? write REMOVE_FROM_MEMORY <id>; RETRIEVE_SPECIFIC_MEMORIES <keywords> tells the ids",
+            "which one? write REMOVE_FROM_MEMORY <id>; RETRIEVE_SPECIFIC_MEMORIES <keywords> tells"
+            " the ids",
         )
         removed = self._bank.remove(id)
         return Outcome(f"removed {removed.title}: {formatting.one_line(removed.text)}")
@@ -99,14 +74,16 @@ class MemoryExtension(Extension):
         query = call.given.strip()
         if not query:
             raise ToolError(
-                "which memories? write RETRIEVE_SPECIFIC_MEMORIES <keywords>: names, things, a month"
+                "which memories? write RETRIEVE_SPECIFIC_MEMORIES <keywords>: names, things, a"
+                " month"
             )
         if named := _PAGED.fullmatch(query):
             return Outcome(self._page(self._bank.get(int(named[1])), int(named[2])))
         hits = self._bank.search(query, HITS)
         if not hits:
             return Outcome(
-                f'no memories for "{formatting.one_line(query)}"; try other words, or RECALL, which searches more'
+                f'no memories for "{formatting.one_line(query)}"; try other words, or RECALL, which'
+                " searches more"
             )
         found, size, fitting = [self._page(hits[0]), *map(_shown, hits[1:])], 0, 0
         while fitting < len(found) and (
@@ -115,13 +92,6 @@ class MemoryExtension(Extension):
             size, fitting = size + len(found[fitting]), fitting + 1
         rest = [_REST.format(len(found) - fitting)] * (fitting < len(found))
         return Outcome("\n".join([*found[:fitting], *rest]))
-
-    def _counted(self) -> str:
-        return (
-            f"Your long-term memory: {self._care.extent}; RETRIEVE_SPECIFIC_MEMORIES finds them."
-            if self._bank.newest
-            else ""
-        )
 
     def _page(self, one: Memory, number: int = 1) -> str:
         """It, or a page of it if one result does not hold the whole."""
@@ -165,14 +135,37 @@ class MemoryExtension(Extension):
             raise ToolError(f"there is no summary {id}: /memories lists them")
         restored = self._bank.restore(id)
         self._identity.notice(
-            f"{restored:,} memories are active again in the place of summary {id}: a person has brought them back."
+            f"{restored:,} memories are active again in the place of summary {id}: a person has"
+            " brought them back."
         )
-        return f"{restored:,} memories are active again in the place of summary {id}; {self._care.extent}"
+        return (
+            f"{restored:,} memories are active again in the place of summary {id};"
+            f" {self._care.extent}"
+        )
 
     def background(self) -> None:
         """Index some of the copies that wait for it."""
         if self._bank.behind:
             self._bank.catch_up(_INDEXED)
+
+    def _stamp(self, _: Call) -> object:
+        return self._bank.stamp
+
+    TOOLS = (
+        counted("ADD_TO_LONGTERM_MEMORY <text>", add, _stamp),
+        counted("REMOVE_FROM_MEMORY <id>", remove, _stamp),
+        Tool("RETRIEVE_SPECIFIC_MEMORIES <keywords>", retrieve, looks_up=True),
+    )
+    COMMANDS = (
+        Command(
+            "/memories  the agent's long-term memories and their summaries, the newest first",
+            listed,
+        ),
+        Command(
+            "/restore-memories <summary id>  bring back the memories for which a summary stands",
+            restore,
+        ),
+    )
 
 
 def _number(text: str, otherwise: str) -> int:

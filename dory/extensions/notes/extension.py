@@ -19,7 +19,7 @@ from dory.identity.identity import Identity
 from dory.storage import files
 from dory.storage.database import Store
 from dory.text import formatting
-from dory.turn.extension import Apply, Command, Extension, Outcome, Tool, Work, counted
+from dory.turn.extension import Apply, Command, Extension, Outcome, PartlyDone, Tool, Work, counted
 from dory.types import Call, Compacted
 
 BATCH = 50
@@ -46,44 +46,8 @@ class NoteExtension(Extension):
         self._archives = Archives(store, notes)
         self._told = {marker.hash for marker in markers(files.tail(identity.life.path, _LAST))}
         self._new: list[tuple[Compacted, bool]] = []
-        self._due = False
         self._waiting = True
-        self._looked = False
         self._complete = False
-
-    def tools(self) -> Sequence[Tool]:
-        """The five ways to write, and reading."""
-        writes = [
-            ("NOTE_ADD <name> <content>", self.add),
-            ("NOTE_WRITE <name> <content>", self.write),
-            ("NOTE_RENAME <name> <new name>", self.rename),
-            ("NOTE_ALIAS <name> <another name>", self.alias),
-            ("NOTE_REMOVE <name>", self.remove),
-        ]
-        tools = [counted(usage, run, lambda _: self._notes.writes) for usage, run in writes]
-        return [
-            *tools,
-            Tool(
-                "NOTE_READ",
-                "NOTE_READ <name>",
-                lambda call: Outcome(_shown(self._notes.get(call.args))),
-            ),
-        ]
-
-    def commands(self) -> Sequence[Command]:
-        """What people may see of them."""
-        return [
-            Command(
-                "notes",
-                "/notes  the agent's notes and archives by name, the newest first",
-                self.listed,
-            ),
-            Command(
-                "note",
-                "/note <name>  what a note or an archive holds",
-                lambda name: _shown(self._notes.get(name)),
-            ),
-        ]
 
     def add(self, call: Call) -> Outcome:
         """A new note."""
@@ -122,6 +86,14 @@ class NoteExtension(Extension):
             + (f", with its names {', '.join(note.aliases)}" if note.aliases else "")
         )
 
+    def read(self, call: Call) -> Outcome:
+        """What a note or an archive holds."""
+        return Outcome(self.show(call.args))
+
+    def show(self, name: str) -> str:
+        """The same for people."""
+        return _shown(self._notes.get(name))
+
     def section(self) -> str:
         """The names that NOTE_READ may be given, without those of archives, which stand in the
         context with their references.
@@ -133,7 +105,8 @@ class NoteExtension(Extension):
         """A line for each of the newest notes and archives."""
         entries = [note for kind in KINDS for note in self._notes.newest(kind, _LISTED)]
         lines = [
-            f"{note.name}  {note.kind.lower()} of {clock.minute(note.at)}: {formatting.one_line(note.content, 60)}"
+            f"{note.name}  {note.kind.lower()} of {clock.minute(note.at)}:"
+            f" {formatting.one_line(note.content, 60)}"
             for note in entries
         ]
         return "\n".join(lines) or "there are no notes yet"
@@ -143,38 +116,32 @@ class NoteExtension(Extension):
         compaction is taken back: they are true.
         """
         self._new.append((record, True))
-        self._due = True
 
     def background(self) -> Work | None:
         """Write archives that are due, and their markers; once after the start, find out what a
         kill withheld.
         """
-        if not self._looked:
-            # whatever comes of it, here and below: what failed is reported, and would fail again at
-            # once
-            self._looked = True
+        if not self._complete:
             live = [entry for entry in self._identity.context if entry.kind == "compacted"]
             if not all(self._notes.archive_of(entry.hash or "") for entry in live):
                 return lambda: self._missed(live)
             self._complete = True
-        if self._due and self._complete:
+        if self._new:
             self._keep()
         if self._waiting:
-            self._waiting = False
             self._leave_markers()
+            self._waiting = False
         return None
 
     def _keep(self) -> None:
         """Many in one commit, for the next turn waits for it. The oldest first, so a stretch has
-        its archive only when those inside of it have theirs. What fails is tried again with the
-        next.
+        its archive only when those inside of it have theirs.
         """
-        self._due = False
         with self._store.writing():
             for record, waits in self._new[:BATCH]:
                 self._archives.keep(record, self._identity.now(), waits)
         del self._new[:BATCH]
-        self._due, self._waiting = bool(self._new), True
+        self._waiting = True
 
     def _leave_markers(self) -> None:
         waiting = self._archives.waiting
@@ -202,9 +169,9 @@ class NoteExtension(Extension):
             self._new[:0] = [
                 (record, len(missed) <= BATCH or record.hash in outermost) for record in missed
             ]
-            self._due = self._complete = True
+            self._complete = True
             if damage:
-                raise damage[0]  # to be told of; the rest is made up for
+                raise PartlyDone from damage[0]
 
         return apply
 
@@ -221,7 +188,8 @@ class NoteExtension(Extension):
         name, content = self._named(call)
         if len(content) > self._limit:
             raise ToolError(
-                f"{name} would have {len(content)} characters, of which NOTE_READ can show {self._limit}: make two of it"
+                f"{name} would have {len(content)} characters, of which NOTE_READ can show"
+                f" {self._limit}: make two of it"
             )
         return name, content
 
@@ -229,6 +197,22 @@ class NoteExtension(Extension):
         """The name and what stands behind it, without secrets."""
         name, text = call.named
         return self._identity.redact(name), self._identity.redact(text)
+
+    def _writes(self, _: Call) -> int:
+        return self._notes.writes
+
+    TOOLS = (
+        counted("NOTE_ADD <name> <content>", add, _writes),
+        counted("NOTE_WRITE <name> <content>", write, _writes),
+        counted("NOTE_RENAME <name> <new name>", rename, _writes),
+        counted("NOTE_ALIAS <name> <another name>", alias, _writes),
+        counted("NOTE_REMOVE <name>", remove, _writes),
+        Tool("NOTE_READ <name>", read, looks_up=True),
+    )
+    COMMANDS = (
+        Command("/notes  the agent's notes and archives by name, the newest first", listed),
+        Command("/note <name>  what a note or an archive holds", show),
+    )
 
 
 def _shown(note: Note) -> str:

@@ -27,7 +27,7 @@ from dory.extensions.people.relationships import (
 from dory.identity.identity import Identity
 from dory.text import formatting, references
 from dory.text.formatting import table
-from dory.turn.extension import Command, EpochSection, Extension, Outcome, Tool, counted
+from dory.turn.extension import Command, Extension, Outcome, counted
 from dory.types import Call, Event
 
 PRESENT, LATELY, LINE_LIMIT = 12, timedelta(days=14), 240
@@ -41,9 +41,12 @@ _LABELS = ("type", "trust", "tone", "notes")
 
 
 class RelationshipExtension(Extension):
-    """The relationships of one identity. ``record`` brings the conversations up to what was heard."""
+    """The relationships of one identity. ``record`` brings the conversations up to what was
+    heard.
+    """
 
     name = "relationships"
+    freshness = "epoch"
 
     def __init__(
         self,
@@ -56,17 +59,8 @@ class RelationshipExtension(Extension):
         self._relationships = relationships
         self._dialogues = dialogues
         self._record = record
-        self._section = EpochSection()
-        self._known = set[str]()
-
-    def tools(self) -> Sequence[Tool]:
-        """Saying what somebody is to it."""
-        return [counted(USAGE, self.assign, lambda _: self._relationships.changes)]
-
-    def commands(self) -> Sequence[Command]:
-        """A table, a picture, the history of one."""
-        usage = "/relationships [name]  what people are to the agent, and how that came about with one; 'graph' draws them in Mermaid"
-        return [Command("relationships", usage, self.shown)]
+        self._known = set[str]()  # those of whom the agent was told in this epoch
+        self._epoch: int | None = None  # the one in which the section was rendered last
 
     def assign(self, call: Call) -> Outcome:
         """What somebody is from now on."""
@@ -85,14 +79,26 @@ class RelationshipExtension(Extension):
 
     def section(self) -> str:
         """A line for each of those present."""
-        return self._section.at(self._identity.state.epoch, self._present)
+        with suppress(DoryError, OSError):  # reported by the conversations
+            self._record()
+        me = self._identity
+        bonds = self._relationships.bonds()
+        contacts = self._dialogues.who(me.subscriptions())
+        lately = [contact for contact in contacts if me.now() - contact.last_met_at < LATELY]
+        present = lately[:PRESENT]
+        self._known = {contact.name for contact in present}
+        self._epoch = me.state.epoch
+        return "\n".join(
+            references.escape(_line(contact, bonds.get(contact.name, Relationship())))
+            for contact in present
+        )
 
     def on_event(self, event: Event) -> None:
         """Tell once in an epoch who it is that speaks up, if the agent has said something of them
         and they are not in its prompt.
         """
         name = event.text.split(" ", 2)[1].removesuffix(":") if event.kind == "heard" else ""
-        if not name or name in self._known or self._section.epoch != self._identity.state.epoch:
+        if not name or name in self._known or self._epoch != self._identity.state.epoch:
             return
         self._known.add(name)
         if bond := self._relationships.bonds().get(name):
@@ -128,19 +134,17 @@ class RelationshipExtension(Extension):
             filter(None, [table([heading, *(_row(one, bond) for one, bond in known)]), more])
         )
 
-    def _present(self) -> str:
-        with suppress(DoryError, OSError):  # told of by the conversations
-            self._record()
-        bonds, people, now = (
-            self._relationships.bonds(),
-            self._dialogues.who(self._identity.subscriptions()),
-            self._identity.now(),
-        )
-        present = [one for one in people if now - one.last_met_at < LATELY][:PRESENT]
-        self._known = {one.name for one in present}
-        return "\n".join(
-            references.escape(_line(one, bonds.get(one.name, Relationship()))) for one in present
-        )
+    def _changes(self, _: Call) -> int:
+        return self._relationships.changes
+
+    TOOLS = (counted(USAGE, assign, _changes),)
+    COMMANDS = (
+        Command(
+            "/relationships [name]  what people are to the agent, and how that came about with one;"
+            " 'graph' draws them in Mermaid",
+            shown,
+        ),
+    )
 
 
 def _line(one: Contact, bond: Relationship) -> str:

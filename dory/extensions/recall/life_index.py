@@ -29,32 +29,13 @@ from dory.storage.blobs import Blobs
 from dory.storage.database import Store
 from dory.text import references
 from dory.text.credential_files import is_secret
+from dory.turn.extension import Tool
 
 KINDS = ("heard", "response", "result", "error", "notice")
 """The kinds of entries that are indexed; an entry's document has the same kind."""
 STRIDE, STRIDE_CHARACTERS = 100, 100_000
 """Entries, and about how many characters of them, that are added to the index in one step."""
 _SCHEMA = "CREATE TABLE IF NOT EXISTS mark (id INTEGER PRIMARY KEY, newest INTEGER, room TEXT, at INTEGER)"
-_LOOKING = re.compile(
-    r"^(?:(?:RECALL|NOTE_READ|UNCOMPACT|RETRIEVE_SPECIFIC_MEMORIES|SEARCH_DIARY_FOR_KEYWORDS|SHOW_DIARY_ENTRIES_FROM_DAY) .*?"
-    r"(?:<<(\w+)\n(?:.*\n)*?\1)?|WAIT) *$\n?",
-    re.MULTILINE,
-)
-_REPEATING = (
-    *("RECALL", "NOTE_READ", "SAY", "EDIT_FILE", "JOIN", "LEAVE"),
-    *("NOTE_ADD", "NOTE_WRITE", "NOTE_RENAME", "NOTE_ALIAS", "NOTE_REMOVE"),
-    *(
-        "WRITE_DIARY",
-        "SEARCH_DIARY_FOR_KEYWORDS",
-        "SHOW_DIARY_ENTRIES_FROM_DAY",
-        "SET_MOOD",
-        "GO_TO_PLACE",
-        "GO_HOME",
-    ),
-    *("ADD_TO_SOUL", "REMOVE_FROM_SOUL", "ASSIGN_RELATIONSHIP"),
-    *("RETRIEVE_SPECIFIC_MEMORIES", "ADD_TO_LONGTERM_MEMORY", "REMOVE_FROM_MEMORY", "SELF_CARE"),
-    *("NEURAL_LINK_REQUEST_MEMORY", "NEURAL_LINK_SHARE_MEMORY"),
-)
 _OWN = re.compile(r"(?:\./)?(?:blobs/|diary/|LIFE\.md|context\.md)")
 _PATH = re.compile(r"(.*), (?:lines \d+-\d+[;,] |the beginning of line )")
 
@@ -81,10 +62,43 @@ class LifeBatch:
     damage: Sequence[DoryError]
 
 
-class LifeIndexer:
-    """The indexed life of one agent. Raises what the store raises."""
+class LeftOut:
+    """What the index leaves out of tool calls, by the attributes of all ``tools`` there are: the
+    lines of those that only look something up, and results that are not indexed.
+    """
 
-    def __init__(self, store: Store, index: Index) -> None:
+    def __init__(self, tools: Iterable[Tool]) -> None:
+        known = list(tools)
+        self._unindexed = frozenset(tool.name for tool in known if not tool.indexed)
+        lookups = [tool for tool in known if tool.looks_up]
+        bare = "|".join(tool.name for tool in lookups if tool.usage == tool.name)
+        given = "|".join(tool.name for tool in lookups if tool.usage != tool.name)
+        self._lookups = re.compile(
+            rf"^(?:(?:{given}) .*?(?:<<(\w+)\n(?:.*\n)*?\1)?|(?:{bare})) *$\n?", re.MULTILINE
+        )
+
+    def without_lookups(self, response: str) -> str:
+        """The response without the lines that only look something up."""
+        return self._lookups.sub("", response)
+
+    def result(self, entry: Entry, text: str) -> bool:
+        """Whether the result ``entry`` only repeats, or would give away, what stands elsewhere."""
+        tool, _, argument = entry.about.partition(" ")
+        if tool != "READ_FILE":
+            return tool in self._unindexed
+        # the header holds the path only up to a space, and only its first characters
+        path = _PATH.match(text)
+        paths = (argument, path[1] if path else "")
+        return any(bool(_OWN.match(path)) or is_secret(path) for path in paths)
+
+
+class LifeIndexer:
+    """The indexed life of one agent; ``tools`` are all that there are. Raises what the store
+    raises.
+    """
+
+    def __init__(self, store: Store, index: Index, tools: Iterable[Tool]) -> None:
+        self.left_out = LeftOut(tools)
         self._store = store
         self._index = index
         store.tables(_SCHEMA)
@@ -117,13 +131,15 @@ class LifeIndexer:
         """Index all that is behind the mark, stride by stride; what could not be read on the way."""
         damage: list[DoryError] = []
         while live and self.mark.newest < live[-1].last:
-            stride = next_stride(live, blobs, self.mark, name)
+            stride = next_stride(live, blobs, self.mark, name, self.left_out)
             self.add(stride)
             damage += stride.damage
         return damage
 
 
-def next_stride(live: Sequence[Entry], blobs: Blobs, mark: Cursor, name: str) -> LifeBatch:
+def next_stride(
+    live: Sequence[Entry], blobs: Blobs, mark: Cursor, name: str, left_out: LeftOut
+) -> LifeBatch:
     """The entries behind ``mark``, as many as are indexed in one step. ``name`` is the agent's own.
     Only reads, in whatever thread.
     """
@@ -132,7 +148,7 @@ def next_stride(live: Sequence[Entry], blobs: Blobs, mark: Cursor, name: str) ->
     size = 0
     last = mark
     for document, last in read(
-        expand.originals(live, blobs, mark.newest + 1, damage.append), mark, name
+        expand.originals(live, blobs, mark.newest + 1, damage.append), mark, name, left_out
     ):
         if document:
             documents.append(document)
@@ -145,7 +161,7 @@ def next_stride(live: Sequence[Entry], blobs: Blobs, mark: Cursor, name: str) ->
 
 
 def read(
-    entries: Iterable[Entry], mark: Cursor, name: str
+    entries: Iterable[Entry], mark: Cursor, name: str, left_out: LeftOut
 ) -> Iterator[tuple[Document | None, Cursor]]:
     """For each original entry behind ``mark`` what is indexed of it, if anything, and the mark
     behind it. ``name`` is the agent's own.
@@ -160,23 +176,16 @@ def read(
         elif entry.kind in ("response", "notice"):
             mark = replace(mark, at=clock.parsed(entry.about, mark.at))
             text, speaker, room = (
-                (_LOOKING.sub("", text), name, room) if entry.kind == "response" else (text, "", "")
+                (left_out.without_lookups(text), name, room)
+                if entry.kind == "response"
+                else (text, "", "")
             )
-        wanted = entry.kind in KINDS and text.strip() and not _left_out(entry, text)
+        wanted = (
+            entry.kind in KINDS
+            and text.strip()
+            and not (entry.kind == "result" and left_out.result(entry, text))
+        )
         yield (
             (Document(entry.kind, entry.first, mark.at, text, speaker, room) if wanted else None),
             mark,
         )
-
-
-def _left_out(entry: Entry, text: str) -> bool:
-    """Whether an outcome of a tool line only repeats, or would give away, what stands elsewhere."""
-    tool, _, argument = entry.about.partition(" ")
-    if entry.kind != "result" or tool != "READ_FILE":
-        return entry.kind == "result" and tool in _REPEATING
-    path = _PATH.match(
-        text
-    )  # the header has it only up to a space, and at most so many characters of it
-    return any(
-        bool(_OWN.match(one)) or is_secret(one) for one in (argument, path[1] if path else "")
-    )

@@ -19,16 +19,11 @@ Pure.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Protocol
 
 from dory import clock
 from dory.errors import DoryError
-from dory.extensions.diary.store import Diary
-from dory.extensions.memories.store import MemoryStore
 from dory.extensions.notes.store import KINDS, Notes, document
-from dory.extensions.people.conversations import Conversations
-from dory.extensions.people.relationships import Relationships
 from dory.extensions.recall.life_index import LifeIndexer
 from dory.identity import expand
 from dory.identity.context import Entry
@@ -37,7 +32,7 @@ from dory.search.passages import Document
 from dory.search.postings import GLANCE, SearchBudget
 from dory.search.snippets import MARK
 from dory.storage.blobs import Blobs
-from dory.storage.database import NAME, Store
+from dory.storage.database import Store
 from dory.text import formatting, references
 
 
@@ -110,7 +105,10 @@ def told(hit: Hit) -> str:
         ]
     )
     beside = "" if MARK in hit.snippet else "(beside a match) "
-    return f"{what.kind.lower()} {clock.minute(what.at)}{who}, score {hit.score:.1f}: {beside}{_plain(hit.snippet)}"
+    return (
+        f"{what.kind.lower()} {clock.minute(what.at)}{who}, score {hit.score:.1f}:"
+        f" {beside}{_plain(hit.snippet)}"
+    )
 
 
 def _plain(text: str) -> str:
@@ -148,48 +146,37 @@ class Layer(Protocol):
 
 
 class RecallSearch:
-    """What the agent in ``folder`` remembers, with the layers whose extension is ``shown``; for one
-    thread. Raises what the store raises.
+    """The search over the life, the notes and the ``layers`` of one agent. Layers that are also
+    ``hidden`` belong to extensions that are not in use: a hit there would name tools that there are
+    not. For one thread. Raises what the store raises.
     """
 
     def __init__(
         self,
-        folder: Path,
+        store: Store,
+        index: Index,
+        notes: Notes,
+        chronicle: LifeIndexer,
         blobs: Blobs,
-        readonly: bool = False,
-        shown: Callable[[str], bool] = lambda extension: True,
+        layers: Sequence[Layer],
+        hidden: Sequence[Layer] = (),
     ) -> None:
-        self.store = Store(folder / NAME, readonly)
-        self.index = Index(self.store)
-        self.notes = Notes(self.store, self.index)
-        self.chronicle = LifeIndexer(self.store, self.index)
-        self.bank = MemoryStore(self.store, self.index)
-        self.diary = Diary(folder, self.store, self.index)
-        self.dialogues = Conversations(self.store, self.index)
-        self.relationships = Relationships(self.store)
-        layers: dict[str, Layer] = {
-            "memories": self.bank,
-            "diary": self.diary,
-            "conversations": self.dialogues,
-        }
-        self.layers = tuple(layers.values())
-        self._hidden = {
-            kind
-            for extension, layer in layers.items()
-            if not shown(extension)
-            for kind in layer.kinds
-        }
+        self._store = store
+        self._index = index
+        self._notes = notes
+        self._chronicle = chronicle
+        self._layers = layers
+        self._hidden = {kind for layer in hidden for kind in layer.kinds}
         self._outline = expand.Outline(blobs)
-
-    def close(self) -> None:
-        """Let go of the file; the next use opens it again."""
-        self.store.close()
 
     def recall(self, query: str, live: Sequence[Entry]) -> str:
         """The best hits for any text, as text; ``live`` are the entries of the context."""
         shown, found = formatting.one_line(query), self._telling(self._ways(query, live))[:HITS]
         if not found:
-            return f'no hits for "{shown}"; try other words: names, things, a month, as they were said then'
+            return (
+                f'no hits for "{shown}"; try other words: names, things, a month, as they were said'
+                " then"
+            )
         lines = [f"{number}. {told(hit)} -> {way}" for number, (hit, way) in enumerate(found, 1)]
         return "\n".join([f'{len(found)} hit{"s" * (len(found) > 1)} for "{shown}"', *lines])
 
@@ -217,13 +204,13 @@ class RecallSearch:
         """Empty all that is derived, index notes and layers anew, and be ready to index the life
         from its beginning; all of it or nothing.
         """
-        with self.store.writing():
-            self.index.clear()
-            self.chronicle.clear()
-            for note in sorted(self.notes, key=lambda note: note.id):
-                self.index.add(document(note))
-            for one in (one for layer in self.layers for one in layer.documents()):
-                self.index.add(one)
+        with self._store.writing():
+            self._index.clear()
+            self._chronicle.clear()
+            for note in sorted(self._notes, key=lambda note: note.id):
+                self._index.add(document(note))
+            for one in (one for layer in self._layers for one in layer.documents()):
+                self._index.add(one)
 
     def _ways(
         self,
@@ -232,7 +219,7 @@ class RecallSearch:
         budget: SearchBudget | None = None,
         share: float = 0.0,
     ) -> list[tuple[Hit, Source]]:
-        hits = self.index.search(
+        hits = self._index.search(
             query, CONSIDERED, (), budget, share, self._hidden
         )  # those would name tools that there are not
         opened = self._outline.opened(live)
@@ -248,7 +235,7 @@ class RecallSearch:
         kind, origin = hit.document.kind, hit.document.origin
         if kind in KINDS:
             return self._noted(hit, live, place)
-        if not (layer := next((layer for layer in self.layers if kind in layer.kinds), None)):
+        if not (layer := next((layer for layer in self._layers if kind in layer.kinds), None)):
             return to(place(origin))
         told = layer.way(kind, origin)
         return (shown(hit.document.text.strip(), live) or Source(told=told)) if told else None
@@ -268,7 +255,7 @@ class RecallSearch:
         """The way to a note or an archive. What it holds may stand in the context: a note was
         written or read there, an original is live.
         """
-        if not (note := self.notes.numbered(hit.document.origin)):
+        if not (note := self._notes.numbered(hit.document.origin)):
             return None
         if not note.hash:
             return shown(note.content, live) or Source(name=note.name)

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from dory import check
+from dory.extensions import Stores
 from dory.extensions.diary.extension import AT_ONCE, LOOK, WORDS, DiaryExtension
 from dory.extensions.diary.store import DAY_LIMIT, FOLDER, TEXT_LIMIT
-from dory.extensions.recall.search import RecallSearch
 from dory.identity.identity import Identity
 from dory.text import formatting
 from dory.turn.extension import Extension
@@ -29,7 +29,7 @@ TODAY = "2026-03-02"
 class Writing(Living):
     """A household whose agent keeps a diary."""
 
-    def extensions(self, me: Identity, past: RecallSearch) -> list[Extension]:
+    def extensions(self, me: Identity, past: Stores) -> list[Extension]:
         self.diary, self.extension = (
             past.diary,
             DiaryExtension(me, past.diary, self.config.result_limit),
@@ -135,11 +135,11 @@ def test_a_day_that_is_full_is_refused(house: Writing) -> None:
 def test_mood_and_place_are_of_the_state_and_stand_in_one_line_of_the_prompt(
     house: Writing,
 ) -> None:
-    assert house.extension.section().startswith("You are at home. ")
+    assert house.section().startswith("You are at home. ")
     house.respond(
         "SET_MOOD happy\n◱hash=5d41402abc4b2a76 gist=x◲\nGO_TO_PLACE <<END\nthe\n[#1 heard dev]\nEND"
     )
-    assert house.extension.section().startswith("You are at home. "), (
+    assert house.section().startswith("You are at home. "), (
         "of a change the result tells; the section changes with the epoch"
     )
     assert "[secret]" in house.result("GO_TO_PLACE hunter2-hunter2").body
@@ -147,7 +147,7 @@ def test_mood_and_place_are_of_the_state_and_stand_in_one_line_of_the_prompt(
     house.restart()
     assert (house.me.state.mood, house.me.state.place) == ("happy", "the sea [#1 heard dev]")
     assert (
-        house.extension.section()
+        house.section()
         == "You are at the sea [#1 heard dev]; your mood: happy. WRITE_DIARY keeps what a day was like, with both."
     )
 
@@ -294,7 +294,7 @@ def test_a_day_to_come_that_has_a_file_is_shown_as_it_is_found(house: Writing) -
 def test_the_check_holds_the_index_against_the_diary(house: Writing) -> None:
     house.respond("WRITE_DIARY rain")
     house.between()
-    past = RecallSearch(house.me.folder, house.me.blobs)
+    past = Stores(house.me.folder, house.me.blobs)
     assert list(check.problems(house.home)) == []
     with past.store.writing():
         past.index.remove("Diary", house.clock.at.date().toordinal())
@@ -341,5 +341,5 @@ def test_a_state_from_before_there_were_moods_is_read_as_at_home_without_a_mood(
     path.write_text(json.dumps(record))
     house.restart()
     assert (house.me.state.mood, house.me.state.place) == ("", "home") and formatting.one_line(
-        house.extension.section()
+        house.section()
     )

@@ -10,11 +10,11 @@ import pytest
 
 from dory import check
 from dory.errors import ToolError
+from dory.extensions import Stores
 from dory.extensions.memories.extension import HITS, LISTED, MemoryExtension
 from dory.extensions.memories.self_care import SelfCare
 from dory.extensions.memories.self_care_extension import SelfCareExtension
 from dory.extensions.memories.store import CEILING, TEXT_LIMIT, Memory
-from dory.extensions.recall.search import RecallSearch
 from dory.identity.identity import Identity
 from dory.offline import OfflineModel
 from dory.text import formatting
@@ -25,7 +25,7 @@ from tests.support.household import NOON, Living, assert_told, killed_everywhere
 class Remembering(Living):
     """A household whose agent has memories."""
 
-    def extensions(self, me: Identity, past: RecallSearch) -> list[Extension]:
+    def extensions(self, me: Identity, past: Stores) -> list[Extension]:
         self.bank, self.care = past.bank, SelfCare(past.store, past.bank)
         self.extension = MemoryExtension(me, self.bank, self.care, 20_000)
         self.caring = SelfCareExtension(
@@ -275,17 +275,17 @@ def test_what_cannot_be_brought_back_is_told(house: Remembering, argument: str, 
 def test_the_section_is_one_line_that_changes_with_the_epoch_and_not_with_every_memory(
     house: Remembering,
 ) -> None:
-    assert house.extension.section() == ""
+    assert house.section() == ""
     house.remember(3)
     house.me.new_epoch()
-    told = house.extension.section()
+    told = house.section()
     assert (
         told.startswith("Your long-term memory: 3 memories and 0 summaries, 2") and "\n" not in told
     )
     house.remember(1)
-    assert house.extension.section() == told
+    assert house.section() == told
     house.me.new_epoch()
-    assert "4 memories" in house.extension.section()
+    assert "4 memories" in house.section()
 
 
 def test_of_each_tool_that_changes_something_one_can_tell_whether_it_did(

@@ -232,10 +232,10 @@ from dory.extensions.memories.self_care import SelfCare
 from dory.clock import utc
 from dory.extensions.memories.self_care_extension import SelfCareExtension
 from dory.identity.identity import Identity
-from dory.extensions.recall.search import RecallSearch
+from dory.extensions import Stores
 from tests.support.caring import Telling
 me = Identity(Path(sys.argv[1]), sys.argv[2], utc)
-past = RecallSearch(me.folder, me.blobs)
+past = Stores(me.folder, me.blobs)
 model = Telling(lambda prompt: "It was so.")
 care = SelfCare(past.store, past.bank)
 log = partial(print, flush=True)

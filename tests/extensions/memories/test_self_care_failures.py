@@ -11,11 +11,13 @@ import pytest
 
 from dory.errors import ModelAway, ModelRefused, SpendingLimit
 from dory.extensions.memories.self_care import HELD
-from dory.extensions.memories.self_care_extension import PAUSES
+from dory.extensions.memories.self_care_extension import TRIES, SelfCareExtension
 from dory.extensions.memories.store import NARRATIVE_LIMIT
 from dory.types import Batch
 from tests.support.caring import Caring, Telling
 from tests.support.household import NOON
+
+FIRST_PAUSE, LONGEST_PAUSE = (timedelta(seconds=pause) for pause in SelfCareExtension.pauses)
 
 
 @pytest.fixture
@@ -81,7 +83,7 @@ def test_when_every_call_fails_nothing_is_changed_and_that_it_does_not_hold_is_t
     assert "At most 50,000 tokens were to be left." in house.notices[-1] and not house.care.wish
 
 
-def test_when_nothing_may_be_spent_it_waits_for_the_next_turn_and_goes_on(house: Caring) -> None:
+def test_when_nothing_may_be_spent_it_waits_and_goes_on(house: Caring) -> None:
     def refuse(prompt: str) -> str:
         raise SpendingLimit("spent")
 
@@ -89,27 +91,25 @@ def test_when_nothing_may_be_spent_it_waits_for_the_next_turn_and_goes_on(house:
     house.hold(600)
     house.begin()
     for _ in range(5):
-        house.tend()
-    assert len(house.model.asked) == 1 and house.notices == [] and len(house.active) == 600
+        house.step()
+    assert len(house.model.asked) == 1 and len(house.active) == 600
+    assert house.notices == [] and house.troubles == []
     house.tell = lambda prompt: "It was so."
-    house.me.state.turn += 1
-    house.tend()
+    house.clock.at += FIRST_PAUSE
+    house.step()
     assert house.active == {}
 
 
-def test_a_disk_that_refuses_costs_one_call_a_turn(house: Caring) -> None:
+def test_a_disk_that_refuses_costs_one_call_a_pause(house: Caring) -> None:
     house.hold(30)
     house.begin()
-    work = house.extension.background()
-    assert work
     forbid(house, "INSERT ON memory")
-    with pytest.raises(Exception, match="no room"):
-        work()()
     for _ in range(5):
-        assert house.extension.background() is None
+        house.step()
+    assert len(house.model.asked) == 1 and "no room" in " ".join(house.troubles)
     forbid(house)
-    house.me.state.turn += 1
-    house.tend()
+    house.clock.at += FIRST_PAUSE
+    house.step()
     assert house.active == {} and len(house.model.asked) == 2
 
 
@@ -152,20 +152,20 @@ def test_what_else_is_to_be_cared_for_comes_behind_the_memories_and_a_failure_of
     assert len(kept) == 2
 
 
-def test_a_batch_that_cannot_even_be_passed_over_holds_up_the_others_for_a_turn_and_no_longer(
+def test_a_batch_that_cannot_even_be_passed_over_holds_up_the_others_for_a_pause_and_no_longer(
     house: Caring,
 ) -> None:
     house.model = refuses(7)
     house.hold(1200)
     house.begin()
     forbid(house, "INSERT ON self_care")
-    with pytest.raises(Exception, match="no room"):
-        house.tend()
-    house.tend()
+    for _ in range(2):
+        house.step()
     assert len(house.model.asked) == 1 and house.care.wish and house.notices == []
+    assert "no room" in " ".join(house.troubles)
     forbid(house)
-    house.me.state.turn += 1
-    house.tend()
+    house.clock.at += FIRST_PAUSE
+    house.step()
     assert [*house.active] == [*range(1, 501)] and not house.care.wish
     assert (
         "700 memories are summed up" in house.notices[-1]
@@ -196,9 +196,9 @@ def test_while_the_model_is_away_it_waits_ever_longer_and_gives_nothing_up(house
     house.begin()
     for _ in range(200):
         house.clock.at += timedelta(minutes=1)
-        house.tend()
+        house.step()
     waited = [later - earlier for earlier, later in pairwise(times)]
-    due = [*PAUSES, PAUSES[-1], PAUSES[-1]]
+    due = [timedelta(minutes=minutes) for minutes in (1, 2, 4, 8, 16, 32, 60, 60)]
     assert all(
         timedelta(0) <= one - pause < timedelta(minutes=2)
         for one, pause in zip(waited, due, strict=True)
@@ -206,7 +206,7 @@ def test_while_the_model_is_away_it_waits_ever_longer_and_gives_nothing_up(house
     assert house.notices == [] and len(house.active) == 1200
     house.clock.at = NOON  # a clock that was put back ends a pause
     house.tell = lambda prompt: "It was so."
-    house.tend()
+    house.step()
     assert (
         house.active == {}
         and len(house.notices) == 1
@@ -225,11 +225,11 @@ def test_a_batch_that_never_has_an_answer_while_turns_have_fails_for_its_own_sak
     house.tell = tell
     house.hold(1000)
     house.begin()
-    for _ in range(len(PAUSES) + 1):
-        house.tend()
+    for _ in range(TRIES + 1):
+        house.step()
         house.me.state.turn += 1
-        house.clock.at += PAUSES[-1]
-    assert [*house.active] == [*range(1, 501)] and len(house.model.asked) == len(PAUSES) + 2
+        house.clock.at += LONGEST_PAUSE
+    assert [*house.active] == [*range(1, 501)] and len(house.model.asked) == TRIES + 2
     assert (
         "memories 1 to 500 could not be summed up: timed out" in house.notices[0]
         and not house.care.wish
@@ -241,10 +241,8 @@ def test_the_end_is_told_once_whatever_fails_behind_it(house: Caring) -> None:
     house.begin()
     forbid(house, "DELETE ON self_care")
     for _ in range(3):
-        with pytest.raises(Exception, match="no room"):
-            house.tend()
-        house.tend()
-        house.me.state.turn += 1
+        house.step()
+        house.clock.at += LONGEST_PAUSE
     forbid(house)
-    house.tend()
+    house.step()
     assert len(house.notices) == 1 and not house.care.wish

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from dory import check
+from dory.extensions import Stores
 from dory.extensions.notes.archives import Marker, markers
 from dory.extensions.notes.extension import NoteExtension
 from dory.extensions.notes.store import CONTENT_LIMIT, Note
-from dory.extensions.recall.search import RecallSearch
 from dory.identity.identity import Identity
 from dory.storage.database import NAME
 from dory.text import formatting
@@ -25,7 +25,7 @@ from tests.support.remembering import step
 class Noting(Living):
     """A household whose agent has notes."""
 
-    def extensions(self, me: Identity, past: RecallSearch) -> list[Extension]:
+    def extensions(self, me: Identity, past: Stores) -> list[Extension]:
         self.notes, self.extension = (
             past.notes,
             NoteExtension(me, past.store, past.notes, self.config.result_limit),
@@ -106,7 +106,7 @@ def test_a_note_that_holds_marks_of_the_harness_comes_back_inert(house: Noting) 
 
 def test_people_see_the_notes_and_what_is_in_them(house: Noting) -> None:
     listed, shown = (command.run for command in house.extension.commands())
-    assert listed("") == "there are no notes yet" and house.extension.section() == ""
+    assert listed("") == "there are no notes yet" and house.section() == ""
     house.respond("NOTE_ADD hotel Miramar\nNOTE_ADD flight TP 123")
     house.notes.add("trip-1-9", "summary", "Archive", house.clock(), "5d41402abc4b2a76")
     assert [line.split("  ")[0] for line in listed("").splitlines()] == [
@@ -115,7 +115,7 @@ def test_people_see_the_notes_and_what_is_in_them(house: Noting) -> None:
         "trip-1-9",
     ]
     assert shown("hotel").endswith("\nMiramar")
-    assert house.extension.section() == "Your notes, the newest first: flight, hotel"
+    assert house.section() == "Your notes, the newest first: flight, hotel"
 
 
 LINES = [
@@ -173,7 +173,7 @@ def test_with_a_damaged_file_a_note_line_fails_and_the_turn_goes_on(house: Notin
 
 def archives(house: House) -> list[Note]:
     """The archives, the oldest first."""
-    notes = RecallSearch(house.me.folder, house.me.blobs, readonly=True).notes
+    notes = Stores(house.me.folder, house.me.blobs, readonly=True).notes
     return sorted((note for note in notes if note.kind == "Archive"), key=lambda note: note.id)
 
 

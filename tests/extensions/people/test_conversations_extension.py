@@ -3,21 +3,20 @@ happens to the process or the room's file.
 """
 
 import re
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from dory import check
-from dory.errors import FormatError
+from dory.extensions import Stores
 from dory.extensions.people.conversations import HELD
 from dory.extensions.people.conversations_extension import (
     AT_ONCE,
     LINE_LIMIT,
-    PAUSE,
     SHOWN,
     ConversationsExtension,
 )
-from dory.extensions.recall.search import RecallSearch
 from dory.identity.identity import Identity
 from dory.storage.database import NAME
 from dory.turn.extension import Command, Extension
@@ -29,9 +28,9 @@ from tests.support.household import Living, bodies, killed_everywhere
 class Listening(Living):
     """A household whose agent records what it hears. ``@dream`` is a command there."""
 
-    def extensions(self, me: Identity, past: RecallSearch) -> list[Extension]:
-        commands = [Command("dream", "/dream", lambda _: "done", called=True)]
-        self.extension = ConversationsExtension(me, past.dialogues, lambda: commands, cared=True)
+    def extensions(self, me: Identity, past: Stores) -> list[Extension]:
+        commands = [Command("/dream", lambda _: "done", called=True)]
+        self.extension = ConversationsExtension(me, past.dialogues, {"dream"}, cared=True)
         self.inbox = Inbox(me, commands, lambda _: None)
         return [self.extension]
 
@@ -225,11 +224,11 @@ def test_those_that_have_left_the_context_stand_in_the_prompt_as_the_epoch_began
     house.respond("SAY dev I hear\nSAY lab <<END\ntwo\nlines\nEND")
     house.hear("dev", "ada", "still here\nand\n    there")
     house.inbox.drain()
-    assert house.extension.section() == "" and house.past.dialogues.newest == SHOWN + 3, (
+    assert house.section() == "" and house.past.dialogues.newest == SHOWN + 3, (
         "all of it stands in the context"
     )
     house.fade(house.me.context.entries[:-1], "ada told of things")
-    lines = house.extension.section().splitlines()
+    lines = house.section().splitlines()
     assert (
         len(lines) == SHOWN
         and lines[0] == "2026-03-02 12:00 ada in dev: thing 002"
@@ -240,7 +239,7 @@ def test_those_that_have_left_the_context_stand_in_the_prompt_as_the_epoch_began
     ) and lines[-1].endswith("I hear")
     house.hear("dev", "ada", "more")
     house.listen()
-    assert house.extension.section().splitlines() == lines
+    assert house.section().splitlines() == lines
 
 
 def test_a_full_disk_costs_no_record_and_is_not_tried_at_every_step(house: Listening) -> None:
@@ -250,17 +249,18 @@ def test_a_full_disk_costs_no_record_and_is_not_tried_at_every_step(house: Liste
         connection.execute(
             "CREATE TRIGGER full BEFORE INSERT ON dialogue BEGIN SELECT raise(FAIL, 'the disk is full'); END"
         )
-    failed = 0
-    for _ in range(3 * PAUSE.seconds):
-        try:
-            assert house.extension.background() is None
-        except FormatError:
-            failed += 1
-    assert 1 < failed <= 6 and house.recorded() == []
+    waiting, before = bodies(house.me.context.entries, "notice"), house.clock.at
+    for _ in range(20):
+        house.host.step()
+    notices = bodies(house.me.context.entries, "notice")[len(waiting) :]
+    assert len(notices) == 1 and "the disk is full" in notices[0] and house.recorded() == []
     with house.past.store.writing() as connection:
         connection.execute("DROP TRIGGER full")
-    house.clock.at += PAUSE
-    assert house.extension.background() is None and house.recorded() == ["ada>ada: hello"]
+    house.host.step()
+    assert house.recorded() == []
+    house.clock.at = before + timedelta(seconds=house.extension.pauses[0] + 60)
+    house.host.step()
+    assert house.recorded() == ["ada>ada: hello"]
 
 
 def test_the_agent_is_told_once_that_a_thousand_records_wait(house: Listening) -> None:
@@ -271,7 +271,7 @@ def test_the_agent_is_told_once_that_a_thousand_records_wait(house: Listening) -
         house.listen()
         assert len(bodies(house.me.context.entries, "notice")) == notices + told
     assert "SELF_CARE" in bodies(house.me.context.entries, "notice")[-1]
-    assert house.extension.section() == bodies(house.me.context.entries, "notice")[-1], (
+    assert house.section() == bodies(house.me.context.entries, "notice")[-1], (
         "and in each epoch that begins meanwhile"
     )
 
@@ -362,7 +362,7 @@ def test_an_agent_records_by_itself_and_a_damaged_file_keeps_no_turn_up(tmp_path
     house.say("hello")
     house.live(lambda: house.asleep() and bool(house.lines("AGENT")))
     house.agent.extensions.step()
-    past = RecallSearch(house.me.folder, house.me.blobs, readonly=True)
+    past = Stores(house.me.folder, house.me.blobs, readonly=True)
     assert [(one.partner, one.text) for one in past.dialogues.recent(9)] == [
         ("ada", "hello"),
         ("ada", "hello Ada"),

@@ -110,7 +110,7 @@ def test_cues_can_be_switched_off(tmp_path: Path) -> None:
 
 def test_what_could_be_named_is_shown_with_its_share(house: House) -> None:
     hash = faded(house)
-    found = recall(house).candidates(
+    found = recall(house).search.candidates(
         "what was the hotel in Lisbon?", house.me.context.entries, share=0.1
     )
     assert found[0][0].hash == hash and found[0][1] >= CUE_SHARE

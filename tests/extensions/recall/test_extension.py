@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from dory import check
+from dory.extensions import Stores
 from dory.extensions.recall.extension import TIDY_AFTER
-from dory.extensions.recall.search import RecallSearch
 from dory.storage.database import NAME
 from dory.types import Line
 from tests.support.compacting import House, Scripted, act, summary
@@ -86,7 +86,7 @@ def test_what_sqlite_has_logged_is_copied_into_its_file_beside_the_loop(tmp_path
     house.wake()
     step(house)
     shutil.copy(house.me.folder / NAME, tmp_path / NAME)
-    assert RecallSearch(tmp_path, house.me.blobs, readonly=True).chronicle.mark.newest >= TIDY_AFTER
+    assert Stores(tmp_path, house.me.blobs, readonly=True).chronicle.mark.newest >= TIDY_AFTER
     assert recall(house).chronicle.mark.newest == house.me.state.next_id - 1
 
 
@@ -96,7 +96,7 @@ def test_deleting_the_file_loses_nothing_but_notes(tmp_path: Path) -> None:
     house.compact()
     step(house)
     before = [
-        recall(house).recall(query, house.me.context.entries)
+        recall(house).search.recall(query, house.me.context.entries)
         for query in ("lisbon", "bread", "summary")
     ]
     for file in house.me.folder.glob(f"{NAME}*"):
@@ -105,7 +105,7 @@ def test_deleting_the_file_loses_nothing_but_notes(tmp_path: Path) -> None:
     step(house)
     house.me.context.entries.pop()  # the notice of the resume
     after = [
-        recall(house).recall(query, house.me.context.entries)
+        recall(house).search.recall(query, house.me.context.entries)
         for query in ("lisbon", "bread", "summary")
     ]
     scores = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d|score [\d.]+")
@@ -168,7 +168,7 @@ def test_an_index_that_is_ahead_of_the_life_is_told_of_once_and_made_anew(
     assert answer(house, "bread") == [] and list(check.problems(house.home)) == []
 
 
-def spoken(house: House, past: RecallSearch, summary: str) -> None:
+def spoken(house: House, past: Stores, summary: str) -> None:
     """Enough is said to be summed up like this."""
     said = Line("dev", "USER", "ada", "2026-03-02T12:00:00Z", "look there", 1)
     with past.store.writing():
@@ -187,7 +187,7 @@ def test_one_search_finds_the_life_and_every_layer_each_under_its_name(tmp_path:
     fade(house, house.me.context.entries[1:], "what the garden has to do with a quokka")
     hear(house, *OTHERS, "a quokka came by", *OTHERS)
     act(house, "NOTE_ADD zoo the quokka is called Max\nWRITE_DIARY I dreamt of the quokka")
-    past = RecallSearch(house.me.folder, house.me.blobs)
+    past = Stores(house.me.folder, house.me.blobs)
     past.bank.add("the quokka eats leaves", NOON)
     past.bank.narrate(
         [past.bank.add("leaves are green", NOON).id], "Of a quokka in the leaves.", NOON
@@ -203,12 +203,12 @@ def test_layers_whose_extension_is_off_are_not_found_as_their_tools_are_not_ther
     tmp_path: Path,
 ) -> None:
     house = layered(tmp_path)
-    past = RecallSearch(house.me.folder, house.me.blobs)
+    past = Stores(house.me.folder, house.me.blobs)
     with past.store.writing():
         for number in range(120):
             past.bank.add(f"otter otter {number}", NOON)
     question = "how does the otter live with Ada?"
-    assert "RETRIEVE_SPECIFIC_MEMORIES" in recall(house).cue(question, []) and "memory" in {
+    assert "RETRIEVE_SPECIFIC_MEMORIES" in recall(house).search.cue(question, []) and "memory" in {
         one[1] for one in answer(house, "otter")
     }
     house.config = replace(house.config, extensions="notes, recall")
@@ -235,7 +235,7 @@ def layered(tmp_path: Path) -> House:
         "ADD_TO_LONGTERM_MEMORY Ada keeps an otter\nADD_TO_LONGTERM_MEMORY the otter eats fish\nADD_TO_LONGTERM_MEMORY otters swim",
     )
     act(house, "NOTE_ADD zoo the otter is called Max\nWRITE_DIARY I dreamt of the otter")
-    past = RecallSearch(house.me.folder, house.me.blobs)
+    past = Stores(house.me.folder, house.me.blobs)
     past.bank.narrate([1, 2], "An otter lives with Ada.", NOON)
     spoken(house, past, "Ada spoke of her otter.")
     step(house)
@@ -262,7 +262,7 @@ def test_one_search_finds_every_layer_and_says_which_it_is_and_how_to_have_it(
         if kind in ("memory", "summary", "diary"):
             act(house, way)
             assert "otter" in house.me.context.entries[-1].body
-    assert "RETRIEVE_SPECIFIC_MEMORIES 4" in recall(house).cue(
+    assert "RETRIEVE_SPECIFIC_MEMORIES 4" in recall(house).search.cue(
         "how does the otter live with Ada?", []
     )
 
@@ -274,7 +274,7 @@ def test_a_memory_that_stands_in_the_context_is_shown_there_and_is_no_cue(tmp_pa
     step(house)
     (where,) = {one[5] for one in answer(house, "otter")}
     assert where == str(house.me.context.entries[-2].first)
-    assert recall(house).cue("Ada keeps an otter", house.me.context.entries) == ""
+    assert recall(house).search.cue("Ada keeps an otter", house.me.context.entries) == ""
 
 
 def test_what_is_gone_is_not_found(tmp_path: Path) -> None:
@@ -289,9 +289,9 @@ def test_what_is_gone_is_not_found(tmp_path: Path) -> None:
 def test_making_the_index_anew_keeps_all_layers_and_finds_them_as_before(tmp_path: Path) -> None:
     house = layered(tmp_path)
     before = sorted((one[1], one[9] or "") for one in answer(house, "otter"))
-    past = RecallSearch(house.me.folder, house.me.blobs)
+    past = Stores(house.me.folder, house.me.blobs)
     memories, spoken = list(past.bank.everything()), past.dialogues.recent(2000)
-    past.reset()
+    past.search.reset()
     house.wake()
     step(house)
     assert (list(past.bank.everything()), past.dialogues.recent(2000)) == (
@@ -308,7 +308,7 @@ def test_a_memory_that_cannot_be_read_is_told_by_the_check_and_hides_no_other_da
     tmp_path: Path,
 ) -> None:
     house = layered(tmp_path)
-    past = RecallSearch(house.me.folder, house.me.blobs)
+    past = Stores(house.me.folder, house.me.blobs)
     with past.store.writing() as connection:
         connection.execute("UPDATE memory SET at = 1 << 60 WHERE id = 3")
         past.index.remove("Conversation", 1)
@@ -319,7 +319,7 @@ def test_a_memory_that_cannot_be_read_is_told_by_the_check_and_hides_no_other_da
 
 def test_a_memory_that_the_index_lacks_or_has_besides_is_told_by_the_check(tmp_path: Path) -> None:
     house = layered(tmp_path)
-    past = RecallSearch(house.me.folder, house.me.blobs)
+    past = Stores(house.me.folder, house.me.blobs)
     with past.store.writing() as connection:
         past.index.remove("Memory", 2)
         connection.execute("DELETE FROM memory WHERE id IN (1, 3)")

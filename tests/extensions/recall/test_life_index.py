@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dory.extensions import tools
 from dory.extensions.recall import life_index
-from dory.extensions.recall.life_index import STRIDE, Cursor, LifeIndexer, next_stride
+from dory.extensions.recall.life_index import STRIDE, Cursor, LeftOut, LifeIndexer, next_stride
 from dory.identity import expand, heard_entry
 from dory.identity.context import Entry, compacted
 from dory.search.index import Index
@@ -23,6 +24,8 @@ from dory.turn.inbox import Inbox
 from dory.types import Line
 from tests.support.household import NOON, Household, household, texts, turns_of_life
 
+LEFT_OUT = LeftOut(tools())
+
 
 @pytest.fixture
 def house(tmp_path: Path) -> Household:
@@ -33,7 +36,11 @@ def read(house: Household, mark: Cursor | None = None) -> list[Document]:
     """All that is indexed behind the mark."""
     return list(
         next_stride(
-            house.me.context.entries, house.me.blobs, mark or Cursor(), house.me.name
+            house.me.context.entries,
+            house.me.blobs,
+            mark or Cursor(),
+            house.me.name,
+            LEFT_OUT,
         ).documents
     )
 
@@ -87,12 +94,17 @@ def test_an_entry_whose_time_cannot_be_read_has_that_of_the_one_before() -> None
         Entry(number, number, "heard", "dev", body) for number, body in enumerate(strange, 1)
     ]
     assert [
-        document.at for document, _ in life_index.read(entries, Cursor(at=NOON), "dory") if document
+        document.at
+        for document, _ in life_index.read(entries, Cursor(at=NOON), "dory", LEFT_OUT)
+        if document
     ] == [NOON] * 4
     (found,) = [
         document
         for document, _ in life_index.read(
-            [Entry(1, 1, "heard", "dev", "[USER:ada 2026-03-02T12:00:00] x")], Cursor(), "d"
+            [Entry(1, 1, "heard", "dev", "[USER:ada 2026-03-02T12:00:00] x")],
+            Cursor(),
+            "d",
+            LEFT_OUT,
         )
     ]
     assert found and found.at == NOON, "without a zone it is UTC"
@@ -192,7 +204,9 @@ def test_a_cue_is_no_part_of_what_was_said() -> None:
     body = heard_entry.body(line, line.text, "may belong to this: note x")
     (found,) = [
         document
-        for document, _ in life_index.read([Entry(1, 1, "heard", "dev", body)], Cursor(), "dory")
+        for document, _ in life_index.read(
+            [Entry(1, 1, "heard", "dev", body)], Cursor(), "dory", LEFT_OUT
+        )
     ]
     assert body.endswith("\n↳ may belong to this: note x") and found and found.text == "one\n↳ mine"
 
@@ -227,6 +241,7 @@ def test_read_in_batches_of_any_size_a_life_gives_the_same_as_read_at_once(
                     expand.originals(live, house.me.blobs, mark.newest + 1, print),
                     mark,
                     house.me.name,
+                    LEFT_OUT,
                 ),
                 step,
             )
@@ -244,9 +259,11 @@ def test_the_mark_and_what_was_read_up_to_it_are_written_together(house: Househo
     house.me.commit()
     store = Store(house.me.folder / NAME)
     index = Index(store)
-    life = LifeIndexer(store, index)
+    life = LifeIndexer(store, index, tools())
     assert life.mark == Cursor()
-    stride = next_stride(house.me.context.entries, house.me.blobs, life.mark, house.me.name)
+    stride = next_stride(
+        house.me.context.entries, house.me.blobs, life.mark, house.me.name, life.left_out
+    )
     assert len(stride.documents) == STRIDE
     with pytest.raises(KeyboardInterrupt), store.writing():
         life.add(stride)
@@ -255,7 +272,9 @@ def test_the_mark_and_what_was_read_up_to_it_are_written_together(house: Househo
     life.add(stride)
     store.close()
     assert life.mark == stride.mark == Cursor(STRIDE, "dev", NOON)
-    rest = next_stride(house.me.context.entries, house.me.blobs, life.mark, house.me.name)
+    rest = next_stride(
+        house.me.context.entries, house.me.blobs, life.mark, house.me.name, life.left_out
+    )
     assert [one.origin for one in rest.documents] == list(range(STRIDE + 1, STRIDE + 22))
 
 
@@ -271,7 +290,7 @@ def test_all_of_a_life_is_indexed_stride_by_stride_and_what_could_not_be_read_is
     house.me.commit()
     store = Store(house.me.folder / NAME)
     index = Index(store)
-    life = LifeIndexer(store, index)
+    life = LifeIndexer(store, index, tools())
     (damage,) = life.index_all(house.me.context.entries, house.me.blobs, house.me.name)
     assert "0" * 16 in str(damage) and len(list(index.walk("heard"))) == 2 * STRIDE
     assert (

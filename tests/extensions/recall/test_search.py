@@ -67,7 +67,7 @@ def test_there_are_at_most_ten_hits_the_best_first(house: House) -> None:
 def test_without_a_hit_it_says_what_to_try(house: House) -> None:
     hear(house, TRIP)
     for query in ("zebra", "", "  ", "?!"):
-        assert recall(house).recall(query, house.me.context.entries) == (
+        assert recall(house).search.recall(query, house.me.context.entries) == (
             f'no hits for "{query.strip()}"; try other words: names, things, a month, as '
             f"they were said then"
         )

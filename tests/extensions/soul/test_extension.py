@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dory import check
-from dory.extensions.recall.search import RecallSearch
+from dory.extensions import Stores
 from dory.extensions.soul.extension import SoulExtension
 from dory.extensions.soul.store import LIMIT, NAME
 from dory.identity.identity import Identity
@@ -30,13 +30,13 @@ FEAR = "I fear being forgotten by Ada"
 class Believing(Living):
     """A household whose agent has a soul."""
 
-    def extensions(self, me: Identity, past: RecallSearch) -> list[Extension]:
+    def extensions(self, me: Identity, past: Stores) -> list[Extension]:
         self.extension = SoulExtension(me)
         return [self.extension]
 
     def respond(self, text: str) -> bool:
         """As a turn does, which keeps the response without what is hidden."""
-        kept = self.hands.discreet(Reply(text, "", Usage("turn", "", 0, None, 0, 0.0))).text
+        kept = self.hands.kept(Reply(text, "", Usage("turn", "", 0, None, 0, 0.0))).text
         hash = self.me.blobs.stash(
             kept, kind="response", gist=kept, at=self.clock(), parent=self.me.state.parent
         )
@@ -201,10 +201,7 @@ def test_what_the_soul_refused_waits_until_there_is_room_or_the_agent_gives_it_u
         house.respond(f"ADD_TO_SOUL {text}")
     house.restart()
     size = len(FEAR) + 16
-    assert (
-        f"drafts that wait: 2, {size} characters; ADD_TO_SOUL alone adds them"
-        in house.extension.section()
-    )
+    assert f"drafts that wait: 2, {size} characters; ADD_TO_SOUL alone adds them" in house.section()
     assert house.result("ADD_TO_SOUL").kind == "error" and len(house.soul) == 1
     house.me.state.drafts.insert(0, "z" * (LIMIT + 1))
     assert house.result("REMOVE_FROM_SOUL 1\nADD_TO_SOUL").body.startswith(
@@ -326,4 +323,4 @@ def test_the_soul_of_another_process_is_that_of_the_file(house: Believing) -> No
     house.me.redact = partial(formatting.redact, secrets=())
     house.respond(f"ADD_TO_SOUL {FEAR}")
     house.restart()
-    assert house.extension.section().endswith(f"\n1. {FEAR}")
+    assert house.section().endswith(f"\n1. {FEAR}")
