@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from dory.errors import FormatError, SpendingLimit
-from dory.turn.extension import Freshness, (
+from dory.turn.extension import (
     Command,
     Extension,
     ExtensionHost,
+    Freshness,
     Outcome,
     PartlyDone,
     Postponed,
