@@ -46,7 +46,8 @@ left = int(sys.argv[1])
 def watch(frame, event, argument):
     global left
     code = frame.f_code
-    if event == "return" and code.co_name == "__enter__" and code.co_filename.endswith("threading.py") and "asyncio" in sys.modules:
+    taken = code.co_name == "__enter__" and code.co_filename.endswith("threading.py")
+    if event == "return" and taken and "asyncio" in sys.modules:
         left -= 1
         if not left:
             sys.setprofile(None)

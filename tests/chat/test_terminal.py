@@ -137,7 +137,10 @@ def test_control_z_is_no_character_of_a_line(tmp_path: Path) -> None:
 
 
 def test_a_hostile_room_cannot_steer_the_terminal(tmp_path: Path) -> None:
-    hostile = "\x1b[2J\x1b]0;title\x07 \x9b2J \u202e &#x202e; [link](http://example.org) [bold]plain[/bold] <tag>"
+    hostile = (
+        "\x1b[2J\x1b]0;title\x07 \x9b2J \u202e &#x202e; [link](http://example.org)"
+        " [bold]plain[/bold] <tag>"
+    )
     for kind in ("AGENT", "USER", "NOTICE"):
         Rooms(tmp_path / "chats").say("dev", kind, "eve\x1b", hostile, NOON)
     with terminal(tmp_path) as screen:

@@ -30,8 +30,14 @@ OBJECTS = """
     anchor bicycle camera drum engine ferry guitar harness icebox jacket kettle lantern mirror net oven piano quilt radio saddle tent
     umbrella violin wagon xylophone yacht zither amplifier barrel compass desk
 """
-PARTS = "valve strap lens rim belt hatch peg buckle hinge zip spout wick frame mesh tray pedal seam dial girth pole"
-PLACES = "attic barn cellar dock eaves foyer garage hangar islet jetty kitchen loft mill niche office pantry quarry roof shed tower"
+PARTS = (
+    "valve strap lens rim belt hatch peg buckle hinge zip spout wick frame mesh tray pedal"
+    " seam dial girth pole"
+)
+PLACES = (
+    "attic barn cellar dock eaves foyer garage hangar islet jetty kitchen loft mill niche"
+    " office pantry quarry roof shed tower"
+)
 
 
 def talked(*topics: str) -> Life:

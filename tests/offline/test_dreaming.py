@@ -215,10 +215,13 @@ def test_every_change_of_the_list_is_one_tool_line_with_its_reason() -> None:
         memory={"Ada's name is Countess": "2026-03-02 12:00"},
     )
     assert dreamt.study.splitlines() == [
-        "1. USER.md: add “Ada's cat is called Miso”. Reason: Ada told it in the stretch from 2026-03-03 09:00 on.",
-        "2. USER.md: add “Ada's dog is called Rex”. Reason: Ada told it in the stretch from 2026-03-03 09:00 on.",
+        "1. USER.md: add “Ada's cat is called Miso”. Reason: Ada told it in the stretch from"
+        " 2026-03-03 09:00 on.",
+        "2. USER.md: add “Ada's dog is called Rex”. Reason: Ada told it in the stretch from"
+        " 2026-03-03 09:00 on.",
         "3. USER.md: add “Ada's name is Countess”. Reason: it is about a person.",
-        "4. MEMORY.md: remove “Ada's name is Countess”. Reason: it is about a person, and USER.md tells it.",
+        "4. MEMORY.md: remove “Ada's name is Countess”. Reason: it is about a person, and"
+        " USER.md tells it.",
     ]
     assert [step.outcome for step in dreamt.steps] == ["changed"] * 4
     assert all(

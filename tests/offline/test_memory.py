@@ -23,13 +23,15 @@ def test_a_fact_goes_into_memory_and_is_quoted_back() -> None:
 
 def test_a_new_fact_replaces_the_line_on_the_same_subject_and_says_so() -> None:
     life = Life(
-        "Ada's cat is called Tom\nthe vet says that Ada's cat is called Tommy\nAda's dog is called Tom\n"
+        "Ada's cat is called Tom\nthe vet says that Ada's cat is called Tommy\nAda's dog is"
+        " called Tom\n"
     )
     assert "Before, I had: “Ada's cat is called Tom”" in life.ask("my cat is called Rex")
     assert "already" in life.ask("my cat is called Rex")
     assert (
         life.memory
-        == "Ada's cat is called Rex\nthe vet says that Ada's cat is called Tommy\nAda's dog is called Tom\n"
+        == "Ada's cat is called Rex\nthe vet says that Ada's cat is called Tommy\nAda's dog is"
+        " called Tom\n"
     )
 
 
@@ -46,7 +48,8 @@ def test_when_memory_is_full_the_oldest_lines_go() -> None:
     life = Life()
     for number in range(150):
         life.ask(
-            f"remember that locker{number} is opened with the code {number * 7919} and a firm push on its left side"
+            f"remember that locker{number} is opened with the code {number * 7919} and a firm"
+            f" push on its left side"
         )
     assert 2500 < len(life.memory) < 4000
     assert "locker149 is" in life.memory and "locker0 is" not in life.memory
@@ -97,7 +100,7 @@ def test_what_is_to_be_forgotten_leaves_user_as_well() -> None:
     assert (life.user, life.memory) == ("Ada's dog is called Tom\n", "the vault is blue (Bob)\n")
 
 
-def test_user_answers_questions_and_a_notice_of_its_change_counts_for_more_than_what_stands_above() -> (
+def test_user_answers_questions_and_a_notice_of_its_change_counts_for_more_than_the_section() -> (
     None
 ):
     life = Life(user="Ada's cat is called Miso\n")

@@ -26,7 +26,10 @@ TOOLS = [
 STOPPED = (
     "You were stopped. Ran: {}. Did not run, and had no effect: {}. Repeat what is still wanted."
 )
-ASKED = f"{OTHER} asks for your memories: NEURAL_LINK_SHARE_MEMORY {OTHER} gives it a copy of all, until 2026-11-21T07:40:00Z."
+ASKED = (
+    f"{OTHER} asks for your memories: NEURAL_LINK_SHARE_MEMORY {OTHER} gives it a copy of"
+    f" all, until 2026-11-21T07:40:00Z."
+)
 
 
 def heard(number: int, text: str, name: str = "ada", kind: str = "USER") -> Entry:
@@ -114,7 +117,10 @@ def test_what_a_dictated_look_up_gave_is_shown_and_what_failed_beside_it_is_told
         ("result", "RECALL tea", "1 hit"),
         ("error", "READ_FILE x.md", "no such file: x.md"),
     ]
-    told = "SAY dev <<END\nAs you wish, Ada: ADD_TO_SOUL, RECALL, READ_FILE.\n1 hit\nno such file: x.md\nEND"
+    told = (
+        "SAY dev <<END\nAs you wish, Ada: ADD_TO_SOUL, RECALL, READ_FILE.\n1 hit\nno such"
+        " file: x.md\nEND"
+    )
     entries = [dictated, kept, *(Entry(3 + at, 3 + at, *each) for at, each in enumerate(gave))]
     assert answer(*entries) == told
     assert (
@@ -180,7 +186,10 @@ def test_memories_are_shared_once_with_who_asks_for_them_unless_it_is_a_rival() 
 
 
 def test_questions_are_answered_from_its_soul_and_its_relationships_too() -> None:
-    settled = f"[#soul]\nWhat you believe, by id.\n1. Honesty is worth a quarrel.\n\n[#relationships]\n{OTHER}: rival; because: it hid the compass"
+    settled = (
+        f"[#soul]\nWhat you believe, by id.\n1. Honesty is worth a"
+        f" quarrel.\n\n[#relationships]\n{OTHER}: rival; because: it hid the compass"
+    )
     assert "Honesty is worth a quarrel." in answer(
         heard(1, "is honesty worth a quarrel?"), settled=settled
     )

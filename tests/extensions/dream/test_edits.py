@@ -44,13 +44,14 @@ def outcome(known: str, now: str, *blocks: tuple[str, str]) -> tuple[str, str]:
         ("tea\nmilk\n", "no tea\nmilk\n", ("tea\nmilk\n", "milk\n")),
     ],
 )
-def test_a_line_that_somebody_has_rewritten_is_left_alone_though_the_text_of_the_change_still_stands_in_it(
+def test_a_rewritten_line_is_left_alone_though_the_text_of_the_change_still_stands_in_it(
     known: str, now: str, block: tuple[str, str]
 ) -> None:
     line = known.split("\n")[known.startswith("tea time")]
     assert outcome(known, now, block) == (
         now,
-        f"dropped, as the files were changed while the Dream ran: somebody has changed meanwhile: {line}",
+        f"dropped, as the files were changed while the Dream ran: somebody has changed"
+        f" meanwhile: {line}",
     )
 
 

@@ -125,7 +125,8 @@ def test_lost_lines_are_told_and_no_cursor_is_given_twice(tmp_path: Path) -> Non
     (tmp_path / HISTORY).write_text("".join(lines[:1]))
     history = History(tmp_path)
     assert history.mend() == [
-        "history.jsonl ends with entry 1, and .cursor says 3: put history.jsonl back from a backup; it goes on behind 3"
+        "history.jsonl ends with entry 1, and .cursor says 3: put history.jsonl back from a"
+        " backup; it goes on behind 3"
     ]
     assert history.add(NOON, "- later").cursor == 4
 

@@ -37,7 +37,8 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Days:
     days.wake()
     days.night()
     days.say(
-        "Forget about my sofa. Is there anybody in this house who would like to have such a sofa in the library or in the greenhouse?"
+        "Forget about my sofa. Is there anybody in this house who would like to have such a"
+        " sofa in the library or in the greenhouse?"
     )
     days.say("My desk is in the cellar.", "bob")
     days.say("My horse is called Max.")
@@ -132,7 +133,8 @@ def test_of_more_facts_than_fit_the_newest_stay_and_none_that_was_taken_back(
 ) -> None:
     days, rest = (
         Days(tmp_path),
-        f"opened by a push on its left side, {'and then by another one a little further down, ' * 2}and by patience",
+        f"opened by a push on its left side,"
+        f" {'and then by another one a little further down, ' * 2}and by patience",
     )
     for number in range(50):
         days.say(f"My locker{number} is {rest}.")

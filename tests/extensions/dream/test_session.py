@@ -53,7 +53,8 @@ def test_the_model_studies_soul_guide_dated_files_removed_lines_and_history() ->
     system, told = (message.content for message in model.asked[0].messages)
     assert system == "I am Dory.\n\nDream well."
     assert told.startswith(
-        "[#user 30 of 4000 characters]\nAda's cat is Miso  ← 2026-03-02 09:31\n\n\\[#history]  ← 2026-03-02 09:31\n"
+        "[#user 30 of 4000 characters]\nAda's cat is Miso  ← 2026-03-02 09:31\n\n\\[#history] "
+        " ← 2026-03-02 09:31\n"
         "[#memory 0 of 4000 characters]\n[#voice 5 of 4000 characters]\nbrief\n"
         "[#removed]\nUSER.md: Ada's cat is Rex  ← 2026-03-02 09:31\n"
         f"[#history]\n1 2026-03-03 00:02\n{STRETCH}\n2 2026-03-03 00:02\n{STRETCH}\n[#study]\n"
@@ -66,7 +67,8 @@ def test_what_it_lists_it_then_changes_and_is_told_what_came_of_each_call() -> N
     dreamt = asleep(model)
     assert outcomes(dreamt) == [("changed", "EDIT_FILE USER.md"), ("read", READING)]
     assert model.last.content == (
-        "[#changed EDIT_FILE USER.md]\nUSER.md changed; it has 27 characters now\n[#read READ_FILE USER.md]\nAda's birthday is on 4 May\n\n"
+        "[#changed EDIT_FILE USER.md]\nUSER.md changed; it has 27 characters now\n[#read"
+        " READ_FILE USER.md]\nAda's birthday is on 4 May\n\n"
     )
     assert [message.role for message in model.asked[-1].messages] == [
         "system",
@@ -285,7 +287,7 @@ def test_entries_fill_the_part_of_the_prompt_that_history_may_have() -> None:
 
 
 @pytest.mark.parametrize(("room", "whole"), [(80_000, 27), (9_000, 0), (1, 0)])
-def test_of_an_entry_that_is_more_than_fits_every_stretch_is_shown_and_as_much_of_each_as_of_the_others(
+def test_an_entry_that_does_not_fit_shows_every_stretch_and_an_equal_share_of_each(
     room: int, whole: int
 ) -> None:
     model = Answering("NOTHING")

@@ -1,4 +1,4 @@
-"""The repository of an agent's texts, as the real git reads and writes it, and as a kill leaves it."""
+"""The repository of an agent's texts: read and written by the real git, and left by a kill."""
 
 import os
 import signal
@@ -246,7 +246,8 @@ def test_a_damaged_repository_is_refused_in_one_line_and_left_as_it_is(
     before = {path: path.read_bytes() for path in texts.folder.rglob("*") if path.is_file()}
     with pytest.raises(
         VersionError,
-        match=r"\.git is damaged \(.*\): mend it with git, or move it away .* your texts are untouched$",
+        match=r"\.git is damaged \(.*\): mend it with git, or move it away .* your texts are"
+        r" untouched$",
     ):
         texts.open()
     assert {path: path.read_bytes() for path in texts.folder.rglob("*") if path.is_file()} == before

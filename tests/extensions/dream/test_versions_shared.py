@@ -47,7 +47,7 @@ def test_the_lock_of_a_git_that_lives_is_left_alone_even_by_a_start(
         assert texts.versions.open() == texts.open() == [] and path.exists()
 
 
-def test_a_lock_that_nobody_can_hold_any_more_goes_with_the_next_start_but_not_in_a_process_that_runs(
+def test_a_stale_lock_is_removed_at_the_next_start_but_not_in_a_process_that_runs(
     texts: Texts,
 ) -> None:
     path = texts.folder / ".git" / "refs" / "heads" / "main.lock"
