@@ -1,4 +1,4 @@
-"""Wipe the runtime state of a home, or check it: ``python clean.py``, ``python clean.py --check``."""
+"""Wipe the runtime state of a home (``python clean.py``), or check it (``--check``)."""
 
 import signal
 

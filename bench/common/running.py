@@ -17,7 +17,7 @@ _JSON_HELP = "print the figures as one JSON object on the last line"
 
 
 def measurement(name: str, description: str) -> Callable[[Callable[..., Any]], Program]:
-    """Make a function the program ``python -m <name>``. Its argument ``print_json`` is ``--json``."""
+    """Make a function a program, ``python -m <name>``. It gets ``--json`` as ``print_json``."""
 
     def decorate(function: Callable[..., Any]) -> Program:
         with_json = click.option("--json", "print_json", is_flag=True, help=_JSON_HELP)(function)

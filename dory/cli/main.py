@@ -1,14 +1,10 @@
-"""The command ``dory``, which starts every program: ``dory`` alone boots or wakes an agent and opens
-the chat; ``dory agent``, ``dory chat`` and so on are the programs beside SOUL.md.
+"""The command ``dory``, which starts every program. ``dory`` alone boots or wakes an agent and
+opens the chat; ``dory agent``, ``dory chat`` and so on are the programs beside SOUL.md.
 
 A program runs in this process as Python would run its file. So each has one command line, whichever
 way it is started. The help, the completion and the
 version are in ``dory_command``.
 """
-
-from dory.process import requirements
-
-requirements.check()
 
 import os
 import runpy
@@ -16,6 +12,7 @@ import sys
 
 from dory.cli.programs import PROGRAMS
 from dory.config import command_line
+from dory.process import requirements
 from dory.text.prompt_files import ROOT
 
 _USUAL = ("chat", "dev", "--boot")
@@ -23,6 +20,7 @@ _USUAL = ("chat", "dev", "--boot")
 
 def main() -> None:
     """Run what the command line names; without any word, chat with an agent in the room dev."""
+    requirements.check()
     words = sys.argv[1:] or list(_USUAL)
     if "_DORY_COMPLETE" in os.environ or words[0] not in PROGRAMS:
         from dory.cli.dory_command import command

@@ -1,11 +1,11 @@
-"""When the agent dreams, and how: the settings ``dream``, and the next time by them. Pure; its
-library is loaded for a cron expression only.
+"""When the agent dreams, and how: the settings ``dream``, and the next time by them. Pure. The cron
+library is loaded only for a cron expression.
 
-    dream: {interval_h: 2, max_batch_size: 20, max_iterations: 10, model_override: null, cron: "0 3 * * *"}
+    dream: {interval_h: 2, max_batch_size: 20, max_iterations: 10, model_override: null,
+            cron: "0 3 * * *"}
 
-The names may be in camelCase, and ``model`` is another one for ``model_override``: a profile, or a
-model of the agent's own endpoint. A cron expression wins over the interval. All times are UTC, here
-as everywhere.
+The names may be in camelCase. ``model`` means ``model_override``: a profile, or a model of the
+agent's own endpoint. A cron expression wins over the interval. All times are UTC.
 """
 
 import re
@@ -15,7 +15,8 @@ from datetime import datetime, timedelta
 
 from dory.config import loader
 
-LEAST_INTERVAL, LONGEST_INTERVAL = 0.01, 366 * 24
+LEAST_INTERVAL = 0.01
+LONGEST_INTERVAL = 366 * 24
 """Hours."""
 _SYNONYMS = {"model": "model_override"}
 _CAPITAL = re.compile(r"(?<=[a-z])([A-Z])")
@@ -23,8 +24,8 @@ _CAPITAL = re.compile(r"(?<=[a-z])([A-Z])")
 
 @dataclass(frozen=True)
 class DreamSettings:
-    """How often the agent dreams, of how many entries of its history at once, with how many tool
-    calls, and whose model does it: its own if none is named.
+    """How often the agent dreams, how many entries of its history one Dream takes, how many tool
+    calls it may make, and whose model does it: the agent's own if none is named.
     """
 
     interval_h: float = 2.0
@@ -35,58 +36,58 @@ class DreamSettings:
 
     def __str__(self) -> str:
         """As it may stand in dory.yaml, on one line."""
-        return loader.flow(
-            {one.name: loader.written(getattr(self, one.name) or None) for one in fields(self)}
-        )
+        values = {field.name: getattr(self, field.name) or None for field in fields(self)}
+        return loader.flow({name: loader.written(value) for name, value in values.items()})
 
 
 def read(given: object) -> DreamSettings:
     """The settings from a mapping of texts. Raises ``ValueError`` with one line that says what is
     wrong.
     """
-    respelt = respelled(given)
+    content = respelled(given)
     try:
-        made = DreamSettings(**loader.filled(respelt, fields(DreamSettings)))
-        loader.bounded("interval_h", made.interval_h, LEAST_INTERVAL, LONGEST_INTERVAL)
-        loader.bounded("max_batch_size", made.max_batch_size, 1)
-        loader.bounded("max_iterations", made.max_iterations, 1)
-        if made.cron and _next(made.cron, datetime(2000, 1, 1)) is None:
+        dream = DreamSettings(**loader.filled(content, fields(DreamSettings)))
+        loader.bounded("interval_h", dream.interval_h, LEAST_INTERVAL, LONGEST_INTERVAL)
+        loader.bounded("max_batch_size", dream.max_batch_size, 1)
+        loader.bounded("max_iterations", dream.max_iterations, 1)
+        if dream.cron and _next(dream.cron, datetime(2000, 1, 1)) is None:
             raise ValueError(
-                f"cron must be an expression of five fields that comes true, such as '0 3 * * *', not {loader.quoted(made.cron)}"
+                "cron must be an expression of five fields that comes true, such as '0 3 * * *', "
+                f"not {loader.quoted(dream.cron)}"
             )
     except ValueError as error:
         raise ValueError(f"dream: {error}") from None
-    return made
+    return dream
 
 
 def due(dream: DreamSettings, since: datetime, tried: datetime | None = None) -> datetime:
-    """When the next Dream is due, given when the oldest of the history that was not dreamed of was
-    written, and when a Dream was last tried.
+    """When the next Dream is due. ``since`` is when the oldest entry of the history that was not
+    dreamed of was written, ``tried`` when a Dream was last tried.
     """
     after = max(since, tried or since)
-    by_interval = after + timedelta(hours=dream.interval_h)
-    return (_next(dream.cron, after) or by_interval) if dream.cron else by_interval
+    by_cron = _next(dream.cron, after) if dream.cron else None
+    return by_cron or after + timedelta(hours=dream.interval_h)
 
 
 def respelled(given: object) -> object:
-    """A mapping whose names are the settings' own, as one layer of them gives it. Of two spellings
-    of one name neither would be passed over in silence. Raises ``ValueError``.
+    """What one layer of the settings gives, under the settings' own names. Raises ``ValueError`` if
+    a name stands there in two spellings: one of them would be ignored silently.
     """
     if not isinstance(given, Mapping):
         return given
-    found: dict[str, object] = {}
+    content: dict[str, object] = {}
     for key, value in given.items():
         plain = _CAPITAL.sub(r"_\1", str(key)).lower()
         name = _SYNONYMS.get(plain, plain)
-        if name in found:
+        if name in content:
             raise ValueError(f"dream: {loader.quoted(str(key))} gives {name} a second time")
-        found[name] = "" if value in (None, "null", "~") else value
-    return found
+        content[name] = "" if value in (None, "null", "~") else value
+    return content
 
 
 def _next(cron: str, after: datetime) -> datetime | None:
-    """The first time of a cron expression behind ``after``; None when it is no expression of five
-    fields, or never comes true.
+    """The first time after ``after`` that fits a cron expression. None if it is no expression of
+    five fields, or no time ever fits it.
     """
     from cronsim import CronSim, CronSimError
 

@@ -16,8 +16,8 @@ from dory.config import loader
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Dollars per million tokens: of a prompt, of what of it came from the provider's cache, and of
-    an answer with its reasoning.
+    """Dollars per million tokens of a prompt, of its part that came from the provider's cache, and
+    of an answer with its reasoning.
     """
 
     prompt: float
@@ -25,13 +25,12 @@ class Price:
     completion: float
 
     def cost(self, prompt: int, cached: int | None, completion: int) -> float:
-        """The dollars of one call. What a provider does not tell of its cache counts as not cached:
-        told too high rather than too low.
+        """The dollars of one call. If the provider does not tell what was cached, nothing was: the
+        sum is rather too high than too low.
         """
-        hit = min(cached or 0, prompt)
-        return (
-            (prompt - hit) * self.prompt + hit * self.cached + completion * self.completion
-        ) / 1_000_000
+        hits = min(cached or 0, prompt)
+        dollars = (prompt - hits) * self.prompt + hits * self.cached
+        return (dollars + completion * self.completion) / 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +46,14 @@ class Prices:
     def __str__(self) -> str:
         """As it may stand in dory.yaml, on one line."""
         rows = {
-            model: {one.name: loader.written(getattr(price, one.name)) for one in fields(Price)}
+            model: {rate.name: loader.written(getattr(price, rate.name)) for rate in fields(Price)}
             for model, price in self.rows
         }
         return loader.flow({loader.written(model): loader.flow(row) for model, row in rows.items()})
 
 
 FREE = Price(0.0, 0.0, 0.0)
-"""Of the offline model in this process."""
+"""The price of the offline model in this process."""
 _PUBLISHED = {
     # https://api-docs.deepseek.com/quick_start/pricing, as it stood in October 2026: off-peak
     ("https://api.deepseek.com", "deepseek-v4-pro"): Price(
@@ -64,34 +63,33 @@ _PUBLISHED = {
     # (github/docs, models-and-pricing.yml) of 2026
     ("https://api.openai.com/v1", "gpt-5-mini"): Price(prompt=0.25, cached=0.025, completion=2.0),
 }
-"""The default models at their own endpoints; another endpoint may ask anything. OpenRouter's price
-depends on the provider that it chooses.
+"""The default models at their own endpoints. Another endpoint may charge anything; OpenRouter's
+price depends on the provider that it chooses.
 """
 _PEAK = {"https://api.deepseek.com": frozenset({1, 2, 3, 6, 7, 8, 9})}
 """The hours in UTC, from Monday to Friday, in which everything costs twice as much (same source).
-It does not on China's public holidays, which are not known here: calls on those days are told too
-high.
+China's public holidays are excepted, but not known here: the costs of those days are too high.
 """
 
 
 def published(endpoint: str, model: str, at: datetime) -> Price | None:
-    """What the provider asks for a call at that time, by its public list; None when it is not known
-    here.
-    """
+    """What the provider charges at that time, by its public list; None if it is not known here."""
     endpoint = endpoint.rstrip("/")
     price = _PUBLISHED.get((endpoint, model))
-    peak = at.weekday() < 5 and at.hour in _PEAK.get(endpoint, ())
-    return (
-        Price(2 * price.prompt, 2 * price.cached, 2 * price.completion) if price and peak else price
-    )
+    if price and at.weekday() < 5 and at.hour in _PEAK.get(endpoint, ()):
+        return Price(2 * price.prompt, 2 * price.cached, 2 * price.completion)
+    return price
 
 
-_WORDS = "each with prompt, cached and completion in dollars per million tokens, such as {qwen3: {prompt: 0.5, cached: 0.05, completion: 1.5}}"
+_WORDS = (
+    "each with prompt, cached and completion in dollars per million tokens, "
+    "such as {qwen3: {prompt: 0.5, cached: 0.05, completion: 1.5}}"
+)
 
 
 def read(given: object) -> Prices:
-    """Prices from nested mappings of texts. ``cached`` may be left out where it costs as much as
-    the rest. Raises ``ValueError`` with one line that says what is wrong.
+    """Prices from nested mappings of texts. Without ``cached``, cached tokens cost as much as
+    others. Raises ``ValueError`` with one line that says what is wrong.
     """
     if not isinstance(given, Mapping) or not all(
         isinstance(row, Mapping) for row in given.values()

@@ -1,7 +1,8 @@
 """Profiles: models beside the agent's own, each with its endpoint, and what they are for. Pure.
 
     profiles:
-      summarizer: {model: qwen3-base, base_url: http://localhost:8080/v1, api: completions, stop: ["###"], max_tokens: 300}
+      summarizer: {model: qwen3-base, base_url: http://localhost:8080/v1, api: completions,
+                   stop: ["###"], max_tokens: 300}
       vectors: {model: nomic-embed-text, base_url: http://localhost:11434/v1}
     cascade: {immediate_window: 64, recent_window: 64, profile: summarizer}
     embeddings: vectors
@@ -32,20 +33,18 @@ The first key found wins.
 """
 
 MEMORY = 121
-"""Characters of a line of LIFE at the most, its end included."""
+"""Characters of a line of LIFE at most, with the line break."""
 _USUAL = 40_000
-"""Tokens that the windows of a cascade may come to in any case: a small context limit alone makes
-no nonsense of them.
-"""
+"""Tokens that the events of a cascade may have in any case, however small the context limit is."""
 
 APIS = ("chat", "completions")
-"""What an endpoint may speak: messages with roles, or a plain text that is gone on with."""
+"""The two APIs of endpoints: messages with roles, or a plain text that the model continues."""
 
 
 @dataclass(frozen=True)
 class Profile:
-    """One model and how it is asked. ``stop`` are texts at which an answer ends, and which are not
-    part of it; of ``max_tokens`` and ``temperature`` 0 and None are the endpoint's own.
+    """One model and how it is asked. An answer ends before any of the texts ``stop``. A
+    ``max_tokens`` of 0 and a ``temperature`` of None leave these to the endpoint.
     """
 
     model: str = ""
@@ -58,7 +57,7 @@ class Profile:
 
     @property
     def offline(self) -> bool:
-        """Whether the offline model in this process does the thinking."""
+        """Whether this is the offline model in this process."""
         return self.model == OFFLINE and not self.base_url
 
     def with_current_name(self) -> "Profile":
@@ -69,21 +68,19 @@ class Profile:
 
     @property
     def shown_url(self) -> str:
-        """The endpoint as it may be shown: without user, password and query, any of which may be a
-        key.
-        """
+        """The endpoint as it may be shown: without user, password and query, which may be keys."""
         return re.sub(r"^(.*?//)?[^/?#]*@", r"\1", self.base_url).partition("?")[0]
 
     def check_address(self) -> None:
-        """Raise ``ValueError`` when the endpoint is given and is no address."""
+        """Raise ``ValueError`` if an endpoint is given that is no address."""
         if self.base_url and not self.base_url.startswith(("http://", "https://")):
             raise ValueError(
                 f"base_url must begin with http:// or https://, not {self.shown_url!r}"
             )
 
     def completed(self, own: "Profile", keys: Mapping[str, str]) -> "Profile":
-        """With the agent's ``own`` endpoint and model where it names none, and with the key that
-        there is for its endpoint. Raises ``ValueError`` when it cannot be asked.
+        """The profile with the agent's ``own`` endpoint and model where it names none, and with the
+        known key of its endpoint. Raises ``ValueError`` if the model cannot be asked.
         """
         if self.offline:
             return replace(self, api_key="")
@@ -104,9 +101,9 @@ class Profile:
     def __str__(self) -> str:
         """As it may stand in dory.yaml, on one line, the key hidden."""
         given = {
-            one.name: value
-            for one in fields(self)
-            if (value := getattr(self, one.name)) != one.default
+            field.name: getattr(self, field.name)
+            for field in fields(self)
+            if getattr(self, field.name) != field.default
         }
         shown = {"base_url": self.shown_url, "api_key": "(given)"}
         return loader.flow(
@@ -135,18 +132,16 @@ class Profiles:
         return Profiles(tuple(rows))
 
     def check_names(self, embeddings: str, cascade: str, dream: str) -> None:
-        """Raise ``ValueError`` unless these settings name what there is, but for the usual name of
-        the cascade's and a Dream's, which may be that of a model, and all that there is.
+        """Raise ``ValueError`` if a setting names a profile that does not exist, or a profile is
+        named by no setting. The default name of the cascade's profile need not exist; the name of
+        the Dreams' may be that of a model.
         """
-        known, named = [name for name, _ in self.rows], {embeddings, cascade, dream} - {""}
-        for setting, name, usual in (
-            ("embeddings", embeddings, ""),
-            ("cascade", cascade, CascadeSettings.profile),
-        ):
-            if name not in ("", usual, *known):
-                raise ValueError(
-                    f"{setting} names the profile {loader.quoted(name)}, which profiles does not have{_near(name, known)}"
-                )
+        known = [name for name, _ in self.rows]
+        if embeddings and embeddings not in known:
+            raise ValueError(_missing("embeddings", embeddings, known))
+        if cascade not in ("", CascadeSettings.profile, *known):
+            raise ValueError(_missing("cascade", cascade, known))
+        named = {embeddings, cascade, dream} - {""}
         for name in known:
             if name not in named:
                 raise ValueError(
@@ -160,8 +155,8 @@ class Profiles:
 
 @dataclass(frozen=True)
 class CascadeSettings:
-    """How a whole life is summed up: how many events stand verbatim, how many more go into each
-    short-term summary, and whose model writes.
+    """How a whole life is summed up: how many events stand verbatim, how many events one
+    short-term summary takes, and whose model writes.
     """
 
     immediate_window: int = 64
@@ -169,22 +164,23 @@ class CascadeSettings:
     profile: str = "summarizer"
 
     def check_size(self, context_limit: int) -> None:
-        """Raise ``ValueError`` when what stands verbatim is more than a context of so many tokens,
-        or of the usual size, could hold.
+        """Raise ``ValueError`` if the events that stand verbatim fit neither a context of so many
+        tokens nor one of the usual size.
         """
         most = max(context_limit, _USUAL) * 4 // MEMORY
         if self.immediate_window > most:
             raise ValueError(
-                f"cascade: immediate_window is {self.immediate_window} memories, which stand in every prompt: at most {most} fit"
+                f"cascade: immediate_window is {self.immediate_window} events, "
+                f"which stand in every prompt: at most {most} fit"
             )
 
     def __str__(self) -> str:
         """As it may stand in dory.yaml, on one line."""
-        return loader.flow({one.name: str(getattr(self, one.name)) for one in fields(self)})
+        return loader.flow({field.name: str(getattr(self, field.name)) for field in fields(self)})
 
 
 def keys(environment: Mapping[str, str]) -> dict[str, str]:
-    """The providers' keys that there are, by base URL."""
+    """The providers' keys in the environment, by base URL."""
     return {
         url: key
         for variable, (url, _) in PROVIDERS.items()
@@ -198,7 +194,8 @@ def read(given: object) -> Profiles:
     """
     if not isinstance(given, Mapping):
         raise ValueError(
-            "profiles must name models, such as {summarizer: {model: qwen3, base_url: http://localhost:11434/v1}}"
+            "profiles must name models, "
+            "such as {summarizer: {model: qwen3, base_url: http://localhost:11434/v1}}"
         )
     return Profiles(tuple((str(name), _profile(str(name), row)) for name, row in given.items()))
 
@@ -208,24 +205,31 @@ def read_cascade(given: object) -> CascadeSettings:
     says what is wrong.
     """
     try:
-        made = CascadeSettings(**loader.filled(given, fields(CascadeSettings)))
+        cascade = CascadeSettings(**loader.filled(given, fields(CascadeSettings)))
         for name in ("immediate_window", "recent_window"):
-            loader.bounded(name, getattr(made, name), least=1)
+            loader.bounded(name, getattr(cascade, name), least=1)
     except ValueError as error:
         raise ValueError(f"cascade: {error}") from None
-    return made
+    return cascade
 
 
 def _profile(name: str, row: object) -> Profile:
     try:
-        made = Profile(**loader.filled({} if row in ("", None) else row, fields(Profile)))
-        loader.bounded("max_tokens", made.max_tokens)
-        loader.bounded("temperature", made.temperature or 0.0)
-        if made.api not in APIS:
-            raise ValueError(f"api must be {' or '.join(APIS)}, not {loader.quoted(made.api)}")
+        profile = Profile(**loader.filled({} if row in ("", None) else row, fields(Profile)))
+        loader.bounded("max_tokens", profile.max_tokens)
+        loader.bounded("temperature", profile.temperature or 0.0)
+        if profile.api not in APIS:
+            raise ValueError(f"api must be {' or '.join(APIS)}, not {loader.quoted(profile.api)}")
     except ValueError as error:
         raise ValueError(f"profiles: {loader.quoted(name)}: {error}") from None
-    return made
+    return profile
+
+
+def _missing(setting: str, name: str, known: Collection[str]) -> str:
+    return (
+        f"{setting} names the profile {loader.quoted(name)}, which profiles does not have"
+        f"{_near(name, known)}"
+    )
 
 
 def _near(name: str, known: Collection[str]) -> str:

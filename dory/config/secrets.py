@@ -1,5 +1,5 @@
-"""What must not appear in anything that Dory keeps, sends or shows: found here, hidden by
-``refs.redact``.
+"""What must not appear in anything that Dory keeps, sends or shows. Found here, hidden by
+``formatting.redact``.
 """
 
 import re
@@ -10,7 +10,8 @@ from dory.config.settings import Config
 
 _SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE")
 _SECRET_IN_URL = re.compile(
-    r"://(?:[^/?#\s:@]*:)?([^/?#\s]+)@|[?&][\w-]*(?:key|token|secret|password|sig|signature|code)=([^&#\s]+)",
+    r"://(?:[^/?#\s:@]*:)?([^/?#\s]+)@"
+    r"|[?&][\w-]*(?:key|token|secret|password|sig|signature|code)=([^&#\s]+)",
     re.IGNORECASE,
 )
 _PLACEHOLDERS = ("not-needed", "lm-studio", "no-key-required", "sk-no-key-required")
@@ -18,32 +19,24 @@ _PLACEHOLDERS = ("not-needed", "lm-studio", "no-key-required", "sk-no-key-requir
 
 
 def secrets(config: Config, environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Every value that must not appear in anything the harness writes, longest first: keys and
-    tokens of the settings and the environment, and what stands for one in a URL there. Of one over
-    several lines each line counts, for it may be met alone.
+    """Every value that must not appear, longest first: keys and tokens of the settings and of the
+    environment, and what stands for one in an address there. If a value has several lines, each
+    counts, because it may appear alone.
     """
     models = [config.own, *(profile for _, profile in config.profiles.rows)]
-    named = [
-        *(one.api_key for one in models),
-        *(value for name, value in environment.items() if name.upper().endswith(_SECRET_NAMES)),
-    ]
-    in_urls = [
-        part
-        for url in (*(one.base_url for one in models), *environment.values())
-        for found in _SECRET_IN_URL.findall(url)
-        for part in found
-    ]
-    found = {
-        line.strip()
-        for value in (*named, *in_urls, *map(unquote, in_urls))
-        for line in value.splitlines()
-    }
-    return tuple(sorted(filter(_telling, found), key=lambda value: (-len(value), value)))
+    values = [model.api_key for model in models]
+    values += [value for name, value in environment.items() if name.upper().endswith(_SECRET_NAMES)]
+    for address in (*(model.base_url for model in models), *environment.values()):
+        for groups in _SECRET_IN_URL.findall(address):
+            values += groups
+            values += map(unquote, groups)
+    lines = {line.strip() for value in values for line in value.splitlines()}
+    return tuple(sorted(filter(_telling, lines), key=lambda value: (-len(value), value)))
 
 
 def _telling(value: str) -> bool:
-    """Whether it can be told from ordinary text: "none", "lm-studio" or "production" are found in
-    any conversation.
+    """Whether it differs from ordinary text: "none", "lm-studio" or "production" may stand in any
+    conversation.
     """
     word = (
         len(value) < 16

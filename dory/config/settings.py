@@ -1,5 +1,5 @@
-"""Settings: the defaults below, then ``dory.yaml``, then ``DORY_*`` in the environment, then flags;
-the later wins, of what is nested in a setting each name for itself.
+"""Settings: the defaults below, then ``dory.yaml``, then ``DORY_*`` in the environment, then flags.
+The later one wins; of a nested setting, each name for itself.
 
 This table is the one place where settings are documented; ``python agent.py --settings`` prints it.
 An unknown key is an error that names the nearest known one.
@@ -32,8 +32,8 @@ def _setting(default: Any, meaning: str) -> Any:
 
 @dataclass(frozen=True)
 class Config:
-    """Every setting. In the environment ``DORY_`` and the name in capitals, as a flag ``--`` and
-    dashes for underscores.
+    """Every setting. In the environment it is ``DORY_`` and the name in capitals, as a flag ``--``
+    and the name with dashes for underscores.
     """
 
     model: str = _setting(
@@ -41,11 +41,13 @@ class Config:
     )
     base_url: str = _setting(
         "",
-        "an OpenAI-compatible endpoint, such as http://localhost:11434/v1; empty: the one of the key that is found",
+        "an OpenAI-compatible endpoint, such as http://localhost:11434/v1; "
+        "empty: the one of the key that is found",
     )
     api_key: str = _setting(
         "",
-        "the endpoint's key; better given in the environment than in dory.yaml; local servers need none",
+        "the endpoint's key; better given in the environment than in dory.yaml; "
+        "local servers need none",
     )
     name: str = _setting(
         "dory", "what the agent calls itself in rooms; the first digits of its identity are added"
@@ -59,19 +61,21 @@ class Config:
     temperature: float | None = _setting(None, "sampling temperature; empty: the endpoint's own")
     timeout: float = _setting(
         120.0,
-        "seconds without a byte after which a call counts as failed; a whole answer may take ten times as long",
+        "seconds without a byte after which a call counts as failed; "
+        "a whole answer may take ten times as long",
     )
     retries: int = _setting(
         4,
-        "how often a call that failed for a passing reason is repeated within the timeout, with growing pauses",
+        "how often a call that failed for a passing reason is repeated within the timeout, "
+        "with growing pauses",
     )
     heartbeat: float = _setting(
         0.0, "seconds of sleep after which the agent takes a turn by itself; 0: never"
     )
     workers: int = _setting(8, "model calls that a compaction may have under way at once")
-    prices: Prices = _setting(
+    prices: Prices = _setting(  # noqa: RUF009 it is frozen
         Prices(), "dollars per million tokens by model, see README; wins over what is known"
-    )  # noqa: RUF009 it is frozen
+    )
     spend_per_hour: float = _setting(
         0.0, "dollars that model calls may cost within an hour before the agent pauses; 0: no limit"
     )
@@ -82,27 +86,31 @@ class Config:
     profiles: Profiles = _setting(Profiles(), "models beside the agent's own, by name, see README")  # noqa: RUF009 it is frozen
     embeddings: str = _setting(
         "",
-        "the profile whose model makes vectors of summaries, so that alike ones are found; empty: by their words",
+        "the profile whose model makes vectors of summaries, so that similar ones are found; "
+        "empty: by their words",
     )
     layout: str = _setting(
         "tail",
-        "tail: each prompt ends with MEMORY and LIFE; ledger: it only grows between compactions, and costs less",
+        "tail: each prompt ends with MEMORY and LIFE; "
+        "ledger: it only grows between compactions, and costs less",
     )
     extensions: str = _setting(
         "notes, recall, cascade, dream, soul, memories, diary, conversations, relationships, link",
-        "the parts of the mind beside the core tools, in the order of their tools; empty: none",
+        "the extensions in use beside the core tools, in the order of their tools; empty: none",
     )
-    cascade: CascadeSettings = _setting(
+    cascade: CascadeSettings = _setting(  # noqa: RUF009 it is frozen
         CascadeSettings(),
-        "how a whole life is summed up: events that stand verbatim, events of a summary, and the profile",
+        "how a whole life is summed up: events that stand verbatim, events of a summary, "
+        "and the profile",
     )
-    dream: DreamSettings = _setting(
+    dream: DreamSettings = _setting(  # noqa: RUF009 it is frozen
         DreamSettings(),
         "when and how durable knowledge is distilled from what faded, and whose model does it",
-    )  # noqa: RUF009
+    )
     cues: bool = _setting(
         True,
-        "on or off: beside a person's message one line that names what of the past it clearly belongs to",
+        "on or off: beside a person's message one line that names what of the past it clearly "
+        "belongs to",
     )
 
     @property
@@ -117,39 +125,41 @@ class Config:
         )
 
     def profile(self, name: str) -> Profile:
-        """The profile of that name; the agent's own model when there is none."""
+        """The profile of that name; the agent's own model if there is none."""
         return self.profiles.of(name) or self.own
 
     @property
     def dreamer(self) -> Profile:
         """The model that dreams: a profile, or another model at the agent's own endpoint; the
-        agent's own when none is named.
+        agent's own if none is named.
         """
         name = self.dream.model_override
-        return self.profiles.of(name) or (replace(self.own, model=name) if name else self.own)
+        if not name:
+            return self.own
+        return self.profiles.of(name) or replace(self.own, model=name)
 
     def used(self) -> Iterator[Profile]:
-        """The agent's own model, and those that the settings name for something."""
+        """The agent's own model, and those that the settings name for some work."""
         yield self.own
         if self.has("cascade"):
-            yield from filter(
-                None, (self.profiles.of(name) for name in (self.cascade.profile, self.embeddings))
-            )
+            for name in (self.cascade.profile, self.embeddings):
+                if profile := self.profiles.of(name):
+                    yield profile
         if self.has("dream"):
             yield self.dreamer
 
     def has(self, extension: str) -> bool:
-        """Whether that part of the mind is in use."""
+        """Whether that extension is in use."""
         return extension in self.wanted
 
     @property
     def wanted(self) -> tuple[str, ...]:
-        """The names of the extensions, in their order."""
+        """The names of the extensions in use, in their order."""
         return tuple(name for part in self.extensions.split(",") if (name := part.strip()))
 
     @property
     def offline(self) -> bool:
-        """Whether the offline model in this process does the thinking."""
+        """Whether the agent's own model is the offline model in this process."""
         return self.own.offline
 
     @property
@@ -158,15 +168,13 @@ class Config:
         return self.own.shown_url
 
     def price(self, at: datetime, profile: Profile | None = None) -> Price | None:
-        """What a model costs at that time, as a person or its provider says, the agent's own or
-        that of a profile; None if not known.
+        """What a model costs at that time: the agent's own, or that of a profile. None if neither
+        a person nor its provider says.
         """
-        one = profile or self.own
-        return (
-            prices.FREE
-            if one.offline
-            else self.prices.of(one.model) or prices.published(one.base_url, one.model, at)
-        )
+        model = profile or self.own
+        if model.offline:
+            return prices.FREE
+        return self.prices.of(model.model) or prices.published(model.base_url, model.model, at)
 
     @property
     def hard_limit(self) -> int:
@@ -177,14 +185,16 @@ class Config:
 
     @property
     def result_limit(self) -> int:
-        """Characters that one tool result may have: in a small context at most about a quarter of
-        that.
+        """Characters that one tool result may have. In a small context at most about a quarter of
+        that context.
         """
         return min(RESULT_LIMIT, self.context_limit)
 
 
-LAYOUTS = ("tail", "ledger")  # of a prompt, see prompt.py
-_LEAST = {"context_limit": 1000, "timeout": 0.001, "workers": 1}  # of all other numbers: 0
+LAYOUTS = ("tail", "ledger")
+"""Of a prompt, see turn/prompt.py."""
+_LEAST = {"context_limit": 1000, "timeout": 0.001, "workers": 1}
+"""The smallest values of numbers; of all others it is 0."""
 _NESTED = {
     "prices": prices.read,
     "profiles": profiles.read,
@@ -209,6 +219,7 @@ def load(
     """
     given: dict[str, Any] = {}
     nested: dict[str, object] = {}
+    defaults = Config()
     names = [setting.name for setting in fields(Config)]
     for name, value, where in loader.layers(names, file, environment, flags, warn):
         try:
@@ -216,18 +227,27 @@ def load(
                 nested[name] = loader.merged(nested.get(name), _nested(name, value))
                 given[name] = _NESTED[name]({} if nested[name] is None else nested[name])
             else:
-                given[name] = loader.typed(name, getattr(Config(), name), value)
+                given[name] = loader.typed(name, getattr(defaults, name), value)
         except ValueError as error:
             raise ConfigError(f"{where}: {error}") from None
-    config = _with_current_model_names(Config(**given), warn)
+    config = _with_current_names(Config(**given), warn)
     try:
         return _checked(_with_profiles(_with_endpoint(config, environment), environment))
     except ValueError as error:
         raise ConfigError(str(error)) from None
 
 
-def _with_current_model_names(config: Config, warn: Callable[[str], None]) -> Config:
-    """The former name of the offline model is replaced wherever a setting means that model."""
+def _nested(name: str, value: object) -> object:
+    """What a text of YAML holds. None if it is empty, which takes away what other layers hold."""
+    try:
+        content = loader.read_yaml(value) if isinstance(value, str) else value
+    except ValueError as error:
+        raise ValueError(f"{name} is not YAML ({error})") from None
+    return dream_schedule.respelled(content) if name == "dream" else content
+
+
+def _with_current_names(config: Config, warn: Callable[[str], None]) -> Config:
+    """Replace the former name of the offline model wherever a setting means that model."""
     model, dream = config.model, config.dream
     if model == FORMER_OFFLINE and not config.base_url:
         model = OFFLINE
@@ -240,80 +260,82 @@ def _with_current_model_names(config: Config, warn: Callable[[str], None]) -> Co
     return current
 
 
-def _nested(name: str, value: object) -> object:
-    """What a text of YAML holds, if it is one, its names as they are merged; None: nothing, which
-    takes away what other layers hold.
-    """
-    try:
-        found = loader.read_yaml(value) if isinstance(value, str) else value
-    except ValueError as error:
-        raise ValueError(f"{name} is not YAML ({error})") from None
-    return dream_schedule.respelled(found) if name == "dream" else found
-
-
 def _with_endpoint(config: Config, environment: Mapping[str, str]) -> Config:
-    """Fill in endpoint, model and key from the first key found, unless endpoint or model was
+    """Take endpoint, model and key from the first key that is found, unless endpoint or model was
     chosen.
     """
     if config.offline:
         return config
     if config.base_url:
-        return replace(
-            config,
-            api_key=config.api_key
-            or profiles.keys(environment).get(config.base_url.rstrip("/"), ""),
-        )
+        known = profiles.keys(environment).get(config.base_url.rstrip("/"), "")
+        return replace(config, api_key=config.api_key or known)
     for variable, (url, model) in PROVIDERS.items():
-        key = environment.get(variable, "")
-        if key or (config.api_key and variable == "DEEPSEEK_API_KEY"):
-            return replace(
-                config, base_url=url, model=config.model or model, api_key=config.api_key or key
-            )
+        key = config.api_key or environment.get(variable, "")
+        if environment.get(variable) or (config.api_key and variable == "DEEPSEEK_API_KEY"):
+            return replace(config, base_url=url, model=config.model or model, api_key=key)
     if config.model:
         raise ConfigError(
-            f"model {config.model!r} needs an endpoint: give --base-url, or a key such as DEEPSEEK_API_KEY in the environment"
+            f"model {config.model!r} needs an endpoint: give --base-url, "
+            "or a key such as DEEPSEEK_API_KEY in the environment"
         )
     return replace(config, model=OFFLINE)
 
 
 def _with_profiles(config: Config, environment: Mapping[str, str]) -> Config:
-    """Complete the profiles, which must be those that the settings name."""
+    """Complete the profiles. The settings must name each of them, and no other."""
     own = {config.base_url.rstrip("/"): config.api_key} if config.base_url else {}
-    made = config.profiles.completed(config.own, profiles.keys(environment) | own)
-    made.check_names(config.embeddings, config.cascade.profile, config.dream.model_override)
-    return replace(config, profiles=made)
+    completed = config.profiles.completed(config.own, profiles.keys(environment) | own)
+    completed.check_names(config.embeddings, config.cascade.profile, config.dream.model_override)
+    return replace(config, profiles=completed)
 
 
 def _checked(config: Config) -> Config:
+    """The settings themselves, if they fit together. Raises ``ConfigError`` or ``ValueError``."""
     if config.layout not in LAYOUTS:
         raise ConfigError(f"layout must be {' or '.join(LAYOUTS)}, not {config.layout[:70]!r}")
-    for name in (one.name for one in fields(Config) if type(one.default) in (int, float)):
-        loader.bounded(name, getattr(config, name), _LEAST.get(name, 0))
-    if config.window and config.context_limit > config.window * 3 // 4:
-        most = config.window * 3 // 4
-        way = (
-            f"set it to at most {most}"
-            if most >= _LEAST["context_limit"]
-            else "that is too small a window"
-        )
-        raise ConfigError(
-            f"a context_limit of {config.context_limit} does not fit a window of {config.window}: {way}"
-        )
+    for setting in fields(Config):
+        if type(setting.default) in (int, float):
+            value = getattr(config, setting.name)
+            loader.bounded(setting.name, value, _LEAST.get(setting.name, 0))
+    _check_window(config)
     if config.has("cascade"):
         config.cascade.check_size(config.context_limit)
     config.own.check_address()
     if config.offline and not config.dreamer.offline and not config.dreamer.base_url:
         raise ConfigError(
-            f"dream: model_override {config.dream.model_override[:70]!r} needs an endpoint: name a profile, or give --base-url"
+            f"dream: model_override {config.dream.model_override[:70]!r} needs an endpoint: "
+            "name a profile, or give --base-url"
         )
     if config.base_url and not config.model:
         raise ConfigError(
             f"base_url {config.shown_url!r} needs a model: give --model, or model in dory.yaml"
         )
-    unknown = [one.model for one in config.used() if not config.price(datetime.now(UTC), one)]
-    if (config.spend_per_hour or config.spend_per_day) and unknown:
-        example = f"prices: {{{unknown[0]}: {{prompt: …, cached: …, completion: …}}}}"
-        raise ConfigError(
-            f"a limit of spending needs the price of {unknown[0]!r}, which is not known: give it in dory.yaml as {example}"
-        )
+    _check_prices(config)
     return config
+
+
+def _check_window(config: Config) -> None:
+    most = config.window * 3 // 4
+    if not config.window or config.context_limit <= most:
+        return
+    if most >= _LEAST["context_limit"]:
+        way = f"set it to at most {most}"
+    else:
+        way = "that is too small a window"
+    raise ConfigError(
+        f"a context_limit of {config.context_limit} does not fit a window of {config.window}: {way}"
+    )
+
+
+def _check_prices(config: Config) -> None:
+    """A spending limit needs the price of every model that is used."""
+    if not (config.spend_per_hour or config.spend_per_day):
+        return
+    now = datetime.now(UTC)
+    for profile in config.used():
+        if not config.price(now, profile):
+            example = f"prices: {{{profile.model}: {{prompt: …, cached: …, completion: …}}}}"
+            raise ConfigError(
+                f"a limit of spending needs the price of {profile.model!r}, which is not known: "
+                f"give it in dory.yaml as {example}"
+            )

@@ -215,7 +215,7 @@ WRONG = [
     ),
     (
         "cascade: {immediate_window: 2000}",
-        "immediate_window is 2000 memories, which stand in every prompt: at most 1322 fit",
+        "immediate_window is 2000 events, which stand in every prompt: at most 1322 fit",
     ),
     (
         "cascade: 64",
