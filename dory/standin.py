@@ -1,8 +1,6 @@
 """``python -m dory.standin``: the former name of ``python -m dory.offline``."""
 
-import sys
-
-from dory.offline.__main__ import main
+import runpy
 
 if __name__ == "__main__":
-    sys.exit(main())
+    runpy.run_module("dory.offline", run_name="__main__")
