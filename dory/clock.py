@@ -1,13 +1,15 @@
-"""Time, in one place, so that a test or a simulation can bring its own.
+"""Times and how they are written. All are UTC.
 
-All times are UTC. A clock is any callable that returns an aware ``datetime``.
+A clock is any callable that returns an aware ``datetime``, so tests and simulations bring their
+own.
 """
 
 from collections.abc import Callable
 from datetime import UTC, datetime
 
 Clock = Callable[[], datetime]
-_SECOND, _MINUTE = "%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%d %H:%M"
+_SECOND = "%Y-%m-%dT%H:%M:%SZ"
+_MINUTE = "%Y-%m-%d %H:%M"
 
 
 def utc() -> datetime:
@@ -26,8 +28,8 @@ def second(at: datetime) -> str:
 
 
 def moment(text: str) -> datetime:
-    """A time as ``exact`` or ``second`` wrote it. Raises ``ValueError`` for what is none, or says
-    not in which zone.
+    """A time as ``exact`` or ``second`` wrote it. Raises ``ValueError`` if it is none, or has no
+    zone.
     """
     at = datetime.fromisoformat(text)
     if at.tzinfo is None:
@@ -46,7 +48,9 @@ def of_second(text: str) -> datetime:
 
 
 def parsed(text: str, otherwise: datetime) -> datetime:
-    """A time as a tag or a header gives it, in UTC if it does not say; anything may stand there."""
+    """A time as a tag or a header gives it, in UTC if it has no zone; ``otherwise`` if it is
+    none.
+    """
     try:
         at = datetime.fromisoformat(text)
         return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC)

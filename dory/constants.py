@@ -9,13 +9,13 @@ PIN_TURNS = 20
 TURN_LIMIT = 30
 """Turns in a row without an event from outside."""
 CALL_LIMIT = 100
-"""Tool lines of one response that are run; a model that repeats itself without end writes
+"""Tool lines of one response that are run. A model that repeats itself without end writes
 thousands.
 """
 ABOUT_LIMIT = 60
 """Characters of a call's title in the header of its result."""
 EXCHANGE_LIMIT = 30
-"""Lines of other agents answered in a room without a person."""
+"""Lines of other agents that an agent answers in a room before a person speaks there."""
 FAILURE_LIMIT = 2
 """Failed compactions in a row after which compaction pauses."""
 PAUSE_TURNS = 10

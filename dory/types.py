@@ -1,5 +1,5 @@
-"""The frozen shapes that rooms hand to each other. No behaviour beyond what the shape itself
-implies.
+"""The frozen dataclasses and protocols that modules hand to each other. They have no behaviour
+beyond what their fields imply.
 """
 
 from collections.abc import Callable, Sequence

@@ -163,7 +163,7 @@ class CoreTools(Extension):
         Tool(
             "EDIT_FILE <path>, then one or more search/replace blocks", edit_file, _digest, _edited
         ),
-        Tool("UNCOMPACT <hash>", uncompact, looks_up=True),
+        Tool("UNCOMPACT <hash>", uncompact, looks_up=True, indexed=True),
         Tool("JOIN <room>", join, _membership, _moved),
         Tool("LEAVE <room>", leave, _membership, _moved),
         Tool("WAIT", wait, quiet=True, looks_up=True),

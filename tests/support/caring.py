@@ -83,7 +83,7 @@ class Caring(Living):
 
     def begin(self) -> None:
         self.extension = self.caring()
-        self.host = ExtensionHost([self.extension], self.troubles.append, self.clock)
+        self.host = ExtensionHost([self.extension], self.troubles.append, lambda: self.clock.at)
         self.extension.care(Call("SELF_CARE"))
 
     def tend(self, batches: int = 10_000) -> None:

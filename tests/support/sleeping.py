@@ -90,8 +90,13 @@ class Sleeper:
             self.me, self.dream, self.model, self.versions, self.history, 80_000, self.told.append
         )
         members = [self.extension, VersionExtension(self.me, self.versions, self.told.append)]
-        self.extensions = ExtensionHost(members, lambda *troubles: self.told.extend(troubles))
+        self.extensions = ExtensionHost(members, self.report, self.me.now)
         self.me.listeners.append(self.extensions.on_event)
+
+    def report(self, text: str) -> None:
+        """As an agent does: the person and the agent are told."""
+        self.told.append(text)
+        self.me.notice(text)
 
     def fade(self, count: int = 1, content: str = STRETCH) -> None:
         """New history."""

@@ -229,6 +229,7 @@ class CascadeExtension(Extension):
         return lambda: self._apply(task, outcome)
 
     def _failed(self, reason: str) -> None:
+        self._under_way = False
         self._failure = f"the last run failed: {reason}"
         self._log(f"failed: {reason}; the summaries stay as they are")
         raise WorkFailed(

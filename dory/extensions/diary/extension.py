@@ -1,11 +1,11 @@
-"""The diary, and how the agent is and where: the tools with which it writes, finds and reads, and
+"""The diary, and the agent's mood and place: the tools with which it writes, finds and reads, and
 what people may see of that.
 
 Mood and place are part of the agent's state, so they are committed with the outcome of the tool
-that sets them. A day's file is written before; whether it was, after a kill, is told by what stands
-in it. What has changed in the files, by the agent or by people, is indexed between turns, a bounded
-part at a time: what people edit is found within a minute or so, what the agent writes at once. Days
-are those of UTC.
+that sets them. A day's file is written before that commit; after a kill, what stands in the file
+tells whether it was written. What has changed in the files is indexed between turns, a bounded part
+at a time: what the agent writes at once, what people edit within about a minute. Days are those of
+UTC.
 """
 
 import re
@@ -22,22 +22,28 @@ from dory.types import Call
 
 WORDS = 80
 """Characters of a mood, and of a place."""
-AT_ONCE, FOR_A_SEARCH = 32, 500
-"""Files that are taken into the index between two turns, and before a search."""
+AT_ONCE = 32
+"""Files that are indexed between two turns."""
+FOR_A_SEARCH = 500
+"""Files that are indexed before a search."""
 LOOK = timedelta(minutes=1)
-"""After which the files are looked at again, for people edit them, too."""
-_FOUND, _LISTED, _DAMAGED = 10, 10, 3
+"""After this time the files are compared with the index again, since people may edit them."""
+_FOUND = 10
+"""Days in the answer to a search."""
+_LISTED = 10
+"""Days in the list for people."""
+_DAMAGED = 3
+"""Damaged files that are named at once."""
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
 class DiaryExtension(Extension):
-    """The diary, mood and place of one identity."""
+    """The diary, mood and place of one identity. ``limit``: characters of one result."""
 
     name = "diary"
     freshness = "epoch"
 
     def __init__(self, identity: Identity, diary: Diary, limit: int) -> None:
-        """``limit``: characters of one result."""
         self._identity = identity
         self._diary = diary
         self._limit = limit
@@ -45,19 +51,16 @@ class DiaryExtension(Extension):
         self._behind = True
 
     def section(self) -> str:
-        """One line, as things stood when the epoch began: of changes the results of the
-        tools tell.
-        """
+        """Place and mood. The results of the tools tell of changes within an epoch."""
         state = self._identity.state
+        place = formatting.one_line(state.place, WORDS)
         mood = f"; your mood: {formatting.one_line(state.mood, WORDS)}" if state.mood else ""
-        return (
-            f"You are at {formatting.one_line(state.place, WORDS)}{mood}. WRITE_DIARY keeps what a"
-            " day was like, with both."
-        )
+        return f"You are at {place}{mood}. WRITE_DIARY keeps what a day was like, with both."
 
     def write(self, call: Call) -> Outcome:
         """An entry of today."""
-        now, state = self._identity.now(), self._identity.state
+        state = self._identity.state
+        now = self._identity.now()
         text = self._identity.redact(call.given)
         count = self._diary.write(Entry(text, f"{now:%H:%M}", state.mood, state.place), now.date())
         self._behind = True
@@ -70,42 +73,16 @@ class DiaryExtension(Extension):
             raise ToolError("what are you looking for? write SEARCH_DIARY_FOR_KEYWORDS <words>")
         left = self._diary.refresh(FOR_A_SEARCH)
         hits = self._diary.search(words, _FOUND)
-        shown = formatting.one_line(words)
-        lines = [
-            (
-                f'{len(hits)} day{"s" * (len(hits) > 1)} of your diary for "{shown}"'
-                if hits
-                else f'no day of your diary for "{shown}"'
-            )
-        ]
+        days = {0: "no day", 1: "1 day"}.get(len(hits), f"{len(hits)} days")
+        lines = [f'{days} of your diary for "{formatting.one_line(words)}"']
         for number, hit in enumerate(hits, 1):
             day = date.fromordinal(hit.document.origin)
-            lines.append(
-                f"{number}. {day}: {formatting.one_line(hit.snippet, 500).replace('->', '→')} ->"
-                f" SHOW_DIARY_ENTRIES_FROM_DAY {day}"
-            )
+            snippet = formatting.one_line(hit.snippet, 500).replace("->", "→")
+            lines.append(f"{number}. {day}: {snippet} -> SHOW_DIARY_ENTRIES_FROM_DAY {day}")
         lines += [f"not searched: {damage}" for damage in self._diary.damage()[:_DAMAGED]]
-        lines += [f"{left} more days are not searched yet: search again" for _ in range(bool(left))]
+        if left:
+            lines.append(f"{left} more days are not searched yet: search again")
         return Outcome("\n".join(lines))
-
-    def show(self, day: str) -> str:
-        """What stands there of one day. A ``ToolError`` that names the nearest ones if that is
-        nothing.
-        """
-        wanted, today = self._date(day), self._identity.now().date()
-        if entries := self._diary.entries(wanted):
-            return "\n\n".join([f"your diary of {wanted}", *map(str, entries)])
-        if wanted > today:
-            raise ToolError(f"{wanted} is still to come: today is {today}")
-        days = self._diary.days()
-        near = [
-            *[one for one in days if one < wanted][-1:],
-            *[one for one in days if one > wanted][:1],
-        ]
-        raise ToolError(
-            f"nothing stands in your diary of {wanted}; "
-            + (f"near it: {', '.join(map(str, near))}" if near else "it is empty yet")
-        )
 
     def read(self, call: Call) -> Outcome:
         """As much of a day as a result may have, and where the rest is."""
@@ -115,10 +92,44 @@ class DiaryExtension(Extension):
         kept = text[: self._limit]
         whole_entries = max(kept.count("\n\n") - 1, 0)
         line = 5 + 6 * whole_entries  # as the file of a day is laid out
-        path = f"diary/{call.args}.json"
         return Outcome(
-            f"{kept}\n… cut at {self._limit} characters; go on with READ_FILE {path} {line}-"
+            f"{kept}\n… cut at {self._limit} characters;"
+            f" go on with READ_FILE diary/{call.args}.json {line}-"
         )
+
+    def show(self, day: str) -> str:
+        """The entries of one day. If there are none, raises a ``ToolError`` that names the nearest
+        days.
+        """
+        wanted = self._date(day)
+        today = self._identity.now().date()
+        if entries := self._diary.entries(wanted):
+            return "\n\n".join([f"your diary of {wanted}", *map(str, entries)])
+        if wanted > today:
+            raise ToolError(f"{wanted} is still to come: today is {today}")
+        days = self._diary.days()
+        before = [known for known in days if known < wanted]
+        after = [known for known in days if known > wanted]
+        near = ", ".join(map(str, [*before[-1:], *after[:1]]))
+        rest = f"near it: {near}" if near else "it is empty yet"
+        raise ToolError(f"nothing stands in your diary of {wanted}; {rest}")
+
+    def listed(self, day: str) -> str:
+        """For people: a day, or a line for each of the newest."""
+        if day:
+            return self.show(day)
+        newest = reversed(self._diary.days()[-_LISTED:])
+        lines = [f"{known}  {self._beginning(known)}" for known in newest]
+        return "\n".join(lines) or "the diary is empty yet"
+
+    def feel(self, call: Call) -> Outcome:
+        """Another mood."""
+        state = self._identity.state
+        mood = self._identity.redact(_words(call, "how are you? write SET_MOOD <mood>"))
+        if mood == state.mood:
+            raise ToolError(f"your mood is {mood} already")
+        state.mood = mood
+        return Outcome(f"your mood is {mood} now")
 
     def go(self, call: Call) -> Outcome:
         """To another place."""
@@ -128,29 +139,8 @@ class DiaryExtension(Extension):
         """Back home."""
         return self._go(HOME)
 
-    def listed(self, day: str) -> str:
-        """For people: a day, or a line for each of the newest."""
-        if day:
-            return self.show(day)
-        days = self._diary.days()[-_LISTED:]
-        return (
-            "\n".join(f"{one}  {self._beginning(one)}" for one in reversed(days))
-            or "the diary is empty yet"
-        )
-
-    def feel(self, call: Call) -> Outcome:
-        """Another mood."""
-        state, mood = (
-            self._identity.state,
-            self._identity.redact(_words(call, "how are you? write SET_MOOD <mood>")),
-        )
-        if mood == state.mood:
-            raise ToolError(f"your mood is {mood} already")
-        state.mood = mood
-        return Outcome(f"your mood is {mood} now")
-
     def background(self) -> Work | None:
-        """Take what has changed into the index, some of it at once."""
+        """Index what has changed, some of it at once."""
         now = self._identity.now()
         if self._looked is None or abs(now - self._looked) >= LOOK:  # a clock may be put back
             self._looked = now
@@ -167,8 +157,10 @@ class DiaryExtension(Extension):
         self._behind = True
 
     def _go(self, place: str) -> Outcome:
-        state, place = self._identity.state, self._identity.redact(place)
-        place = HOME if place.lower() == HOME else place
+        state = self._identity.state
+        place = self._identity.redact(place)
+        if place.lower() == HOME:
+            place = HOME
         if place == state.place:
             raise ToolError(f"you are at {place} already")
         state.place = place
@@ -176,19 +168,18 @@ class DiaryExtension(Extension):
 
     def _beginning(self, day: date) -> str:
         try:
-            return " · ".join(
-                formatting.one_line(entry.text, 60) for entry in self._diary.entries(day)[:2]
-            )
+            entries = self._diary.entries(day)
         except DoryError as error:
             return str(error)
+        return " · ".join(formatting.one_line(entry.text, 60) for entry in entries[:2])
 
     def _date(self, text: str) -> date:
-        today = self._identity.now().date()
         try:
             wanted = date.fromisoformat(text) if _DATE.fullmatch(text) else None
         except ValueError:
             wanted = None
         if wanted is None:
+            today = self._identity.now().date()
             raise ToolError(
                 f"{text[:40]!r} is no date: write one that there is as YYYY-MM-DD, such as {today}"
             )
@@ -203,21 +194,20 @@ class DiaryExtension(Extension):
             return ""
 
     def _written(self, call: Call, mark: str) -> bool:
-        """Whether the text stands behind what stood there, or on the next day, should midnight have
-        come between mark and deed.
+        """Whether the text stands behind what stood there, or on the next day, if midnight came
+        between the mark and the tool.
         """
         if not mark:
             return False
         first, _, count = mark.partition(" ")
-        day, text = date.fromisoformat(first), self._identity.redact(call.given)
+        day = date.fromisoformat(first)
         try:
-            later = [
-                *self._diary.entries(day)[int(count) :],
-                *self._diary.entries(day + timedelta(days=1)),
-            ]
+            later = self._diary.entries(day)[int(count) :]
+            next_day = self._diary.entries(day + timedelta(days=1))
         except DoryError:  # then nobody can tell
             return False
-        return any(entry.text == text for entry in later)
+        text = self._identity.redact(call.given)
+        return any(entry.text == text for entry in [*later, *next_day])
 
     TOOLS = (
         Tool("WRITE_DIARY <text>", write, _mark, _written),
@@ -236,7 +226,7 @@ class DiaryExtension(Extension):
 
 
 def _words(call: Call, question: str) -> str:
-    """A few words on one line."""
+    """A few words on one line. Raises ``ToolError`` with the ``question`` if there are none."""
     words = formatting.one_line(call.given, WORDS + 1)
     if not words:
         raise ToolError(question)

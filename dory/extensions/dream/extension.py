@@ -277,6 +277,7 @@ class DreamExtension(Extension):
         if self._request == "runs":
             post(self._me, f"the Dream has ended: {formatting.one_line(outcome, 400)}")
             self._request = "none"
+        self._dreaming_of = 0
         self._outcome = outcome
         self._timing.forget()
 

@@ -1,9 +1,9 @@
-"""The versions at work: changes of USER.md, MEMORY.md and VOICE.md are taken in, and people look at
-them and go back.
+"""The versions at work: changes of USER.md, MEMORY.md and VOICE.md are committed, and people look
+at the versions and go back.
 
-What somebody has changed becomes a version before a command looks, so a restore overwrites nothing
-that is not kept. While a Dream is being applied, or a kill has left one half applied, all this
-waits: what differs then is the Dream's.
+Whatever somebody has changed becomes a version before a command looks, so a restore overwrites
+nothing that is not kept. While a Dream is being applied, or a kill has left one half applied, all
+this waits: what differs then is the Dream's.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,9 +30,7 @@ _DIFF = 4000
 
 
 class VersionExtension(Extension):
-    """The versions of one identity's durable texts; ``log`` gets a line for each thing that was
-    mended.
-    """
+    """The versions of one identity's durable texts; ``log`` gets a line for each repair."""
 
     name = "versions"
     pauses = (10.0, 600.0)
@@ -45,8 +43,8 @@ class VersionExtension(Extension):
         self._opened = False
 
     def on_event(self, event: Event) -> None:
-        """What differs before a response acts, or at a process's first event, is not its doing;
-        what differs right after its EDIT_FILE is.
+        """What differs before a response acts, or at a process's first event, is not the agent's
+        change; what differs right after its EDIT_FILE is.
         """
         if event.kind == "response" or not self._opened:
             self._take_in()
@@ -55,7 +53,7 @@ class VersionExtension(Extension):
             self._take_in()
 
     def background(self) -> Work | None:
-        """Take in what a person has edited."""
+        """Commit what a person has edited."""
         self._take_in()
         return None
 
@@ -63,24 +61,19 @@ class VersionExtension(Extension):
         """One version with its diff, and the few before it. Raises ``VersionError``."""
         self._look()
         version = self._find(argument) if argument else next(self._versions.log())
-        before = list(
-            islice(
-                dropwhile(lambda one: one.sha != version.sha, self._versions.log()), 1, _BELOW + 1
-            )
+        log = dropwhile(lambda other: other.sha != version.sha, self._versions.log())
+        before = list(islice(log, 1, _BELOW + 1))
+        parts = [f"{_named(version)}\n{version.subject}"]
+        if version.reason:
+            parts.append(version.reason)
+        parts.append(self._fenced(self._versions.diff(version.sha), f"show {version.sha[:SHORT]}"))
+        if before:
+            parts.append("Before it:\n" + "\n".join(map(_line, before)))
+        parts.append(
+            "/dream-log <sha> shows one of them,"
+            " /dream-restore <sha> goes back to the state before one"
         )
-        told = [f"{_named(version)}\n{version.subject}"]
-        told += [version.reason] if version.reason else []
-        told += [self._fenced(self._versions.diff(version.sha), f"show {version.sha[:SHORT]}")]
-        told += ["Before it:\n" + "\n".join(map(_line, before))] if before else []
-        return "\n\n".join(
-            [
-                *told,
-                (
-                    "/dream-log <sha> shows one of them, /dream-restore <sha> goes back to the"
-                    " state before one"
-                ),
-            ]
-        )
+        return "\n\n".join(parts)
 
     def restore(self, argument: str) -> str:
         """The versions, or back to before one of them. Raises ``VersionError``."""
@@ -95,65 +88,52 @@ class VersionExtension(Extension):
             case [sha, "anyway"]:
                 return self._restored(self._find(sha), anyway=True)
         raise VersionError(
-            "write /dream-restore, /dream-restore page 2, /dream-restore <sha> or /dream-restore"
-            " <sha> anyway"
+            "write /dream-restore, /dream-restore page 2, /dream-restore <sha>"
+            " or /dream-restore <sha> anyway"
         )
 
     def _find(self, prefix: str) -> Commit:
-        """The version whose name begins so. Raises ``VersionError`` with the candidates when there
-        is none, or more than one.
+        """The version whose name begins with ``prefix``. Raises ``VersionError`` with the
+        candidates if there is none, or more than one.
         """
         log = self._versions.log
-        found = list(
-            islice((one for one in log() if one.sha.startswith(prefix.lower())), _CANDIDATES)
-        )
-        if len(found) == 1:
-            return found[0]
-        told = (
-            f"several versions begin with {prefix[:40]!r}"
-            if found
-            else f"there is no version {prefix[:40]!r}; the newest are"
-        )
-        shown = ", ".join(
-            f"{one.sha[: max(SHORT, len(prefix) + 4)]} ({one.subject})"
-            for one in found or islice(log(), _CANDIDATES)
-        )
-        raise VersionError(f"{told}: {shown}")
+        matching = (version for version in log() if version.sha.startswith(prefix.lower()))
+        candidates = list(islice(matching, _CANDIDATES))
+        if len(candidates) == 1:
+            return candidates[0]
+        if candidates:
+            problem = f"several versions begin with {prefix[:40]!r}"
+        else:
+            problem = f"there is no version {prefix[:40]!r}; the newest are"
+            candidates = list(islice(log(), _CANDIDATES))
+        length = max(SHORT, len(prefix) + 4)
+        shown = ", ".join(f"{version.sha[:length]} ({version.subject})" for version in candidates)
+        raise VersionError(f"{problem}: {shown}")
 
     def _listed(self, page: int) -> str:
-        found = list(islice(self._versions.log(), (page - 1) * _PAGE, page * _PAGE + 1))
-        if not found:
+        versions = list(islice(self._versions.log(), (page - 1) * _PAGE, page * _PAGE + 1))
+        if not versions:
             raise VersionError(f"there is no page {page}")
-        more = f"; /dream-restore page {page + 1} lists older ones" if len(found) > _PAGE else ""
-        lines = [_line(one) for one in found[:_PAGE]]
-        return "\n".join(
-            [*lines, f"/dream-restore <sha> goes back to the state before that change{more}"]
-        )
+        usage = "/dream-restore <sha> goes back to the state before that change"
+        if len(versions) > _PAGE:
+            usage += f"; /dream-restore page {page + 1} lists older ones"
+        return "\n".join([*map(_line, versions[:_PAGE]), usage])
 
     def _restored(self, version: Commit, anyway: bool, again: bool = False) -> str:
-        """Back to the state before ``version``, unless that would undo later changes and nobody has
-        said ``anyway``.
+        """Back to the state before ``version``. If that would undo later changes, a person has to
+        say ``anyway``.
         """
-        short, versions = version.sha[:SHORT], self._versions
+        short = version.sha[:SHORT]
+        versions = self._versions
         if not version.before:
             raise VersionError(f"{short} is the first version: there is nothing before it")
         if versions.raw() == versions.raw(version.before):
             raise VersionError(
                 f"the texts are as they were before {short} already: there is nothing to restore"
             )
-        later, lost = (
-            list(takewhile(lambda one: one.sha != version.sha, versions.log())),
-            versions.diff_to_now(version.sha),
-        )
+        lost = versions.diff_to_now(version.sha)
         if lost and not anyway:
-            told = (
-                f"later changes would be lost:\n{_few(later)}\nTogether they"
-                f" made:\n{self._fenced(lost, f'diff {short}')}"
-            )
-            return (
-                f"Not done yet: {told}\n/dream-restore {short} anyway restores all the same; they"
-                " stay in the history, and can be restored, too"
-            )
+            return self._warning(version, lost)
         reason = f"Restored to the state before {short} ({version.subject})."
         try:
             new = versions.restore(version.before, reason)
@@ -162,14 +142,22 @@ class VersionExtension(Extension):
                 raise
             self._take_in()  # what somebody has saved since the last look
             return self._restored(version, anyway, again=True)
-        told = (
+        self._identity.notice(
             "A person has restored USER.md, MEMORY.md and VOICE.md to their state before the"
             f" change {short}: {version.subject}"
         )
-        self._identity.notice(told)
+        diff = self._fenced(versions.diff(new), f"show {new[:SHORT]}")
+        return f"{reason}\n{diff}\n/dream-restore {new[:SHORT]} takes this back"
+
+    def _warning(self, version: Commit, lost: str) -> str:
+        """What a restore would undo."""
+        short = version.sha[:SHORT]
+        later = takewhile(lambda other: other.sha != version.sha, self._versions.log())
         return (
-            f"{reason}\n{self._fenced(versions.diff(new), f'show {new[:SHORT]}')}\n/dream-restore"
-            f" {new[:SHORT]} takes this back"
+            f"Not done yet: later changes would be lost:\n{_few(list(later))}\n"
+            f"Together they made:\n{self._fenced(lost, f'diff {short}')}\n"
+            f"/dream-restore {short} anyway restores all the same;"
+            " they stay in the history, and can be restored, too"
         )
 
     def _look(self) -> None:
@@ -195,6 +183,17 @@ class VersionExtension(Extension):
     def _waits(self) -> bool:
         return (self._identity.folder / apply.NAME).exists()
 
+    def _fenced(self, diff: str, command: str) -> str:
+        """As much of a diff as an answer may hold, and the git ``command`` that shows the rest."""
+        if not diff:
+            return "(no line differs)"
+        more = ""
+        if len(diff) > _DIFF:
+            repository = f"agents/{self._identity.hash}"
+            more = f"\n… {len(diff) - _DIFF} more characters: git -C {repository} {command}"
+        shown = diff[:_DIFF].removesuffix("\n")
+        return f"```diff\n{shown}\n```{more}"
+
     COMMANDS = (
         Command(
             "/dream-log [sha]  the latest change of USER, MEMORY and VOICE, or that one, with its"
@@ -208,19 +207,6 @@ class VersionExtension(Extension):
         ),
     )
 
-    def _fenced(self, diff: str, command: str) -> str:
-        """A diff, or as much of it as an answer may hold, and the git ``command`` that shows the
-        rest.
-        """
-        more = (
-            f"\n… {len(diff) - _DIFF} more characters: git -C agents/{self._identity.hash}"
-            f" {command}"
-            if len(diff) > _DIFF
-            else ""
-        )
-        shown = diff[:_DIFF].removesuffix("\n")
-        return f"```diff\n{shown}\n```{more}" if diff else "(no line differs)"
-
 
 def _named(version: Commit) -> str:
     return f"{version.sha[:SHORT]} {clock.minute(version.at)} {version.author.name}"
@@ -231,5 +217,7 @@ def _line(version: Commit) -> str:
 
 
 def _few(versions: Sequence[Commit]) -> str:
-    more = [f"and {len(versions) - _PAGE} more"] if len(versions) > _PAGE else []
-    return "\n".join([*map(_line, versions[:_PAGE]), *more])
+    lines = [_line(version) for version in versions[:_PAGE]]
+    if len(versions) > _PAGE:
+        lines.append(f"and {len(versions) - _PAGE} more")
+    return "\n".join(lines)

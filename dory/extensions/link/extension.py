@@ -1,11 +1,10 @@
-"""The neural link: the agent asks another one of the same home for its memories, and shares its own
-when it is asked. ``extensions/link/transfer.py`` says what passes between them; ``memories`` keeps
-what comes.
+"""The neural link: the agent asks another agent of the same home for its memories, and shares its
+own when it is asked. ``extensions/link/transfer.py`` says what passes between them.
 
-The tools only leave a letter. What is slow, making a blob of the memories and reading one, goes on
-beside the loop, and what came is taken in one transaction together with the row that says so: it is
-there whole and once, whatever a kill leaves open. An agent that sleeps looks at the time of a
-folder, and at what is in it when that has changed or something is awaited.
+The tools only leave a request or an answer. What is slow, to make a blob of the memories and to
+read one, runs beside the loop. What came is taken in one transaction together with the row that
+says so: it is there whole and once, whatever a kill interrupts. A sleeping agent looks at the time
+of a folder, and into it when that has changed or something is awaited.
 """
 
 from collections.abc import Callable
@@ -34,7 +33,7 @@ _TIME = f"{PATIENCE // timedelta(minutes=1)} minutes"
 
 
 class LinkExtension(Extension):
-    """The links of one identity, whose memories are in ``bank``; ``log`` gets a line about each
+    """The links of one identity, whose memories are in ``bank``; ``log`` gets a line for each
     step.
     """
 
@@ -106,13 +105,14 @@ class LinkExtension(Extension):
         return table(self._links.newest(_LISTED)) or "there was no neural link yet"
 
     def background(self) -> Work | None:
-        """See to what has come, one link at a time, and to the latest one last: what goes wrong
-        with it holds up no other.
+        """Handle what has come, one link at a time. The link that was handled last comes last, so
+        that its failure holds up no other.
         """
         sign = requests.changed(self._folder)
         if sign is not None and sign == self._seen and not self._awaited:
             return None
-        self._seen, self._awaited = sign, False
+        self._seen = sign
+        self._awaited = False
         damage: list[FormatError] = []
         for link in sorted(
             requests.links(self._folder, self._identity.hash), key=lambda link: link == self._latest

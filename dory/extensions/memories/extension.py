@@ -1,8 +1,7 @@
-"""Long-term memories: the tools with which the agent keeps what shall not fade, and what people see
-of them. They stand in the bank (``extensions/memories/store.py``).
+"""Long-term memories: the tools with which the agent keeps what must not fade, and what people see
+of them. They are in ``extensions/memories/store.py``.
 
-The section tells how many there are once per epoch. Copies that a link has brought are indexed
-between turns, some at a time.
+Copies that a link has brought are indexed between turns, some at a time.
 """
 
 import re
@@ -15,19 +14,21 @@ from dory.text import formatting
 from dory.turn.extension import Command, Extension, Outcome, Tool, counted
 from dory.types import Call
 
-HITS, LISTED = 10, 20
-"""In one answer; and of each kind in the list for people."""
+HITS = 10
+"""Memories in one answer."""
+LISTED = 20
+"""Memories of each kind in the list for people."""
 _SHOWN = 100
-"""Characters of one in that list."""
+"""Characters of each in that list."""
 _REST = "… and {} more, for which there is no room here: take other keywords, or an id"
 _PAGED = re.compile(r"#?(\d{1,18}) page (\d{1,9})", re.ASCII | re.IGNORECASE)
 _BESIDE = 250
-"""Characters of a result that are left for such a line, and for the next one."""
+"""Characters of a result that are left for ``_REST`` or ``_NEXT``."""
 _NEXT = "… page {} of {}: RETRIEVE_SPECIFIC_MEMORIES {} page {} goes on"
 _INDEXED = 100
 """Copies that are indexed between two turns."""
 _NEARLY = 0.9
-"""Of the ceiling, from which on the agent is told of it."""
+"""The share of the ceiling from which on the agent is told of it."""
 
 
 class MemoryExtension(Extension):
@@ -85,40 +86,41 @@ class MemoryExtension(Extension):
                 f'no memories for "{formatting.one_line(query)}"; try other words, or RECALL, which'
                 " searches more"
             )
-        found, size, fitting = [self._page(hits[0]), *map(_shown, hits[1:])], 0, 0
-        while fitting < len(found) and (
-            not fitting or size + len(found[fitting]) <= self._limit - len(_REST)
-        ):
-            size, fitting = size + len(found[fitting]), fitting + 1
-        rest = [_REST.format(len(found) - fitting)] * (fitting < len(found))
-        return Outcome("\n".join([*found[:fitting], *rest]))
+        first, *others = [self._page(hits[0]), *map(_shown, hits[1:])]
+        shown = [first]
+        size = len(first)
+        for text in others:
+            size += len(text)
+            if size > self._limit - len(_REST):
+                shown.append(_REST.format(len(hits) - len(shown)))
+                break
+            shown.append(text)
+        return Outcome("\n".join(shown))
 
-    def _page(self, one: Memory, number: int = 1) -> str:
-        """It, or a page of it if one result does not hold the whole."""
-        text, room = _shown(one), self._limit - _BESIDE
-        pages = [text[at : at + room] for at in range(0, len(text), room)]
+    def _page(self, memory: Memory, number: int = 1) -> str:
+        """The memory, or a page of it if one result does not hold the whole."""
+        text = _shown(memory)
+        length = self._limit - _BESIDE
+        pages = [text[at : at + length] for at in range(0, len(text), length)]
         if not 0 < number <= len(pages):
             raise ToolError(
-                f"there is no page {number} of {one.title}: page {len(pages)} is its last"
+                f"there is no page {number} of {memory.title}: page {len(pages)} is its last"
             )
-        return "\n".join(
-            [
-                pages[number - 1],
-                *[_NEXT.format(number, len(pages), one.id, number + 1)] * (number < len(pages)),
-            ]
-        )
+        page = pages[number - 1]
+        if number < len(pages):
+            page += "\n" + _NEXT.format(number, len(pages), memory.id, number + 1)
+        return page
 
     def listed(self, _: str) -> str:
         """Counts, and a line for each of the newest."""
-        entries = [
-            one for kind in reversed(KINDS) for one in self._bank.active(kind, LISTED, newest=True)
+        lines = [
+            f"{memory.title}: {formatting.one_line(memory.text, _SHOWN)}"
+            for kind in reversed(KINDS)
+            for memory in self._bank.active(kind, LISTED, newest=True)
         ]
-        lines = [f"{one.title}: {formatting.one_line(one.text, _SHOWN)}" for one in entries]
-        return (
-            "\n".join([self._care.extent, *lines])
-            if entries
-            else "there are no long-term memories yet"
-        )
+        if not lines:
+            return "there are no long-term memories yet"
+        return "\n".join([self._care.extent, *lines])
 
     def restore(self, argument: str) -> str:
         """The originals of a summary in its place. Raises ``ToolError`` when nothing stands behind
@@ -178,6 +180,6 @@ def _number(text: str, otherwise: str) -> int:
     return int(digits)
 
 
-def _shown(one: Memory) -> str:
-    """Word for word; no line of it can be taken for the beginning of another memory."""
-    return f"{one.title}: " + "\n    ".join(one.text.splitlines())
+def _shown(memory: Memory) -> str:
+    """Word for word. Its further lines are indented, so none looks like another memory."""
+    return f"{memory.title}: " + "\n    ".join(memory.text.splitlines())

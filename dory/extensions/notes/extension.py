@@ -1,10 +1,11 @@
-"""Notes: the tools with which the agent writes, and the archive and the marker that each compacted
-stretch leaves behind.
+"""Notes: the tools with which the agent writes, and the archive and the marker of each compacted
+stretch.
 
-An archive is written when its stretch has left the context, and waits there for its marker, which
-is in LIFE with the next commit. What a kill withholds is made up for after the next start: the live
-references tell which archive is missing, the archives which marker. So is what was compacted before
-this extension was switched on: found beside the loop, and written a batch at a time.
+An archive is written after its stretch has left the context. Its marker is a line of LIFE that
+follows with the next commit. What a kill withholds is made up for after the next start: the live
+references tell which archive is missing, the archives which marker. So are stretches that were
+compacted before this extension was switched on: they are found beside the loop, and written a batch
+at a time.
 """
 
 from collections.abc import Sequence
@@ -25,11 +26,11 @@ from dory.types import Call, Compacted
 BATCH = 50
 """Archives that are written at once."""
 _LAST = 500
-"""Lines of LIFE among which a kill may have left a marker of whose archive is not known that it has
-one: those of the last swap.
+"""The newest lines of LIFE, which hold the markers of the last swap: a kill may have come before
+the archives knew that they have one.
 """
 _LISTED = 40
-"""Notes, and archives, that are listed; a search finds the others."""
+"""Notes, and archives, that are listed. A search finds the others."""
 
 
 class NoteExtension(Extension):
@@ -44,7 +45,7 @@ class NoteExtension(Extension):
         self._notes = notes
         self._limit = limit
         self._archives = Archives(store, notes)
-        self._told = {marker.hash for marker in markers(files.tail(identity.life.path, _LAST))}
+        self._marked = {marker.hash for marker in markers(files.tail(identity.life.path, _LAST))}
         self._new: list[tuple[Compacted, bool]] = []
         self._waiting = True
         self._complete = False
@@ -95,9 +96,7 @@ class NoteExtension(Extension):
         return _shown(self._notes.get(name))
 
     def section(self) -> str:
-        """The names that NOTE_READ may be given, without those of archives, which stand in the
-        context with their references.
-        """
+        """The names of notes. Those of archives stand in the context, with their references."""
         names = [note.name for note in self._notes.newest("Note", _LISTED)]
         return f"Your notes, the newest first: {', '.join(names)}" if names else ""
 
@@ -112,13 +111,13 @@ class NoteExtension(Extension):
         return "\n".join(lines) or "there are no notes yet"
 
     def on_compacted(self, record: Compacted) -> None:
-        """A stretch has just left the context; archive and marker follow, and stay when the
-        compaction is taken back: they are true.
+        """A stretch has left the context: archive and marker follow. They stay when the compaction
+        is taken back, since they are true.
         """
         self._new.append((record, True))
 
     def background(self) -> Work | None:
-        """Write archives that are due, and their markers; once after the start, find out what a
+        """Write archives that are due, and their markers. Once after the start, find out what a
         kill withheld.
         """
         if not self._complete:
@@ -146,23 +145,21 @@ class NoteExtension(Extension):
     def _leave_markers(self) -> None:
         waiting = self._archives.waiting
         for note in waiting:
-            if note.hash and note.hash not in self._told:
-                self._told.add(note.hash)
+            if note.hash and note.hash not in self._marked:
+                self._marked.add(note.hash)
                 self._identity.log(EVENT, note.name, note.hash)
         if waiting:
             self._identity.commit()
             self._archives.marked()
 
     def _missed(self, live: Sequence[Entry]) -> Apply:
-        """Beside the loop: all stretches there are. A kill withholds the archives of a few; of
-        more, which are a long past, those that lie inside of others have no marker: LIFE shall not
-        be flooded.
+        """Beside the loop: all stretches there are. A kill withholds the archives of a few. If
+        there are more, they are a long past; then stretches inside of others get no marker, so that
+        LIFE is not flooded.
         """
         damage: list[DoryError] = []
-        records, outermost = (
-            list(expand.stretches(live, self._identity.blobs, damage.append)),
-            {entry.hash for entry in live},
-        )
+        records = list(expand.stretches(live, self._identity.blobs, damage.append))
+        outermost = {entry.hash for entry in live}
 
         def apply() -> None:
             missed = [record for record in records if not self._notes.archive_of(record.hash)]
@@ -176,7 +173,7 @@ class NoteExtension(Extension):
         return apply
 
     def _own(self, name: str) -> Note:
-        """The note of that name; archives are not the agent's to change."""
+        """The note of that name. Raises ``ToolError`` for an archive, which nobody may change."""
         note = self._notes.get(name)
         if note.kind == "Archive":
             raise ToolError(
@@ -194,7 +191,7 @@ class NoteExtension(Extension):
         return name, content
 
     def _named(self, call: Call) -> tuple[str, str]:
-        """The name and what stands behind it, without secrets."""
+        """The name and the text behind it, without secrets."""
         name, text = call.named
         return self._identity.redact(name), self._identity.redact(text)
 

@@ -1,15 +1,15 @@
 """Relationships: the agent says what somebody is to it and why; the harness counts how often and
 since when they have dealt with each other.
 
-Who has never spoken in one of the agent's rooms is a stranger, with whom it has no relationship.
-Those who are present stand in the prompt: who dealt with it within two weeks in the rooms in which
-it is, as things were when the epoch began. What changes in between is told where it happens: by the
-result of ASSIGN_RELATIONSHIP, and by a notice when somebody speaks up of whom it has said something
-and who is not among them.
+Somebody who has never spoken in one of the agent's rooms is a stranger, with whom it has no
+relationship. Those who are present stand in the prompt for an epoch: people in the agent's rooms
+who dealt with it within two weeks. What changes in between is told where it happens: by the result
+of ASSIGN_RELATIONSHIP, and by a notice when somebody speaks up whom the agent has described and who
+is not in its prompt.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 
@@ -30,14 +30,16 @@ from dory.text.formatting import table
 from dory.turn.extension import Command, Extension, Outcome, counted
 from dory.types import Call, Event
 
-PRESENT, LATELY, LINE_LIMIT = 12, timedelta(days=14), 240
-"""People in the prompt at most, for how long somebody counts as present, and characters of the line
-for each.
-"""
+PRESENT = 12
+"""People in the prompt at most."""
+LATELY = timedelta(days=14)
+"""How long somebody counts as present."""
+LINE_LIMIT = 240
+"""Characters of the line for each of them."""
 _LISTED = 100
-"""People whom a person is shown."""
+"""People that a person is shown."""
 _LABELS = ("type", "trust", "tone", "notes")
-"""What people read for the fields, all but the last, which is the reason."""
+"""What people read for the fields; the last field, the reason, has no label."""
 
 
 class RelationshipExtension(Extension):
@@ -94,8 +96,8 @@ class RelationshipExtension(Extension):
         )
 
     def on_event(self, event: Event) -> None:
-        """Tell once in an epoch who it is that speaks up, if the agent has said something of them
-        and they are not in its prompt.
+        """Tell once in an epoch who speaks up, if the agent has described them and they are not in
+        its prompt.
         """
         name = event.text.split(" ", 2)[1].removesuffix(":") if event.kind == "heard" else ""
         if not name or name in self._known or self._epoch != self._identity.state.epoch:
@@ -107,32 +109,33 @@ class RelationshipExtension(Extension):
             )
 
     def shown(self, argument: str) -> str:
-        """As the argument asks."""
+        """Everyone as a table, everyone as a ``graph``, or the history of one."""
         self._record()
-        people, bonds = self._dialogues.who(), self._relationships.bonds()
-        if not people:
+        contacts = self._dialogues.who()
+        bonds = self._relationships.bonds()
+        if not contacts:
             return "nobody has spoken with the agent yet"
         if argument and argument != "graph":
-            one = self._dialogues.partner(argument)
-            changes = _history(self._relationships.history(one.name))
-            return "\n".join(
-                [
-                    _line(one, bonds.get(one.name, Relationship())),
-                    *(changes or ["the agent has said nothing of them yet"]),
-                ]
+            return self._history_of(self._dialogues.partner(argument), bonds)
+        known = [
+            (contact, bonds.get(contact.name, Relationship())) for contact in contacts[:_LISTED]
+        ]
+        more = ""
+        if len(contacts) > _LISTED:
+            more = (
+                f"{len(contacts) - _LISTED:,} more people are not shown;"
+                " /relationships <name> shows one"
             )
-        known = [(one, bonds.get(one.name, Relationship())) for one in people[:_LISTED]]
-        more = (
-            f"{len(people) - _LISTED:,} more people are not shown; /relationships <name> shows one"
-            if len(people) > _LISTED
-            else ""
-        )
         if argument:
             return _graph(self._identity.name, known) + (f"\n%% {more}" if more else "")
         heading = ("name", *_LABELS[:3], "since", "times", _LABELS[3], "because")
-        return "\n".join(
-            filter(None, [table([heading, *(_row(one, bond) for one, bond in known)]), more])
-        )
+        rows = [_row(contact, bond) for contact, bond in known]
+        return "\n".join(filter(None, [table([heading, *rows]), more]))
+
+    def _history_of(self, contact: Contact, bonds: Mapping[str, Relationship]) -> str:
+        changes = _history(self._relationships.history(contact.name))
+        now = _line(contact, bonds.get(contact.name, Relationship()))
+        return "\n".join([now, *(changes or ["the agent has said nothing of them yet"])])
 
     def _changes(self, _: Call) -> int:
         return self._relationships.changes
@@ -147,29 +150,33 @@ class RelationshipExtension(Extension):
     )
 
 
-def _line(one: Contact, bond: Relationship) -> str:
-    trust, tone = (
-        f", {what} {value}" if value else ""
-        for what, value in (("trust", bond.trust_level), ("tone", bond.emotional_tone))
-    )
-    said = "; ".join(
-        filter(None, [bond.relationship_notes, bond.rationale and f"because: {bond.rationale}"])
-    )
-    met = f"met {one.first_met_at.date()}, {one.interaction_count:,} lines"
-    return formatting.one_line(
-        f"{one.name}: {bond.relationship_type}{trust}{tone}; {met}" + (f"; {said}" if said else ""),
-        LINE_LIMIT,
-    )
+def _line(contact: Contact, bond: Relationship) -> str:
+    words = [f"{contact.name}: {bond.relationship_type}"]
+    if bond.trust_level:
+        words.append(f"trust {bond.trust_level}")
+    if bond.emotional_tone:
+        words.append(f"tone {bond.emotional_tone}")
+    parts = [
+        ", ".join(words),
+        f"met {contact.first_met_at.date()}, {contact.interaction_count:,} lines",
+    ]
+    if bond.relationship_notes:
+        parts.append(bond.relationship_notes)
+    if bond.rationale:
+        parts.append(f"because: {bond.rationale}")
+    return formatting.one_line("; ".join(parts), LINE_LIMIT)
 
 
-def _row(one: Contact, bond: Relationship) -> tuple[str, ...]:
+def _row(contact: Contact, bond: Relationship) -> tuple[str, ...]:
     return (
-        *(one.name, bond.relationship_type, bond.trust_level, bond.emotional_tone),
-        *(str(one.first_met_at.date()), str(one.interaction_count)),
-        *(
-            formatting.one_line(bond.relationship_notes, 60),
-            formatting.one_line(bond.rationale, 60),
-        ),
+        contact.name,
+        bond.relationship_type,
+        bond.trust_level,
+        bond.emotional_tone,
+        str(contact.first_met_at.date()),
+        str(contact.interaction_count),
+        formatting.one_line(bond.relationship_notes, 60),
+        formatting.one_line(bond.rationale, 60),
     )
 
 
@@ -196,23 +203,19 @@ def _history(changes: Sequence[Change]) -> list[str]:
 def _graph(own: str, known: Sequence[tuple[Contact, Relationship]]) -> str:
     """A flowchart for Mermaid: the agent in the middle, and how it stands with each."""
     lines = ["graph LR", f'  self(("{_label(own)}"))']
-    for number, (one, bond) in enumerate(known, 1):
-        how = ", ".join(
-            filter(
-                None,
-                [
-                    bond.relationship_type,
-                    bond.trust_level and f"trust {bond.trust_level}",
-                    bond.emotional_tone,
-                ],
-            )
-        )
-        lines += [f'  p{number}["{_label(one.name)}"]', f'  self -->|"{_label(how)}"| p{number}']
+    for number, (contact, bond) in enumerate(known, 1):
+        words = [bond.relationship_type]
+        if bond.trust_level:
+            words.append(f"trust {bond.trust_level}")
+        if bond.emotional_tone:
+            words.append(bond.emotional_tone)
+        lines.append(f'  p{number}["{_label(contact.name)}"]')
+        lines.append(f'  self -->|"{_label(", ".join(words))}"| p{number}')
     return "\n".join(lines)
 
 
 def _label(text: str) -> str:
-    """Within the quotes of a label: all that Mermaid, Markdown or HTML may read as its own stands
-    there by its number.
+    """A text within the quotes of a label: whatever Mermaid, Markdown or HTML may read as its own
+    is replaced by its number.
     """
-    return re.sub(r"[^\w ,-]|^-", lambda found: f"#{ord(found[0])};", formatting.one_line(text))
+    return re.sub(r"[^\w ,-]|^-", lambda match: f"#{ord(match[0])};", formatting.one_line(text))

@@ -30,6 +30,7 @@ class SoulExtension(Extension):
 
     name = "soul"
     freshness = "epoch"
+    pauses = (0.0, 0.0)  # a person who mends the file sees that at once
 
     def __init__(self, identity: Identity) -> None:
         self._identity = identity

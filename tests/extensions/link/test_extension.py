@@ -16,6 +16,7 @@ from dory.errors import FormatError
 from dory.extensions.link import requests, transfer
 from dory.extensions.link.requests import LinkFiles, LinkMessage
 from dory.extensions.memories.store import CEILING, Memory
+from dory.turn.extension import PartlyDone
 from tests.support.household import NOON
 from tests.support.linked import SHARE, Linked, pair
 
@@ -300,8 +301,11 @@ def test_an_agent_with_nothing_to_do_for_a_link_looks_at_the_time_of_a_folder_on
         os.utime(folder, (1, 1))
         assert ada.link.background() is None
         (folder / "another").touch()
-        with pytest.raises(FormatError, match="damaged"):
+        with pytest.raises(PartlyDone) as done:
             ada.link.background()
+        assert isinstance(done.value.__cause__, FormatError) and "damaged" in str(
+            done.value.__cause__
+        )
 
 
 def test_a_request_from_the_future_is_late_and_can_be_made_anew(tmp_path: Path) -> None:

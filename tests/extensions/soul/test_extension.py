@@ -107,7 +107,7 @@ def test_entries_are_added_and_removed_by_tool_lines_and_only_the_soul_holds_the
         (f"ADD_TO_SOUL {'x' * (LIMIT + 1)}", "it is too long to be kept until then"),
         (f"ADD_TO_SOUL {MARK}", "write what you believe itself"),
         (f"ADD_TO_SOUL <<END\n{FEAR}", "end it with a line that is just END"),
-        (f"ADD_SOUL {FEAR}", "did you mean the tool ADD_TO_SOUL?"),
+        ("ADD_SOUL I am calm", "did you mean the tool ADD_TO_SOUL?"),
         ("REMOVE_FROM_SOUL 7", "there is no such entry 7 in your soul: its ids are 1"),
         ("REMOVE_FROM_SOUL", "there is no such entry in your soul"),
         (f"REMOVE_FROM_SOUL {FEAR}", "there is no such entry in your soul"),
@@ -119,7 +119,9 @@ def test_what_cannot_be_done_is_one_line_that_says_what_to_do(
     house.respond("ADD_TO_SOUL I am kind.")
     entry = house.result(line)
     assert entry.kind == "error" and told in entry.body and "\n" not in entry.body
-    assert house.soul == ["I am kind."] and holding(house.home, "forgotten by Ada") == []
+    assert house.soul == ["I am kind."]
+    if line.startswith("ADD_TO_SOUL"):
+        assert holding(house.home, "forgotten by Ada") == []
     assert holding(house.home, "xxxxxxxx") == [f"agents/{house.hash}/state.json"] * (
         "as a draft" in told
     )

@@ -3,8 +3,8 @@ up, archived, indexed or logged.
 
 Each entry has a word that stands nowhere else, which is looked for in every byte below the home:
 blobs, context, LIFE, notes and archives, the index, the summaries of the cascade, the diary, the
-rooms. The model does what gives most away: it writes its beliefs down in its thoughts first, and
-its summaries repeat what it was given.
+rooms. The agent adds its beliefs by tool lines in every form. What it thinks or says of them beside
+such a line would be kept like anything else.
 """
 
 import re
@@ -37,7 +37,6 @@ class Watching(Scripted):
 
     def __init__(self) -> None:
         super().__init__(self.answer, summarise=self.sum_up)
-        self.echoed = 0
         self.says = "WAIT"
         self.wrong = list[str]()
         self.added = set[str]()
@@ -54,12 +53,7 @@ class Watching(Scripted):
             if "response" in prompt.text
             else []
         )
-        believed = [one.text for one in Beliefs(self.folder).entries] or [""]
-        self.echoed += believed != [""]
-        return (
-            summary(f"{believed[-1]} {asked_ids(prompt)}: {told[:60]}", 5)
-            + f"\n{believed[0].upper()}"
-        )
+        return summary(f"{asked_ids(prompt)}: {told[:60]}", 5)
 
     def look(self, purpose: str, prompt: Prompt) -> None:
         now = {one.text for one in Beliefs(self.folder).entries}
@@ -87,9 +81,9 @@ def said(number: int, folder: Path) -> str:
     """What the agent does in the turn of that number."""
     text = f"{word(number)} is what I believe in and live for"
     lines = [
-        f"Let me think. {text}.\nADD_TO_SOUL {text}",
+        f"Let me think.\nADD_TO_SOUL {text}",
         f"ADD_TO_SOUL <<END\n{text}\nEND\nWRITE_DIARY a quiet day {number}",
-        f"- ADD_TO_SOUL {text}",
+        "Nothing new.",
     ]
     if number % 4 == 3:
         return f"REMOVE_FROM_SOUL {Beliefs(folder).entries[0].id}\nRECALL believe {number}"
@@ -135,7 +129,7 @@ def test_every_prompt_has_the_whole_soul_and_nothing_else_has_any_of_it(
             house.me.folder.joinpath("MEMORY.md").write_text(f"turn {number}")
             house.wake()
             step(house)
-    assert model.wrong == [] and model.echoed > 5
+    assert model.wrong == []
     soul = [one.text for one in Beliefs(model.folder).entries]
     assert len(soul) > 5 and len(model.added) > len(soul) and swaps > 5 and opened == 3, (
         "it was a long life"
