@@ -183,7 +183,10 @@ class Screen:
             return f"{frame} {', '.join(thinking)} {verb} thinking"
         names = ", ".join(visible(agent.name) for agent in self._listeners)
         verb = "listen" if len(self._listeners) > 1 else "listens"
-        return f"{self._session.room} · {names or 'nobody'} {verb} · /help lists the commands · Ctrl-D leaves"
+        return (
+            f"{self._session.room} · {names or 'nobody'} {verb} · /help lists the commands · "
+            "Ctrl-D leaves"
+        )
 
     def _show(self, line: Line) -> None:
         """Print a message: name and time on one line, the text below it."""

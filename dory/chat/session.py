@@ -22,8 +22,8 @@ class Session:
     """
 
     def __init__(self, home: Path, room: str, name: str, commands: Commands = tuple) -> None:
-        """Writes nothing. ``commands`` gives those that the harness answers. Raises ``ToolError`` if
-        ``room`` is no legal room id.
+        """Writes nothing. ``commands`` gives those that the harness answers. Raises ``ToolError``
+        if ``room`` is no legal room id.
         """
         self.commands = commands
         self.home = home

@@ -146,7 +146,7 @@ class _Lines:
         return False
 
     def skip_thought(self, rest: str, tag: str) -> None:
-        """Take the lines up to the closing tag, which may be in ``rest``, that of the first line."""
+        """Take the lines up to the closing tag, which may be in ``rest``, the first line's end."""
         close = f"</{tag.lower()}>"
         while close not in rest.lower() and self.left:
             rest = self.take()

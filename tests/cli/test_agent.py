@@ -136,7 +136,8 @@ def test_a_hash_that_names_nobody_several_or_too_little_is_an_error_that_lists_t
 def test_a_home_without_anybody_says_how_to_boot(tmp_path: Path) -> None:
     with pytest.raises(
         IdentityError,
-        match=rf"begins with 'abcd' \(there is none yet: 'python agent.py --home {tmp_path}' boots one\)",
+        match=rf"begins with 'abcd' \(there is none yet: 'python agent.py --home {tmp_path}' "
+        r"boots one\)",
     ):
         listing.find(tmp_path, "abcd")
 
@@ -177,8 +178,8 @@ def test_a_changed_soul_is_told_on_resume_and_the_old_one_goes_on(tmp_path: Path
     (tmp_path / "SOUL.md").write_text("Somebody else.\n")
     greeting = startup.greeting(house.restart(), Config(), "")
     assert (
-        "SOUL.md has changed since this identity was booted; it goes on with the one it was booted with"
-        in greeting.splitlines()
+        "SOUL.md has changed since this identity was booted; it goes on with the one it was "
+        "booted with" in greeting.splitlines()
     )
     assert house.me.soul == "I am who I am.\n"
 

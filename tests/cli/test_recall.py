@@ -97,7 +97,8 @@ def test_what_is_not_indexed_yet_is_told_of(tmp_path: Path) -> None:
     house = long_past(tmp_path)
     done = recall(tmp_path, house.hash, "thing")
     assert done.returncode == 1 and done.stderr == (
-        f"dory.recall: 0 of {house.me.state.next_id - 1} entries are indexed: {house.me.name} does the rest while it runs, or --rebuild now\n"
+        f"dory.recall: 0 of {house.me.state.next_id - 1} entries are indexed: {house.me.name} "
+        "does the rest while it runs, or --rebuild now\n"
     )
 
 

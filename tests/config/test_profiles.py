@@ -37,7 +37,10 @@ def load(
 
 
 def test_profiles_and_windows_come_from_the_file_the_environment_or_a_flag(tmp_path: Path) -> None:
-    row = "{model: base, base_url: http://host/v1, api: completions, stop: ['\\n\\n', '###'], max_tokens: 50, temperature: 0}"
+    row = (
+        "{model: base, base_url: http://host/v1, api: completions, stop: ['\\n\\n', '###'], "
+        "max_tokens: 50, temperature: 0}"
+    )
     made = Profile("base", "http://host/v1", "", "completions", ("\\n\\n", "###"), 50, 0.0)
     for found in (
         load(tmp_path, f"profiles:\n  summarizer: {row}\ncascade:\n  immediate_window: 8\n"),
@@ -127,7 +130,10 @@ def test_a_part_that_is_given_elsewhere_leaves_the_rest_as_it_is(tmp_path: Path)
 def test_a_cascade_that_is_switched_off_needs_no_price_of_its_models_and_no_room(
     tmp_path: Path,
 ) -> None:
-    text = f"{MAIN}prices: {{main: {{prompt: 1, completion: 1}}}}\nspend_per_day: 1\nprofiles: {{summarizer: {{model: other}}}}\n"
+    text = (
+        f"{MAIN}prices: {{main: {{prompt: 1, completion: 1}}}}\nspend_per_day: 1\nprofiles: "
+        f"{{summarizer: {{model: other}}}}\n"
+    )
     assert (
         load(
             tmp_path, text, extensions="notes, recall", cascade="{recent_window: 9000}"
@@ -159,7 +165,8 @@ WRONG = [
     ),
     (
         "profiles: {a: 5}",
-        "dory.yaml: profiles: 'a': must hold model, base_url, api_key, api, stop, max_tokens, temperature, each with",
+        "dory.yaml: profiles: 'a': must hold model, base_url, api_key, api, stop, max_tokens, "
+        "temperature, each with",
     ),
     (
         "profiles: {a: {modle: x}}",
@@ -219,7 +226,8 @@ WRONG = [
     ),
     (
         "cascade: 64",
-        "dory.yaml: cascade: must hold immediate_window, recent_window, profile, each with its value",
+        "dory.yaml: cascade: must hold immediate_window, recent_window, profile, each with its "
+        "value",
     ),
     (
         "cascade: {window: 64}",
@@ -237,10 +245,12 @@ WRONG = [
     ("embeddings: vectors", "embeddings names the profile 'vectors', which profiles does not have"),
     (
         "profiles: {vector: {}}\nembeddings: vectors",
-        "embeddings names the profile 'vectors', which profiles does not have; did you mean 'vector'?",
+        "embeddings names the profile 'vectors', which profiles does not have; did you mean "
+        "'vector'?",
     ),
     (
-        f"{MAIN}prices: {{main: {{prompt: 1, completion: 1}}}}\nspend_per_day: 1\nprofiles: {{summarizer: {{model: other}}}}",
+        f"{MAIN}prices: {{main: {{prompt: 1, completion: 1}}}}\nspend_per_day: 1\nprofiles: "
+        f"{{summarizer: {{model: other}}}}",
         "a limit of spending needs the price of 'other', which is not known: give it in dory.yaml",
     ),
 ]
@@ -258,10 +268,17 @@ def test_a_wrong_profile_is_one_line_that_says_what_is_wanted(
 
 def test_settings_show_profiles_as_they_may_be_given_and_hide_their_keys(tmp_path: Path) -> None:
     url = "https://ada:pass-word-1@host/v1?key=abcdefgh1"
-    text = f"profiles: {{summarizer: {{model: m, base_url: '{url}', api_key: {KEY}, stop: [a, b], temperature: 0}}}}\n"
+    text = (
+        "profiles: "
+        f"{{summarizer: {{model: m, base_url: '{url}', api_key: {KEY}, stop: [a, b],"
+        " temperature: 0}}\n"
+    )
     found = load(tmp_path, text)
     listed = overview.settings_text(found)
-    shown = '{"summarizer": {model: "m", base_url: "https://host/v1", api_key: "(given)", stop: ["a", "b"], temperature: 0.0}}'
+    shown = (
+        '{"summarizer": {model: "m", base_url: "https://host/v1", api_key: "(given)", stop: '
+        '["a", "b"], temperature: 0.0}}'
+    )
     assert (
         shown in listed
         and "{immediate_window: 64, recent_window: 64, profile: summarizer}" in listed

@@ -103,7 +103,8 @@ def read(house: Household) -> None:
     (workspace / "key.txt").write_text(f"the key is {KEY}\n{'x' * (RESULT_LIMIT - 15)}{KEY}\n")
     (workspace / f"{KEY}.txt").write_text(KEY)
     house.respond(
-        f"READ_FILE workspace/key.txt\nREAD_FILE workspace/key.txt 2-2\nREAD_FILE workspace\nREAD_FILE workspace/{KEY}.txt"
+        "READ_FILE workspace/key.txt\nREAD_FILE workspace/key.txt 2-2\nREAD_FILE "
+        f"workspace\nREAD_FILE workspace/{KEY}.txt"
     )
     house.respond("READ_FILE SOUL.md\nREAD_FILE chats/dev.md")
 
@@ -116,7 +117,8 @@ def said(house: Household) -> None:
 def mistaken(house: Household) -> None:
     block = f"<<<<<<< SEARCH\n{'x' * 20}{KEY}\n=======\n{KEY}\n>>>>>>> REPLACE"
     house.respond(
-        f"READ_FILE {'x' * 55}{KEY}\nUNCOMPACT {'y' * 50} {KEY}\nJOIN {KEY} {KEY}\nEDIT_FILE MEMORY.md\n{block}\nREADFILE {KEY}"
+        f"READ_FILE {'x' * 55}{KEY}\nUNCOMPACT {'y' * 50} {KEY}\nJOIN {KEY} {KEY}\nEDIT_FILE "
+        f"MEMORY.md\n{block}\nREADFILE {KEY}"
     )
 
 
@@ -233,7 +235,8 @@ def test_no_answer_of_an_endpoint_holds_a_key_of_whatever_kind(
         server.faults.clear()
         server.faults.append(
             Fault(
-                text=f"EDIT_FILE MEMORY.md\n<<<<<<< SEARCH\n=======\n{quoted}\n>>>>>>> REPLACE\nSAY dev {quoted}"
+                text=f"EDIT_FILE MEMORY.md\n<<<<<<< SEARCH\n=======\n{quoted}\n>>>>>>> "
+                f"REPLACE\nSAY dev {quoted}"
             )
         )
         house.say("hello")

@@ -27,8 +27,8 @@ TOPICS = {
     ],
 }
 OBJECTS = """
-    anchor bicycle camera drum engine ferry guitar harness icebox jacket kettle lantern mirror net oven piano quilt radio saddle tent
-    umbrella violin wagon xylophone yacht zither amplifier barrel compass desk
+    anchor bicycle camera drum engine ferry guitar harness icebox jacket kettle lantern mirror net oven piano quilt
+    radio saddle tent umbrella violin wagon xylophone yacht zither amplifier barrel compass desk
 """
 PARTS = (
     "valve strap lens rim belt hatch peg buckle hinge zip spout wick frame mesh tray pedal"

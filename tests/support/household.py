@@ -214,7 +214,7 @@ class Living(Household):
         return me
 
     def section(self) -> str:
-        """The sections of its extensions as they stand in a prompt now, without the first header."""
+        """The sections of its extensions as a prompt shows them now, without the first header."""
         sections = self.host.sections("epoch", "change", "turn", epoch=self.me.state.epoch)
         return "\n".join(sections.values()).partition("\n")[2]
 

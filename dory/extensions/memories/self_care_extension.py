@@ -2,8 +2,8 @@
 
 It is a wish that stays until it is done (``extensions/memories/self_care.py``). The model reads
 batch after batch beside the loop and writes a narrative of each
-(``extensions/memories/narrative.py``). The narrative takes the batch's place between two turns, in one
-transaction, so a kill loses only what the model was just saying. After the memories come the
+(``extensions/memories/narrative.py``). The narrative takes the batch's place between two turns, in
+one transaction, so a kill loses only what the model was just saying. After the memories come the
 batches of ``sources``, such as the conversations. A batch whose call fails stays as it is. The
 agent is told at once of the first such batch, and of all when self-care has ended. While the model
 is away, or nothing may be spent, everything waits.

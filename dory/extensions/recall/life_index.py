@@ -35,7 +35,10 @@ KINDS = ("heard", "response", "result", "error", "notice")
 """The kinds of entries that are indexed; an entry's document has the same kind."""
 STRIDE, STRIDE_CHARACTERS = 100, 100_000
 """Entries, and about how many characters of them, that are added to the index in one step."""
-_SCHEMA = "CREATE TABLE IF NOT EXISTS mark (id INTEGER PRIMARY KEY, newest INTEGER, room TEXT, at INTEGER)"
+_SCHEMA = (
+    "CREATE TABLE IF NOT EXISTS mark (id INTEGER PRIMARY KEY, newest INTEGER, room TEXT, at "
+    "INTEGER)"
+)
 _OWN = re.compile(r"(?:\./)?(?:blobs/|diary/|LIFE\.md|context\.md)")
 _PATH = re.compile(r"(.*), (?:lines \d+-\d+[;,] |the beginning of line )")
 

@@ -214,7 +214,7 @@ def test_there_is_one_run_at_a_time_and_life_goes_on_beside_it(tmp_path: Path) -
     assert copied(house) == [(1, 5), (6, 9), (10, 13)] and house.model.most_at_once["cascade"] == 1
 
 
-def test_a_long_life_is_taken_in_when_the_cascade_is_switched_on_and_a_kill_on_the_way_costs_a_batch(
+def test_a_long_life_is_taken_in_when_the_cascade_is_switched_on_and_a_kill_costs_a_batch(
     tmp_path: Path,
 ) -> None:
     house = House(tmp_path, Scripted(cascade=lambda prompt: "So it was."), extensions="")

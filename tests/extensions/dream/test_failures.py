@@ -119,7 +119,7 @@ def test_what_was_saved_just_before_a_dream_is_in_its_prompt(tmp_path: Path) -> 
     ] and one.history.dreamed == 1
 
 
-def test_an_edit_of_the_agents_that_a_kill_kept_from_its_commit_is_still_its_own_when_a_dream_is_due(
+def test_an_agents_edit_that_a_kill_kept_from_its_commit_is_still_its_own_when_a_dream_is_due(
     tmp_path: Path,
 ) -> None:
     one = Sleeper(tmp_path, Answering(listed("USER.md"), LINE, "DONE"))
