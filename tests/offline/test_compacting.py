@@ -27,7 +27,8 @@ TOPICS = {
     ],
 }
 OBJECTS = """
-    anchor bicycle camera drum engine ferry guitar harness icebox jacket kettle lantern mirror net oven piano quilt
+    anchor bicycle camera drum engine ferry guitar harness icebox jacket kettle lantern mirror
+    net oven piano quilt
     radio saddle tent umbrella violin wagon xylophone yacht zither amplifier barrel compass desk
 """
 PARTS = (
