@@ -136,8 +136,10 @@ def test_a_hash_that_names_nobody_several_or_too_little_is_an_error_that_lists_t
 def test_a_home_without_anybody_says_how_to_boot(tmp_path: Path) -> None:
     with pytest.raises(
         IdentityError,
-        match=rf"begins with 'abcd' \(there is none yet: 'python agent.py --home {tmp_path}' "
-        r"boots one\)",
+        match=(
+            r"begins with 'abcd' \(there is none yet: 'python agent.py --home "
+            rf"{tmp_path}' boots one\)"
+        ),
     ):
         listing.find(tmp_path, "abcd")
 
@@ -160,7 +162,7 @@ def test_an_identity_that_runs_is_not_run_twice(house: Household) -> None:
 
 def test_a_damaged_identity_is_one_line_and_stays_as_it_is(house: Household) -> None:
     (house.me.folder / "context.md").write_text("[dory-context 9 epoch 1]\n")
-    assert "context.md is of version '[dory-context 9 epoch 1]" in complaint(
+    assert "context.md begins with '[dory-context 9 epoch 1]" in complaint(
         agent(house.home, house.hash)
     )
     assert (house.me.folder / "context.md").read_text() == "[dory-context 9 epoch 1]\n"
@@ -178,9 +180,9 @@ def test_a_changed_soul_is_told_on_resume_and_the_old_one_goes_on(tmp_path: Path
     (tmp_path / "SOUL.md").write_text("Somebody else.\n")
     greeting = startup.greeting(house.restart(), Config(), "")
     assert (
-        "SOUL.md has changed since this identity was booted; it goes on with the one it was "
-        "booted with" in greeting.splitlines()
-    )
+        "SOUL.md has changed since this identity was booted; it goes on with "
+        "the one it was booted with"
+    ) in greeting.splitlines()
     assert house.me.soul == "I am who I am.\n"
 
 

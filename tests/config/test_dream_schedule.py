@@ -36,12 +36,18 @@ def test_by_default_two_hours_twenty_entries_ten_tool_calls_and_the_agents_own_m
 @pytest.mark.parametrize(
     "text",
     [
-        "dream: {interval_h: 0.5, max_batch_size: 3, max_iterations: 4, model_override: other, "
-        "cron: 0 3 * * *}",
-        "dream: {intervalH: 0.5, maxBatchSize: 3, maxIterations: 4, modelOverride: other, cron: 0 "
-        "3 * * *}",
-        "dream:\n  intervalH: 0.5\n  max_batch_size: 3\n  maxIterations: 4\n  model: other\n  "
-        "cron: '0 3 * * *'",
+        (
+            "dream: {interval_h: 0.5, max_batch_size: 3, max_iterations: 4, "
+            "model_override: other, cron: 0 3 * * *}"
+        ),
+        (
+            "dream: {intervalH: 0.5, maxBatchSize: 3, maxIterations: 4, "
+            "modelOverride: other, cron: 0 3 * * *}"
+        ),
+        (
+            "dream:\n  intervalH: 0.5\n  max_batch_size: 3\n  maxIterations: 4\n  "
+            "model: other\n  cron: '0 3 * * *'"
+        ),
     ],
 )
 def test_both_spellings_of_the_keys_are_read_and_model_as_well(tmp_path: Path, text: str) -> None:
@@ -93,8 +99,8 @@ def test_an_override_names_a_profile_or_a_model_of_the_agents_own_endpoint(tmp_p
 
 def test_limits_of_spending_want_the_price_of_the_model_that_dreams(tmp_path: Path) -> None:
     own = (
-        "base_url: http://localhost:1/v1\nmodel: main\nprices: {main: {prompt: 1, completion: "
-        "1}}\nspend_per_day: 1\n"
+        "base_url: http://localhost:1/v1\nmodel: main\nprices: {main: "
+        "{prompt: 1, completion: 1}}\nspend_per_day: 1\n"
     )
     assert settings(tmp_path, own).spend_per_day == 1
     with pytest.raises(ConfigError, match="'big'"):

@@ -99,8 +99,10 @@ def test_prices_are_shown_as_they_may_be_given(tmp_path: Path) -> None:
 WRONG = [
     (
         "prices: 5",
-        "dory.yaml: prices must name models, each with prompt, cached and completion in dollars "
-        "per million tokens",
+        (
+            "dory.yaml: prices must name models, each with prompt, cached and "
+            "completion in dollars per million tokens"
+        ),
     ),
     ("prices: []", "prices must name models"),
     ("prices: {qwen3: 0.5}", "prices must name models"),
@@ -143,8 +145,10 @@ WRONG = [
     ("spend_per_day: lots", "spend_per_day must be a number, not 'lots'"),
     (
         "spend_per_day: 1\nmodel: qwen3\nbase_url: http://localhost/v1",
-        "a limit of spending needs the price of 'qwen3', which is not known: give it in dory.yaml "
-        "as prices: {qwen3: {prompt: …",
+        (
+            "a limit of spending needs the price of 'qwen3', which is not known: "
+            "give it in dory.yaml as prices: {qwen3: {prompt: …"
+        ),
     ),
 ]
 

@@ -38,8 +38,8 @@ def load(
 
 def test_profiles_and_windows_come_from_the_file_the_environment_or_a_flag(tmp_path: Path) -> None:
     row = (
-        "{model: base, base_url: http://host/v1, api: completions, stop: ['\\n\\n', '###'], "
-        "max_tokens: 50, temperature: 0}"
+        "{model: base, base_url: http://host/v1, api: completions, stop: "
+        "['\\n\\n', '###'], max_tokens: 50, temperature: 0}"
     )
     made = Profile("base", "http://host/v1", "", "completions", ("\\n\\n", "###"), 50, 0.0)
     for found in (
@@ -131,8 +131,8 @@ def test_a_cascade_that_is_switched_off_needs_no_price_of_its_models_and_no_room
     tmp_path: Path,
 ) -> None:
     text = (
-        f"{MAIN}prices: {{main: {{prompt: 1, completion: 1}}}}\nspend_per_day: 1\nprofiles: "
-        f"{{summarizer: {{model: other}}}}\n"
+        f"{MAIN}prices: {{main: {{prompt: 1, completion: 1}}}}\nspend_per_day: "
+        f"1\nprofiles: {{summarizer: {{model: other}}}}\n"
     )
     assert (
         load(
@@ -165,8 +165,10 @@ WRONG = [
     ),
     (
         "profiles: {a: 5}",
-        "dory.yaml: profiles: 'a': must hold model, base_url, api_key, api, stop, max_tokens, "
-        "temperature, each with",
+        (
+            "dory.yaml: profiles: 'a': must hold model, base_url, api_key, api, "
+            "stop, max_tokens, temperature, each with"
+        ),
     ),
     (
         "profiles: {a: {modle: x}}",
@@ -226,8 +228,10 @@ WRONG = [
     ),
     (
         "cascade: 64",
-        "dory.yaml: cascade: must hold immediate_window, recent_window, profile, each with its "
-        "value",
+        (
+            "dory.yaml: cascade: must hold immediate_window, recent_window, "
+            "profile, each with its value"
+        ),
     ),
     (
         "cascade: {window: 64}",
@@ -245,12 +249,16 @@ WRONG = [
     ("embeddings: vectors", "embeddings names the profile 'vectors', which profiles does not have"),
     (
         "profiles: {vector: {}}\nembeddings: vectors",
-        "embeddings names the profile 'vectors', which profiles does not have; did you mean "
-        "'vector'?",
+        (
+            "embeddings names the profile 'vectors', which profiles does not "
+            "have; did you mean 'vector'?"
+        ),
     ),
     (
-        f"{MAIN}prices: {{main: {{prompt: 1, completion: 1}}}}\nspend_per_day: 1\nprofiles: "
-        f"{{summarizer: {{model: other}}}}",
+        (
+            f"{MAIN}prices: {{main: {{prompt: 1, completion: 1}}}}\nspend_per_day: "
+            f"1\nprofiles: {{summarizer: {{model: other}}}}"
+        ),
         "a limit of spending needs the price of 'other', which is not known: give it in dory.yaml",
     ),
 ]
@@ -269,15 +277,14 @@ def test_a_wrong_profile_is_one_line_that_says_what_is_wanted(
 def test_settings_show_profiles_as_they_may_be_given_and_hide_their_keys(tmp_path: Path) -> None:
     url = "https://ada:pass-word-1@host/v1?key=abcdefgh1"
     text = (
-        "profiles: "
-        f"{{summarizer: {{model: m, base_url: '{url}', api_key: {KEY}, stop: [a, b],"
-        " temperature: 0}}\n"
+        f"profiles: {{summarizer: {{model: m, base_url: '{url}', api_key: {KEY}, "
+        "stop: [a, b], temperature: 0}}\n"
     )
     found = load(tmp_path, text)
     listed = overview.settings_text(found)
     shown = (
-        '{"summarizer": {model: "m", base_url: "https://host/v1", api_key: "(given)", stop: '
-        '["a", "b"], temperature: 0.0}}'
+        '{"summarizer": {model: "m", base_url: "https://host/v1", api_key: '
+        '"(given)", stop: ["a", "b"], temperature: 0.0}}'
     )
     assert (
         shown in listed
@@ -311,56 +318,43 @@ def test_keys_in_profiles_given_as_a_flag_are_on_no_command_line_of_a_detached_a
         )
 
 
-def test_each_model_is_priced_by_its_own_name_and_all_are_paid_from_one_purse(
+def _priced_settings(url: str) -> Config:
+    """Two models whose prices are known, and one whose price is not."""
+    rates = (("main", Price(1000.0, 1000.0, 1000.0)), ("other", Price(2000.0, 2000.0, 2000.0)))
+    others = (("summarizer", Profile("other", url)), ("vague", Profile("unknown", url)))
+    return Config(
+        base_url=url,
+        model="main",
+        prices=Prices(rates),
+        profiles=Profiles(others),
+        spend_per_hour=0.08,
+    )
+
+
+def test_each_model_is_priced_by_its_own_name_and_all_share_one_budget(
     tmp_path: Path,
 ) -> None:
     house = Household(tmp_path)
     with Server(Fish()) as server:
-        rows = Prices(
-            (("main", Price(1000.0, 1000.0, 1000.0)), ("other", Price(2000.0, 2000.0, 2000.0)))
-        )
-        others = Profiles(
-            (
-                ("summarizer", Profile("other", server.base_url)),
-                ("vague", Profile("unknown", server.base_url)),
-            )
-        )
-        settings = Config(
-            base_url=server.base_url,
-            model="main",
-            prices=rows,
-            profiles=others,
-            spend_per_hour=0.08,
-        )
-        purse = Budget(house.me, settings, print, None)
-        models = Models(settings, model(settings, settings.own), purse, print)
-        used = [
-            one.complete(prompt("hello"), "turn").usage
-            for one in (
-                models.own,
-                models.of(settings.profile("summarizer")),
-                models.of(settings.profile("vague")),
-            )
+        settings = _priced_settings(server.base_url)
+        budget = Budget(house.me, settings, print, None)
+        models = Models(settings, model(settings, settings.own), budget, print)
+        summarizer = models.of(settings.profile("summarizer"))
+        priced = [models.own, summarizer, models.of(settings.profile("vague"))]
+        used = [asked.complete(prompt("hello"), "turn").usage for asked in priced]
+        assert [usage.model for usage in used] == ["main", "other", "unknown"]
+        assert [usage.dollars for usage in used] == [
+            pytest.approx(0.017),
+            pytest.approx(0.034),
+            None,
         ]
-        assert [one.model for one in used] == ["main", "other", "unknown"]
-        assert [one.dollars for one in used] == [pytest.approx(0.017), pytest.approx(0.034), None]
-        assert (
-            "$1000 per million tokens of prompts" in purse.status()
-            and "price of other now: $2000" in purse.status()
-        )
-        assert (
-            models.of(settings.profile("summarizer"))
-            .complete(prompt("hello"), "cascade")
-            .usage.dollars
-            and not purse.open()
-        )
-        for one in (
-            models.own,
-            models.of(settings.profile("summarizer")),
-            models.of(settings.profile("vague")),
-        ):
+        assert "$1000 per million tokens of prompts" in budget.status()
+        assert "price of other now: $2000" in budget.status()
+        assert summarizer.complete(prompt("hello"), "cascade").usage.dollars
+        assert not budget.open()
+        for asked in priced:
             with pytest.raises(SpendingLimit):
-                one.complete(prompt("hello"), "turn")
+                asked.complete(prompt("hello"), "turn")
         assert len(server.requests) == 4
     calls = [
         call.usage
@@ -375,7 +369,7 @@ def test_each_model_is_priced_by_its_own_name_and_all_are_paid_from_one_purse(
     ]
 
 
-def test_the_stand_in_may_write_for_another_model_and_costs_nothing(tmp_path: Path) -> None:
+def test_the_offline_model_may_write_for_another_model_and_costs_nothing(tmp_path: Path) -> None:
     settings = load(tmp_path, f"{MAIN}profiles: {{summarizer: {{model: {OFFLINE}}}}}\n")
     reply = model(settings, settings.profile("summarizer")).complete(
         prompt("Summarize these memories:\n\nAda left.\n\nSUMMARY:"), "cascade"

@@ -103,8 +103,8 @@ def read(house: Household) -> None:
     (workspace / "key.txt").write_text(f"the key is {KEY}\n{'x' * (RESULT_LIMIT - 15)}{KEY}\n")
     (workspace / f"{KEY}.txt").write_text(KEY)
     house.respond(
-        "READ_FILE workspace/key.txt\nREAD_FILE workspace/key.txt 2-2\nREAD_FILE "
-        f"workspace\nREAD_FILE workspace/{KEY}.txt"
+        "READ_FILE workspace/key.txt\nREAD_FILE workspace/key.txt 2-2\n"
+        f"READ_FILE workspace\nREAD_FILE workspace/{KEY}.txt"
     )
     house.respond("READ_FILE SOUL.md\nREAD_FILE chats/dev.md")
 
@@ -117,8 +117,8 @@ def said(house: Household) -> None:
 def mistaken(house: Household) -> None:
     block = f"<<<<<<< SEARCH\n{'x' * 20}{KEY}\n=======\n{KEY}\n>>>>>>> REPLACE"
     house.respond(
-        f"READ_FILE {'x' * 55}{KEY}\nUNCOMPACT {'y' * 50} {KEY}\nJOIN {KEY} {KEY}\nEDIT_FILE "
-        f"MEMORY.md\n{block}\nREADFILE {KEY}"
+        f"READ_FILE {'x' * 55}{KEY}\nUNCOMPACT {'y' * 50} {KEY}\nJOIN {KEY} "
+        f"{KEY}\nEDIT_FILE MEMORY.md\n{block}\nREADFILE {KEY}"
     )
 
 
@@ -138,9 +138,9 @@ def failed(house: Household) -> None:
         def section(self) -> str:
             raise KeyError(KEY)
 
-    ExtensionHost([Broken()], house.me.notice).sections("change", epoch=0)
+    ExtensionHost([Broken()], house.me.notice).sections(live=False)
     house.hands._tools["WAIT"] = Tool(
-        "WAIT", lambda call: Outcome(f"{'z ' * (RESULT_LIMIT // 2 + 200)}{KEY}")
+        "WAIT", "WAIT", lambda call: Outcome(f"{'z ' * (RESULT_LIMIT // 2 + 200)}{KEY}")
     )
     house.respond("WAIT")
 
@@ -206,17 +206,19 @@ def test_an_answer_that_quotes_a_key_is_given_once_and_without_it_also_over_a_ki
     )
 
 
+OTHERS = {
+    "GITHUB_TOKEN": "ghp_0123456789abcdef",
+    "DB_PASSWORD": "correct horse battery",
+    "MY_SECRET": "s3cr3t-s3cr3t",
+}
+
+
 def test_no_answer_of_an_endpoint_holds_a_key_of_whatever_kind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    others = {
-        "GITHUB_TOKEN": "ghp_0123456789abcdef",
-        "DB_PASSWORD": "correct horse battery",
-        "MY_SECRET": "s3cr3t-s3cr3t",
-    }
-    for name, value in others.items():
+    for name, value in OTHERS.items():
         monkeypatch.setenv(name, value)
-    quoted = " ".join([KEY, *others.values()])
+    quoted = " ".join([KEY, *OTHERS.values()])
     with Server(OfflineModel()) as server:
         settings = Config(
             base_url=server.base_url,
@@ -233,12 +235,8 @@ def test_no_answer_of_an_endpoint_holds_a_key_of_whatever_kind(
         house.compact()
         assert len(house.me.context.entries) < before and SHOWN in house.me.context.entries[0].body
         server.faults.clear()
-        server.faults.append(
-            Fault(
-                text=f"EDIT_FILE MEMORY.md\n<<<<<<< SEARCH\n=======\n{quoted}\n>>>>>>> "
-                f"REPLACE\nSAY dev {quoted}"
-            )
-        )
+        edit = f"EDIT_FILE MEMORY.md\n<<<<<<< SEARCH\n=======\n{quoted}\n>>>>>>> REPLACE"
+        server.faults.append(Fault(text=f"{edit}\nSAY dev {quoted}"))
         house.say("hello")
         house.live(lambda: bool(house.lines("AGENT")) and house.asleep())
     everything = [
@@ -253,7 +251,7 @@ def test_no_answer_of_an_endpoint_holds_a_key_of_whatever_kind(
             Endpoint(replace(settings, base_url=server.base_url)).complete(
                 Prompt((Message("user", "hello"),)), "turn"
             )
-    for secret in (KEY, *others.values()):
+    for secret in (KEY, *OTHERS.values()):
         assert not [text for text in [*everything, str(raised.value)] if secret in text]
 
 
@@ -275,27 +273,17 @@ def test_a_life_with_keys_all_around_leaves_none_in_its_files_its_prompts_or_on_
                 Fault(text=f"SAY dev so it is {token}\nREADFILE {KEY}\nSAY lab {KEY}"),
             ]
         )
-        ended = chat(
-            tmp_path,
-            "--boot",
-            "--",
-            "--verbose",
-            said=f"my keys are {KEY} and {token}\n/{token}\nwhat are my keys?\n/status\n",
-        )
+        said = f"my keys are {KEY} and {token}\n/{token}\nwhat are my keys?\n/status\n"
+        ended = chat(tmp_path, "--boot", "--", "--verbose", said=said)
         assert f"so it is {SHOWN}" in ended.stdout, ended.stderr
         sent = "".join(
             message.content for request in server.requests for message in request.messages
         )
-    settings, refused = (
-        run("--settings", home=tmp_path),
-        run("--model", token, home=tmp_path / "elsewhere"),
-    )
+    settings = run("--settings", home=tmp_path)
+    refused = run("--model", token, home=tmp_path / "elsewhere")
     log = (tmp_path / "agents" / "boot.log").read_text()
-    assert (
-        "trying again" in log
-        and f"a stray {SHOWN}" in log
-        and f"model '{SHOWN}' needs an endpoint" in refused
-    )
+    assert "trying again" in log and f"a stray {SHOWN}" in log
+    assert f"model '{SHOWN}' needs an endpoint" in refused
     for where, text in [
         *kept(tmp_path),
         ("prompts", sent),

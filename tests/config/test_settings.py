@@ -54,8 +54,10 @@ def test_a_misspelt_setting_names_the_nearest(
         load(folder, f"{wrong}: 1")
     with pytest.raises(
         ConfigError,
-        match=rf"unknown environment variable 'DORY_{wrong.upper()}'; did you mean "
-        rf"'DORY_{name.upper()}'\?",
+        match=(
+            rf"unknown environment variable 'DORY_{wrong.upper()}'; did you mean "
+            rf"'DORY_{name.upper()}'\?"
+        ),
     ):
         load(folder, "", {f"DORY_{wrong.upper()}": "1"})
 

@@ -39,10 +39,8 @@ def test_without_the_requirements_a_program_names_them_and_the_python_that_has_t
 ) -> None:
     ended = run(tmp_path, "-S", *program)
     assert ended.returncode == 2 and ended.stdout == "" and list(tmp_path.iterdir()) == []
-    assert (
-        ended.stderr
-        == f"this Python has no {', '.join(NAMES)}: use .venv/bin/python, which `make run` sets "
-        "up\n"
+    assert ended.stderr == (
+        f"this Python has no {', '.join(NAMES)}: use .venv/bin/python, which `make run` sets up\n"
     )
 
 
