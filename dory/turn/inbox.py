@@ -63,8 +63,9 @@ class Inbox:
         """Hand everything new to the agent, and answer the commands on the way; returns whether
         there was anything to hear.
         """
+        names = self.serve()
         before = len(self._identity.context.entries)
-        taken = [self._take(room) for room in self.serve()]
+        taken = [self._take(room) for room in names]
         if any(taken):
             self._identity.commit()
         return len(self._identity.context.entries) > before

@@ -58,8 +58,10 @@ BAD: list[tuple[str, str]] = [
     (edit("MEMORY.md", ("once", "once")), "MEMORY.md would not change: it holds that already"),
     (
         edit("MEMORY.md", ("", "x" * MEMORY_LIMIT)),
-        "MEMORY.md would have 4023 characters, it may have 4000: nothing was changed; shorten it "
-        "first",
+        (
+            "MEMORY.md would have 4023 characters, it may have 4000: nothing was changed; shorten"
+            " it first"
+        ),
     ),
     (edit("./MEMORY.md", ("", "x" * MEMORY_LIMIT)), "MEMORY.md would have 4023 characters"),
     (
@@ -208,9 +210,10 @@ def test_a_long_file_is_read_piece_by_piece_without_loss(tmp_path: Path) -> None
 def test_a_line_that_is_longer_than_any_result_is_cut_and_counts_as_one(tmp_path: Path) -> None:
     house = Household(tmp_path, Config(context_limit=1000))
     (house.me.folder / "workspace" / "wide.md").write_text("first\n" + "é" * 30_000 + "\nlast\n")
-    assert house.result("READ_FILE workspace/wide.md 2-").body == (
-        "workspace/wide.md, the beginning of line 2, which is longer than 1000 "
-        f"characters\n{'é' * 1000}"
+    assert (
+        house.result("READ_FILE workspace/wide.md 2-").body
+        == "workspace/wide.md, the beginning of line 2, which is longer than 1000"
+        f" characters\n{'é' * 1000}"
     )
     assert (
         house.result("READ_FILE workspace/wide.md").body

@@ -1,4 +1,6 @@
-"""An extension as others will write it, and the boundary that keeps its failures from the rest."""
+"""An extension as others will be written, and the boundary that keeps its failures from the
+rest.
+"""
 
 from datetime import timedelta
 from pathlib import Path

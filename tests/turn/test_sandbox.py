@@ -105,8 +105,8 @@ def test_nothing_outside_can_be_read_or_edited(house: Household, path: str) -> N
 def test_what_may_be_read_only_cannot_be_edited(house: Household, path: str) -> None:
     before = snapshot(house.home)
     assert (
-        "may not be edited: only USER.md, MEMORY.md, VOICE.md, SEGMENT.md, SUMMARISE.md and files "
-        "under workspace/" in edit(house, path)
+        "may not be edited: only USER.md, MEMORY.md, VOICE.md, SEGMENT.md, SUMMARISE.md and files"
+        " under workspace/" in edit(house, path)
     )
     assert snapshot(house.home) == before
 

@@ -24,8 +24,8 @@ from tests.support.household import (
     killed_everywhere,
 )
 
-RESPONSE = as_thought("first </reasoning>\nSAY dev a lie") + (
-    "SAY dev first\n"
+RESPONSE = (
+    as_thought("first </reasoning>\nSAY dev a lie") + "SAY dev first\n"
     "EDIT_FILE MEMORY.md\n<<<<<<< SEARCH\n=======\nnoted\n>>>>>>> REPLACE\n"
     "JOIN lab\n"
     "SAY lab <<END\nsecond\nline\nEND\n"
@@ -228,6 +228,6 @@ def test_a_response_with_tool_lines_without_end_runs_some_and_says_so(house: Hou
     house.respond("\n".join(f"SAY dev {number}" for number in range(CALL_LIMIT * 40)))
     assert house.said("dev") == [str(number) for number in range(CALL_LIMIT)]
     assert bodies(house.me.context.entries, "error") == [
-        f"a response may have {CALL_LIMIT} tool lines, this one had {CALL_LIMIT * 40}: those from "
-        "here on were not run"
+        f"a response may have {CALL_LIMIT} tool lines, this one had {CALL_LIMIT * 40}: those from"
+        " here on were not run"
     ]

@@ -198,8 +198,8 @@ def test_of_failures_in_a_row_the_agent_is_told_once(tmp_path: Path) -> None:
         assert (
             notices
             == [
-                "your Dream failed: nobody is there; all stays as it was, and it is tried again "
-                "later."
+                "your Dream failed: nobody is there; all stays as it was, and it is tried again"
+                " later."
             ]
             * told
         )
@@ -299,8 +299,10 @@ def test_a_person_learns_why_there_is_no_dream_now(tmp_path: Path) -> None:
     one = Sleeper(tmp_path, Answering("NOTHING"))
     with pytest.raises(
         DoryError,
-        match="nothing new has faded since the last Dream; when something does, it is dreamed of "
-        "2 hours later",
+        match=(
+            "nothing new has faded since the last Dream; when something does, it is dreamed of 2"
+            " hours later"
+        ),
     ):
         one.extension.force("")
     one.fade(3)

@@ -27,8 +27,8 @@ def house(tmp_path: Path) -> Versioned:
 def test_an_edit_of_the_agent_and_one_of_a_person_are_told_apart(house: Versioned) -> None:
     house.write("MEMORY.md", "tea at five\n")
     house.respond(
-        "<Think>She was born</THINK> in "
-        f"May.\n{edit('USER.md', '', FOUR)}{edit('./VOICE.md', '', 'warm')}SAY dev noted"
+        "<Think>She was born</THINK> in"
+        f" May.\n{edit('USER.md', '', FOUR)}{edit('./VOICE.md', '', 'warm')}SAY dev noted"
     )
     house.write("USER.md", f"{FIVE}\n")
     house.extensions.step()
@@ -58,8 +58,8 @@ def test_an_edit_that_a_kill_kept_from_its_commit_is_the_agents_after_all_and_an
 ) -> None:
     house.me.listeners.clear()  # killed as soon as the file is written
     house.respond(
-        "SAY dev one "
-        f"moment\n{edit('USER.md', 'not there', 'x')}{edit('USER.md', '', FOUR)}"
+        "SAY dev one"
+        f" moment\n{edit('USER.md', 'not there', 'x')}{edit('USER.md', '', FOUR)}"
         f"{edit('USER.md', '4 May', '5 May')}"
     )
     house.write("VOICE.md", "cold\n")
@@ -112,8 +112,8 @@ def test_the_log_shows_the_latest_change_with_its_reason_and_the_few_before_it(
         f"{house.sha(0)} 2026-03-02 12:00 {house.me.name}\nMEMORY.md: + fact 7\n\nTurn 8, response "
     )
     assert (
-        "```diff\n--- a/MEMORY.md\n+++ b/MEMORY.md\n@@ -5,3 +5,4 @@\n fact 4\n fact 5\n fact "
-        "6\n+fact 7\n```\n" in told
+        "```diff\n--- a/MEMORY.md\n+++ b/MEMORY.md\n@@ -5,3 +5,4 @@\n fact 4\n fact 5\n fact"
+        " 6\n+fact 7\n```\n" in told
     )
     below = told.partition("Before it:\n")[2].splitlines()
     assert [line.rpartition(": ")[2] for line in below[:5]] == [

@@ -347,8 +347,8 @@ def test_who_has_more_than_the_ceiling_after_a_link_is_told_what_to_do(tmp_path:
         )
         exchange(ada, bob)
         assert (
-            f"You now hold {ada.bank.tokens:,} of {CEILING:,} tokens, and can add nothing: "
-            "SELF_CARE at home." in ada.told[-1]
+            f"You now hold {ada.bank.tokens:,} of {CEILING:,} tokens, and can add nothing:"
+            " SELF_CARE at home." in ada.told[-1]
         )
 
 

@@ -45,13 +45,15 @@ def test_a_note_is_added_read_written_renamed_aliased_and_removed_by_tool_lines(
         "NOTE_ADD hotel Miramar, until 9 May": "noted as hotel",
         "NOTE_RENAME hotel lisbon-hotel": "hotel is lisbon-hotel now; the old name still finds it",
         "NOTE_ALIAS hotel bed": "bed means lisbon-hotel now",
-        "NOTE_READ "
-        "bed": "lisbon-hotel (note of 2026-03-02 12:00; also bed, hotel)\nMiramar, until 9 May",
-        "NOTE_WRITE bed <<END\nMiramar\n\n  until 10 "
-        "May\nEND": "lisbon-hotel changed; it has 23 characters now",
-        "NOTE_READ "
-        "lisbon-hotel": "lisbon-hotel (note of 2026-03-02 12:00; also bed, hotel)\nMiramar\n\n  "
-        "until 10 May",
+        "NOTE_READ bed": (
+            "lisbon-hotel (note of 2026-03-02 12:00; also bed, hotel)\nMiramar, until 9 May"
+        ),
+        "NOTE_WRITE bed <<END\nMiramar\n\n  until 10 May\nEND": (
+            "lisbon-hotel changed; it has 23 characters now"
+        ),
+        "NOTE_READ lisbon-hotel": (
+            "lisbon-hotel (note of 2026-03-02 12:00; also bed, hotel)\nMiramar\n\n  until 10 May"
+        ),
         "NOTE_REMOVE hotel": "lisbon-hotel is removed, with its names bed, hotel",
     }
     for line, outcome in said.items():
@@ -256,7 +258,7 @@ def test_what_a_kill_withheld_is_made_up_for_after_the_next_start_once(
     assert list(check.problems(house.home)) == []
 
 
-def test_archives_of_a_life_from_before_the_extension_are_made_to_any_depth_in_batches(
+def test_archives_of_a_life_from_before_the_extension_are_made_up_for_batch_after_batch(
     tmp_path: Path,
 ) -> None:
     house = House(
@@ -285,7 +287,7 @@ def whole(text: str) -> str:
     return f"{ids[0]}-{ids[-1]} all"
 
 
-def test_what_stands_before_the_marker_is_reached_by_name_by_search_and_by_hash(
+def test_what_stands_before_the_marker_is_out_of_the_context_and_reached_by_name_search_and_hash(
     tmp_path: Path,
 ) -> None:
     house = lived(tmp_path)

@@ -247,8 +247,8 @@ def test_a_full_disk_costs_no_record_and_is_not_tried_at_every_step(house: Liste
     house.inbox.drain()
     with house.past.store.writing() as connection:
         connection.execute(
-            "CREATE TRIGGER full BEFORE INSERT ON dialogue BEGIN SELECT raise(FAIL, 'the disk is "
-            "full'); END"
+            "CREATE TRIGGER full BEFORE INSERT ON dialogue BEGIN SELECT raise(FAIL, 'the disk is"
+            " full'); END"
         )
     waiting, before = bodies(house.me.context.entries, "notice"), house.clock.at
     for _ in range(20):
@@ -320,8 +320,10 @@ def test_people_see_who_spoke_with_the_agent_where_and_when_and_what_was_said_wi
     [
         ("DELETE FROM dialogue WHERE id = 2", r"chats/dev\.md 1 lines are not recorded"),
         (
-            "INSERT INTO dialogue SELECT 9, room, partner, speaker, at, text, file, end FROM "
-            "dialogue WHERE id = 1",
+            (
+                "INSERT INTO dialogue SELECT 9, room, partner, speaker, at, text, file, end FROM"
+                " dialogue WHERE id = 1"
+            ),
             "1 lines are recorded more than once",
         ),
         (

@@ -232,8 +232,8 @@ def layered(tmp_path: Path) -> House:
     hear(house, *OTHERS)
     act(
         house,
-        "ADD_TO_LONGTERM_MEMORY Ada keeps an otter\nADD_TO_LONGTERM_MEMORY the otter eats "
-        "fish\nADD_TO_LONGTERM_MEMORY otters swim",
+        "ADD_TO_LONGTERM_MEMORY Ada keeps an otter\nADD_TO_LONGTERM_MEMORY the otter eats"
+        " fish\nADD_TO_LONGTERM_MEMORY otters swim",
     )
     act(house, "NOTE_ADD zoo the otter is called Max\nWRITE_DIARY I dreamt of the otter")
     past = Stores(house.me.folder, house.me.blobs)

@@ -77,8 +77,9 @@ def test_entries_are_added_and_removed_by_tool_lines_and_only_the_soul_holds_the
 ) -> None:
     said = {
         f"ADD_TO_SOUL {FEAR}": "it is entry 1 of your soul now",
-        "ADD_TO_SOUL <<END\nNobody is lost\nof whom somebody "
-        "tells.\nEND": "it is entry 2 of your soul now",
+        "ADD_TO_SOUL <<END\nNobody is lost\nof whom somebody tells.\nEND": (
+            "it is entry 2 of your soul now"
+        ),
         f"ADD_TO_SOUL {FEAR} ": "it is entry 1 of your soul already, in the same words",
         "REMOVE_FROM_SOUL 2.": "entry 2 of your soul is removed",
     }
@@ -139,8 +140,8 @@ def test_people_are_told_how_much_the_agent_believes_and_where_it_stands(house: 
     house.respond(f"ADD_TO_SOUL {FEAR}\nADD_TO_SOUL I am kind.")
     told = soul("")
     assert told.startswith(
-        f"its soul has {len(FEAR) + 10} of 4,000 characters, in the entries 1, 2; they stand in "
-        f"{NAME}"
+        f"its soul has {len(FEAR) + 10} of 4,000 characters, in the entries 1, 2; they stand in"
+        f" {NAME}"
     )
     assert FEAR not in told, "an answer stands in the room's file, which is read and summed up"
 

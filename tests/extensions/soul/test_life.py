@@ -117,10 +117,8 @@ def test_every_prompt_has_the_whole_soul_and_nothing_else_has_any_of_it(
             turn(
                 house,
                 model,
-                (
-                    f"UNCOMPACT {faded[-1]}\nRECALL what I believe in\nREAD_FILE LIFE.md\n"
-                    f"READ_FILE {NAME}\nNOTE_READ {number}"
-                ),
+                f"UNCOMPACT {faded[-1]}\nRECALL what I believe in\nREAD_FILE LIFE.md\nREAD_FILE"
+                f" {NAME}\nNOTE_READ {number}",
             )
             opened += house.me.context.entries[-1].kind in ("error", "result", "uncompacted")
         if number == 17:
