@@ -1,4 +1,4 @@
-"""One agent, one process, a small loop: drain, prompt, call, stash, parse, act, compact, save.
+"""One agent, one process, a small loop: receive, prompt, call, stash, parse, act, compact, save.
 
 ``python agent.py`` boots a new identity, ``python agent.py HASH`` resumes one. Only this thread
 writes its state; model calls run beside it.
@@ -12,8 +12,7 @@ if __name__ == "__main__":
 from dory.cli import agent_options
 
 if __name__ == "__main__":
-    # --help and a wrong flag are answered here: nobody waits for what only an agent needs
-    OPTIONS = agent_options.parse()
+    OPTIONS = agent_options.parse()  # --help and a wrong flag need not wait for what follows
 
 import sys
 import time
@@ -63,8 +62,8 @@ class Agent:
         self.compaction = Compaction(me, settings, own, self.prompts, compacted, self.say)
         core = CoreCommands(me, settings, self.compaction, self.budget, self.extensions)
         self.extensions.members.insert(0, core)
-        limit, cue = settings.result_limit, self.extensions.cue
-        self.inbox = Inbox(me, self.extensions.commands(), self.say, limit, cue)
+        limit = settings.result_limit
+        self.inbox = Inbox(me, self.extensions.commands(), self.say, limit, self.extensions.cue)
         known = {tool.name for tool in tools()}
         self.tool_runner = ToolRunner(me, self.extensions.tools(), limit, known)
         self.model_call = ModelCall(me, own, self.inbox, self.say)
@@ -77,14 +76,13 @@ class Agent:
         self.report(*strange_links(self.me), *repair(self.me))
         self.tool_runner.report_interruption()
         while not self.stop.asked:
-            news = self.inbox.drain()
+            news = self.inbox.receive()
             self.compaction.step(self.budget.open())
-            due = self.me.state.awake and self.model_call.ready(news) and self.budget.open()
-            if due:
+            if due := self.me.state.awake and self.model_call.ready(news) and self.budget.open():
                 self.turn()
             self.extensions.step()
             if not due:
-                self.doze()
+                self.sleep()
 
     def turn(self) -> None:
         """One prompt, one response, and what it does."""
@@ -116,7 +114,7 @@ class Agent:
         self.me.log("response", gist, hash)
         return hash
 
-    def doze(self) -> None:
+    def sleep(self) -> None:
         """Sleep for a moment; after ``heartbeat`` seconds without a turn, take one."""
         idle = time.monotonic() - self.last_turn
         if self.settings.heartbeat and not self.me.state.awake and idle >= self.settings.heartbeat:
@@ -125,7 +123,7 @@ class Agent:
             self.me.commit()
             return
         busy = self.compaction.under_way or self.extensions.under_way()
-        self.stop.wait(POLL if busy else IDLE, self.inbox.stirred)
+        self.stop.wait(POLL if busy else IDLE, self.inbox.has_changed)
 
     def report(self, *problems: str) -> None:
         """Tell the person and the agent that something is wrong."""

@@ -29,7 +29,7 @@ def test_whatever_the_clock_does_lines_keep_their_order_and_a_resume_goes_on(
         for number, seconds in enumerate(jumps):
             house.clock.at += timedelta(seconds=seconds)
             house.hear("dev", "ada", f"line {number}")
-            Inbox(house.me, [], print).drain()
+            Inbox(house.me, [], print).receive()
             house.respond(f"SAY dev answer {number}")
             house.restart().begin()
         expected = [f"line {number}" for number in range(len(jumps))]
@@ -81,7 +81,7 @@ def test_the_same_thing_said_twice_at_one_time_is_heard_twice(tmp_path: Path) ->
     house = Household(tmp_path)
     for _ in range(2):
         house.me.rooms.say("dev", "USER", "ada", "hello", NOON)
-    Inbox(house.me, [], print).drain()
+    Inbox(house.me, [], print).receive()
     assert [body.partition("] ")[2] for body in bodies(house.me.context.entries, "heard")] == [
         "hello",
         "hello",

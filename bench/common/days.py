@@ -104,7 +104,7 @@ class Days:
         """
         agent, due = self.agent, True
         while due:
-            news = agent.inbox.drain()
+            news = agent.inbox.receive()
             self._until_done(agent.compaction.step, lambda: agent.compaction.under_way)
             if due := self.me.state.awake and agent.model_call.ready(news):
                 agent.turn()

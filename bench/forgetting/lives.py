@@ -124,7 +124,7 @@ class Life:
         self.calendar.pause()
         before, turns = self.me.rooms.size(ROOM), self.me.state.turn
         self.me.rooms.say(ROOM, "USER", SPEAKER, text, self.calendar())
-        self._inbox.drain()
+        self._inbox.receive()
         used = set[str]()
         while self.me.state.awake and self.me.state.streak < TURN_LIMIT:
             self._extensions.step()

@@ -115,7 +115,7 @@ class Fortnight:
         """As the loop does, but it waits for what goes on beside: what is said must not depend on
         the machine. Whether there was any.
         """
-        news = agent.inbox.drain()
+        news = agent.inbox.receive()
         agent.compaction.step(agent.budget.open())
         if due := agent.me.state.awake and agent.model_call.ready(news):
             agent.turn()

@@ -78,7 +78,7 @@ def _needed(home: Path, settings: Config, question: str, evidence: Collection[st
     me.begin()
     asked = Agent(me, settings, OfflineModel(), verbose=False, stop=ShutdownSignal())
     me.rooms.say(ROOM, "USER", ASKER, question, utc())
-    asked.inbox.drain()
+    asked.inbox.receive()
     calls = 0
     while not _stands(asked, evidence):
         if calls >= CALLS or not me.state.awake:

@@ -15,7 +15,7 @@ from typing import Self
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 POLL = 0.05
-"""Seconds between two calls of ``stirred`` while waiting."""
+"""Seconds between two calls of ``has_changed`` while waiting."""
 IDLE = 0.5
 """Seconds after which a sleeping agent looks at everything else."""
 
@@ -39,14 +39,14 @@ class ShutdownSignal:
         take_over(self._ask)
         return self
 
-    def wait(self, seconds: float, stirred: Callable[[], bool] = lambda: False) -> None:
+    def wait(self, seconds: float, has_changed: Callable[[], bool] = lambda: False) -> None:
         """Sleep for ``seconds``, but end earlier when the process is asked to end, or when
-        ``stirred`` returns True. It is called twenty times a second.
+        ``has_changed`` returns True. It is called twenty times a second.
         """
         until = time.monotonic() + seconds
         while not self.asked and time.monotonic() < until:
             time.sleep(min(seconds, POLL))
-            if stirred():
+            if has_changed():
                 break
 
     def _ask(self, number: int, frame: FrameType | None) -> None:

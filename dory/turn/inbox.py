@@ -59,7 +59,7 @@ class Inbox:
         self._tell_damage = TellOnce(self._tell)
         self._sizes: dict[str, int] = {}
 
-    def drain(self) -> bool:
+    def receive(self) -> bool:
         """Hand everything new to the agent, and answer the commands on the way; returns whether
         there was anything to hear.
         """
@@ -71,7 +71,7 @@ class Inbox:
         return len(self._identity.context.entries) > before
 
     def serve(self) -> list[str]:
-        """Answer the commands that have come in; leave all other lines for ``drain``. Returns the
+        """Answer the commands that have come in; leave all other lines for ``receive``. Returns the
         rooms that were read.
         """
         self._deliver_answer()
@@ -82,7 +82,7 @@ class Inbox:
                 self._serve(room)
         return subscriptions
 
-    def stirred(self) -> bool:
+    def has_changed(self) -> bool:
         """Whether a room has changed since ``serve``. It costs a few calls of ``stat``, for an
         agent that sleeps.
         """

@@ -49,7 +49,7 @@ DOING = {
     "Compaction._swap": "swap",
     "Compaction.start": "fold",
     "Inbox._answer": "command",
-    "Inbox.drain": "hearing",
+    "Inbox.receive": "hearing",
     "Agent.stash": "response",
     "ToolRunner._run": "",
     "ToolRunner.act": "between tools",

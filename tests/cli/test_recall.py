@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dory import check
-from dory.extensions.recall.search import RecallSearch
+from dory.extensions import Stores
 from dory.identity import listing
 from dory.storage import locks
 from dory.storage.database import NAME
@@ -113,7 +113,7 @@ def hits(house: House) -> list[str]:
 def test_a_rebuild_makes_the_same_index_again(house: House) -> None:
     fade(house, house.me.context.entries[1:3], "Ada's trip")
     before, known = hits(house), indexed(house)
-    with RecallSearch(house.me.folder, house.me.blobs).store.writing() as connection:
+    with Stores(house.me.folder, house.me.blobs).store.writing() as connection:
         connection.execute("DELETE FROM piece WHERE id % 2")
         connection.execute("INSERT INTO words(words) VALUES ('delete-all')")
     assert len(list(check.problems(house.home))) > 1

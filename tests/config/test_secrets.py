@@ -85,7 +85,7 @@ def heard(house: Household) -> None:
     others.say("dev", "AGENT", "other", f"it is {KEY}", house.clock())
     with open(others.path("dev"), "a") as room:
         room.write(f"{'stray ' * 7}{KEY}\n")
-    Inbox(house.me, [], print).drain()
+    Inbox(house.me, [], print).receive()
     assert (
         sum(SHOWN in entry.body for entry in house.me.context) == 3
         and KEY in others.path("dev").read_text()
@@ -94,7 +94,7 @@ def heard(house: Household) -> None:
 
 def asked(house: Household) -> None:
     Rooms(house.home / "chats").say("dev", "USER", "ada", f"/{KEY} {KEY}", house.clock())
-    Inbox(house.me, [], print).drain()
+    Inbox(house.me, [], print).receive()
     assert f"there is no /{SHOWN}" in house.said("dev", "NOTICE")[0]
 
 
@@ -138,9 +138,9 @@ def failed(house: Household) -> None:
         def section(self) -> str:
             raise KeyError(KEY)
 
-    ExtensionHost([Broken()], house.me.notice).sections(live=False)
+    ExtensionHost([Broken()], house.me.notice).sections("change", epoch=0)
     house.hands._tools["WAIT"] = Tool(
-        "WAIT", "WAIT", lambda call: Outcome(f"{'z ' * (RESULT_LIMIT // 2 + 200)}{KEY}")
+        "WAIT", lambda call: Outcome(f"{'z ' * (RESULT_LIMIT // 2 + 200)}{KEY}")
     )
     house.respond("WAIT")
 
@@ -195,11 +195,11 @@ def test_an_answer_that_quotes_a_key_is_given_once_and_without_it_also_over_a_ki
         asked += 1
         Rooms(house.home / "chats").say("dev", "USER", "ada", f"/{KEY}", house.clock())
         with mishap(asked, Killed()) as mischance:
-            Inbox(house.me, [], print).drain()
+            Inbox(house.me, [], print).receive()
         struck = mischance.struck
         assert KEY not in (house.me.folder / "state.json").read_text()
         house.restart()
-        Inbox(house.me, [], print).drain()
+        Inbox(house.me, [], print).receive()
     assert (
         house.said("dev", "NOTICE") == [f"there is no /{SHOWN} (/help lists the commands)"] * asked
         and asked > 10

@@ -40,7 +40,7 @@ def house(tmp_path: Path) -> Household:
     """A life of some turns, ended in the middle of a response."""
     house = Household(tmp_path)
     house.hear("dev", "ada", "hello there")
-    Inbox(house.me, [], print).drain()
+    Inbox(house.me, [], print).receive()
     house.respond(
         "EDIT_FILE MEMORY.md\n<<<<<<< SEARCH\n=======\n"
         "Ada likes tea, and Ben does not.\n>>>>>>> REPLACE"
@@ -58,7 +58,7 @@ def wake(house: Household) -> list[str]:
     me = house.restart()
     me.begin()
     told += strange_links(me)
-    Inbox(me, [], told.append).drain()
+    Inbox(me, [], told.append).receive()
     return [*told, *repair(me)]
 
 

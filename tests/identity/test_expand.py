@@ -23,7 +23,7 @@ def house(tmp_path: Path) -> Household:
 def tell(house: Household, count: int) -> None:
     for _ in range(count):
         house.hear("dev", "ada", f"thing {house.me.state.next_id}")
-        Inbox(house.me, [], print).drain()
+        Inbox(house.me, [], print).receive()
 
 
 def fail(error: DoryError) -> None:

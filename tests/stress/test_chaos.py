@@ -318,7 +318,7 @@ def test_a_room_left_and_entered_again_before_a_kill_does_not_have_its_old_comma
         house.restart()
         house.hands.report_interruption()
         house.respond("JOIN lab")
-        inbox(house, ran).drain()
+        inbox(house, ran).receive()
         assert ran == []
         if not struck.struck:
             return
@@ -329,9 +329,9 @@ def test_a_line_without_a_tag_is_told_of_once_whenever_the_agent_is_killed(tmp_p
         house = Household(tmp_path / str(at))
         files.append(house.me.rooms.path("dev"), b"echoed by a script\n")
         with mishap(at, Killed()) as struck:
-            inbox(house, []).drain()
+            inbox(house, []).receive()
         house.restart()
-        inbox(house, []).drain()
+        inbox(house, []).receive()
         assert len(house.said("dev", "NOTICE")) == 1
         if not struck.struck:
             return

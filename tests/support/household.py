@@ -181,7 +181,7 @@ class Household:
         match what:
             case "heard":
                 self.hear("dev", "ada", text)
-                Inbox(self.me, [], print).drain()
+                Inbox(self.me, [], print).receive()
             case "response":
                 self.respond(text.replace("the soul", self.hash))
             case "MEMORY.md" | "SEGMENT.md":

@@ -47,7 +47,7 @@ def test_nine_chunks_take_three_rounds_of_calls_and_turns_are_taken_in_each(hous
         for _ in range(calls):
             assert model.arrived.acquire(timeout=10)
         house.say(f"question {round}")
-        house.agent.inbox.drain()
+        house.agent.inbox.receive()
         house.compaction.step()
         house.agent.turn()
         assert house.me.state.turn == round + 1 and house.compaction.under_way

@@ -22,7 +22,7 @@ def test_with_everything_on_the_harness_text_stays_small(tmp_path: Path) -> None
         "ada",
         "please do: ADD_TO_SOUL A\nADD_TO_LONGTERM_MEMORY B\nSET_MOOD calm\nNOTE_ADD c d",
     )
-    one.inbox.drain()
+    one.inbox.receive()
     one.turn()
     one.extensions.step()
     one.me.new_epoch()

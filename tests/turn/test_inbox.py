@@ -49,8 +49,8 @@ def desk(tmp_path: Path) -> Desk:
 
 def test_a_line_is_handed_on_once_with_its_tag_and_wakes_the_agent(desk: Desk) -> None:
     desk.house.hear("dev", "ada", "hello\nthere")
-    assert desk.inbox.drain() and desk.house.me.state.awake
-    assert not desk.inbox.drain()
+    assert desk.inbox.receive() and desk.house.me.state.awake
+    assert not desk.inbox.receive()
     assert desk.heard() == ["[USER:ada 2026-03-02T12:00:04Z] hello\n    there"]
     assert "heard dev ada: hello there" in desk.house.me.life.tail(1)
 
@@ -61,7 +61,7 @@ def test_whatever_is_said_by_whomever_is_one_entry_that_forges_nothing(
 ) -> None:
     with household() as house:
         house.hear("dev", name, text, "AGENT")
-        Inbox(house.me, [], print).drain()
+        Inbox(house.me, [], print).receive()
         (entry,) = house.me.context.entries[1:]
         assert references.live(entry.text) == []
         assert [
@@ -83,7 +83,7 @@ def test_whatever_a_stranger_writes_into_a_room_forges_nothing(garbage: bytes) -
                 + garbage
                 + b"\n"
             )
-        Inbox(house.me, [], print).drain()
+        Inbox(house.me, [], print).receive()
         assert references.live(context.render(house.me.context)) == []
         assert house.restart().context.entries
 
@@ -93,25 +93,25 @@ def test_its_own_lines_and_notices_are_not_heard_and_those_of_other_agents_are(d
     desk.house.hear("dev", "dory-other", "me too", "AGENT")
     desk.house.hear("dev", "dory-other", "trouble with the model", "NOTICE")
     post(desk.house.me, "I cannot think now")
-    desk.inbox.drain()
+    desk.inbox.receive()
     assert [line.partition("] ")[2] for line in desk.heard()] == ["me too"]
 
 
 def test_what_was_said_while_it_was_down_is_heard_on_resume_and_nothing_twice(desk: Desk) -> None:
     for text in ("one", "two"):
         desk.house.hear("dev", "ada", text)
-        desk.inbox.drain()
+        desk.inbox.receive()
     desk.house.hear("dev", "ada", "three")
     for _ in range(2):
         desk.house.restart()
         desk.open()
-        desk.inbox.drain()
+        desk.inbox.receive()
     assert [line.partition("] ")[2] for line in desk.heard()] == ["one", "two", "three"]
 
 
 def test_its_own_lines_move_the_offset_that_others_see(desk: Desk) -> None:
     desk.house.respond("SAY dev hello")
-    assert not desk.inbox.drain()
+    assert not desk.inbox.receive()
     assert desk.house.restart().state.rooms["dev"].read == desk.house.me.rooms.size("dev")
 
 
@@ -130,13 +130,13 @@ def test_after_a_kill_at_any_instant_every_line_is_heard_once_and_every_command_
         house.hear(room, "ada", text)
     seen = list[int]()
 
-    def drain() -> None:
+    def receive() -> None:
         desk.open()
-        desk.inbox.drain()
+        desk.inbox.receive()
 
-    for _ in killed_everywhere(house, drain):
+    for _ in killed_everywhere(house, receive):
         seen.append(len(desk.heard()))
-        drain()
+        receive()
         assert sorted(line.partition("] ")[2] for line in desk.heard()) == ["one", "three", "two"]
         assert sorted(
             body for body in bodies(house.me.context.entries, "notice") if body.startswith("noted")
@@ -148,7 +148,7 @@ def test_after_a_kill_at_any_instant_every_line_is_heard_once_and_every_command_
 def test_commands_are_answered_in_their_room_and_not_heard(desk: Desk) -> None:
     desk.house.hear("dev", "ada", "  /note the  milk\nand bread ")
     desk.house.hear("dev", "ada", "/fail")
-    assert not desk.inbox.drain()
+    assert not desk.inbox.receive()
     assert desk.heard() == [] and not desk.house.me.state.awake
     assert bodies(desk.house.me.context.entries, "notice")[1:] == ["noted the  milk\nand bread"]
     assert desk.house.said("dev", "NOTICE") == ["done", "it cannot be done"]
@@ -160,27 +160,27 @@ def test_serving_answers_commands_and_leaves_the_lines_for_later(desk: Desk) -> 
     desk.inbox.serve()
     desk.inbox.serve()
     assert desk.heard() == [] and desk.house.said("dev", "NOTICE") == ["done"]
-    desk.inbox.drain()
+    desk.inbox.receive()
     assert len(desk.heard()) == 1 and desk.house.said("dev", "NOTICE") == ["done"]
 
 
 def test_rooms_have_stirred_as_soon_as_somebody_speaks_and_until_they_are_looked_into(
     desk: Desk,
 ) -> None:
-    desk.inbox.drain()
-    assert not desk.inbox.stirred()
+    desk.inbox.receive()
+    assert not desk.inbox.has_changed()
     desk.house.hear("dev", "ada", "hello")
-    assert desk.inbox.stirred()
-    desk.inbox.drain()
-    assert not desk.inbox.stirred()
+    assert desk.inbox.has_changed()
+    desk.inbox.receive()
+    assert not desk.inbox.has_changed()
     (desk.house.home / "chats" / "dev.md").unlink()
-    assert desk.inbox.stirred()
+    assert desk.inbox.has_changed()
 
 
 def test_an_unknown_command_names_the_nearest(desk: Desk) -> None:
     for text in ("/note-it", "/xyz"):
         desk.house.hear("dev", "ada", text)
-    desk.inbox.drain()
+    desk.inbox.receive()
     near, far = desk.house.said("dev", "NOTICE")
     assert near == "there is no /note-it; did you mean /note? (/help lists the commands)"
     assert far == "there is no /xyz (/help lists the commands)"
@@ -188,7 +188,7 @@ def test_an_unknown_command_names_the_nearest(desk: Desk) -> None:
 
 def test_agents_give_no_commands(desk: Desk) -> None:
     desk.house.hear("dev", "dory-other", "/note x", "AGENT")
-    desk.inbox.drain()
+    desk.inbox.receive()
     assert len(desk.heard()) == 1 and desk.house.said("dev", "NOTICE") == []
 
 
@@ -199,25 +199,25 @@ def test_after_thirty_exchanges_among_agents_it_waits_for_a_person_also_over_a_r
     for number in range(EXCHANGE_LIMIT):
         me.state.awake = False
         desk.house.hear("dev", "dory-other", f"ping {number}", "AGENT")
-        desk.inbox.drain()
+        desk.inbox.receive()
         assert me.state.awake, number
     me = desk.house.restart()
     desk.open()
     me.state.awake = False
     for _ in range(3):
         desk.house.hear("dev", "dory-other", "ping again", "AGENT")
-        desk.inbox.drain()
+        desk.inbox.receive()
         assert not me.state.awake
     told = (
         f"{EXCHANGE_LIMIT} exchanges in dev with agents only: you wait until a person speaks there."
     )
     assert bodies(me.context.entries, "notice")[1:] == [told] == desk.logged
     desk.house.hear("dev", "ada", "go on")
-    desk.inbox.drain()
+    desk.inbox.receive()
     assert me.state.awake
     me.state.awake = False
     desk.house.hear("dev", "dory-other", "ping", "AGENT")
-    desk.inbox.drain()
+    desk.inbox.receive()
     assert me.state.awake
 
 
@@ -225,10 +225,10 @@ def test_the_limit_holds_for_each_room_by_itself(desk: Desk) -> None:
     desk.house.respond("JOIN lab")
     for _ in range(EXCHANGE_LIMIT + 1):
         desk.house.hear("dev", "dory-other", "ping", "AGENT")
-    desk.inbox.drain()
+    desk.inbox.receive()
     desk.house.me.state.awake = False
     desk.house.hear("lab", "dory-other", "ping", "AGENT")
-    desk.inbox.drain()
+    desk.inbox.receive()
     assert desk.house.me.state.awake
 
 
@@ -236,18 +236,18 @@ def test_a_newcomer_hears_what_no_agent_has_answered(desk: Desk) -> None:
     for kind, text in (("USER", "old"), ("AGENT", "answer"), ("USER", "new"), ("USER", "newer")):
         desk.house.hear("lab", "bob", text, kind)
     desk.house.respond("JOIN lab")
-    desk.inbox.drain()
+    desk.inbox.receive()
     assert [line.partition("] ")[2] for line in desk.heard()] == ["new", "newer"]
 
 
 def test_a_room_that_somebody_else_linked_is_heard_like_a_newcomer(desk: Desk) -> None:
     desk.house.hear("lab", "bob", "hello")
     (desk.house.me.folder / "subs" / "lab.md").symlink_to("../../../chats/lab.md")
-    desk.inbox.drain()
+    desk.inbox.receive()
     assert [line.partition("] ")[2] for line in desk.heard()] == ["hello"]
 
 
 def test_what_is_said_in_a_room_after_leaving_is_not_heard(desk: Desk) -> None:
     desk.house.respond("LEAVE dev")
     desk.house.hear("dev", "ada", "hello")
-    assert not desk.inbox.drain()
+    assert not desk.inbox.receive()

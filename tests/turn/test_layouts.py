@@ -40,7 +40,7 @@ def live(home: Path, layout: str, talk: list[str], **settings: int) -> House:
     agent = house.agent
     for text in talk:
         house.say(text)
-        while agent.inbox.drain() or house.me.state.awake:
+        while agent.inbox.receive() or house.me.state.awake:
             agent.compaction.step()
             house.finish()
             agent.turn()

@@ -169,7 +169,7 @@ def test_what_is_not_answered_yet_is_not_folded_for_a_window_that_little_would_n
     house = House(tmp_path, Scripted(turn=failing(WindowExceeded("too long") for _ in count())))
     for number in range(5):
         house.say(f"line {number}")
-    house.agent.inbox.drain()
+    house.agent.inbox.receive()
     before = kinds(house.me.context.entries)
     assert ask(house) is None
     assert kinds(house.me.context.entries) == before

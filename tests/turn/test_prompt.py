@@ -89,7 +89,7 @@ def house(request: pytest.FixtureRequest, tmp_path: Path) -> Household:
 
 def test_the_parts_stand_in_the_specified_order(house: Household) -> None:
     house.hear("dev", "ada", "hello")
-    Inbox(house.me, [], print).drain()
+    Inbox(house.me, [], print).receive()
     (house.me.folder / "MEMORY.md").write_text("Ada likes tea.\n")
     text = builder(house).build().text
     parts = [

@@ -80,7 +80,7 @@ def test_opening_what_is_open_extends_its_pin_and_doubles_nothing(tmp_path: Path
 def test_what_was_asked_and_is_not_answered_yet_does_not_fade(tmp_path: Path) -> None:
     house = House(tmp_path, Scripted())
     house.say("a question from long ago")
-    house.agent.inbox.drain()
+    house.agent.inbox.receive()
     asked = house.me.context.entries[-1]
     house.hear(29)
     house.compact()
@@ -93,7 +93,7 @@ def test_what_was_asked_and_is_not_answered_yet_does_not_fade(tmp_path: Path) ->
 def test_when_nearly_all_of_the_older_part_is_pinned_the_model_is_not_asked(tmp_path: Path) -> None:
     house = House(tmp_path, Scripted())
     house.say("a long question " * 300)
-    house.agent.inbox.drain()
+    house.agent.inbox.receive()
     house.hear(5)
     house.compact()
     assert house.model.asked == []

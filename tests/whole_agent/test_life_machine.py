@@ -142,7 +142,7 @@ class Body:
 
     def round(self) -> None:
         """One round of the loop, with a turn."""
-        self.agent.inbox.drain()
+        self.agent.inbox.receive()
         self.agent.compaction.step()
         self.agent.turn()
 
@@ -252,7 +252,7 @@ class Lives(RuleBasedStateMachine):
     @rule(who=who, fate=fates(12))
     def it_listens(self, who: int, fate: Fate | None) -> None:
         body = self.body(who)
-        if self.befalls(body, body.agent.inbox.drain, fate):
+        if self.befalls(body, body.agent.inbox.receive, fate):
             assert body.mind.all_heard()
 
     @rule(who=who, text=responses, fate=fates(120))

@@ -178,7 +178,7 @@ def say(house: House, *texts: str) -> list[str]:
     before = len(house.lines("NOTICE"))
     for text in texts:
         house.say(text)
-    house.agent.inbox.drain()
+    house.agent.inbox.receive()
     return house.lines("NOTICE")[before:]
 
 

@@ -43,7 +43,7 @@ def test_what_a_compaction_removes_becomes_history_and_a_dream_makes_knowledge_o
     house.compact()
     step(house)
     house.say("/dream")
-    house.agent.inbox.drain()
+    house.agent.inbox.receive()
     step(house)
     assert any(line.startswith("dreaming of 1 of 1 entries; ") for line in house.lines("NOTICE"))
     assert re.search(

@@ -36,7 +36,7 @@ class Listening(Living):
 
     def listen(self) -> list[str]:
         """Take in what was said, record it, and return what was done beside the loop for it."""
-        self.inbox.drain()
+        self.inbox.receive()
         beside: list[str] = []
         for _ in range(9):
             while work := self.extension.background():
@@ -172,7 +172,7 @@ def test_a_room_whose_file_was_replaced_by_a_shorter_one_goes_on_with_what_that_
         house.hear("dev", "ada", f"of the old file {number}")
     house.listen()
     house.me.rooms.path("dev").write_text("[USER:bob now] of the new one\n")
-    house.inbox.drain()
+    house.inbox.receive()
     if stopped:
         for number in range(30):
             house.hear("dev", "eve", f"later {number}")
@@ -193,7 +193,7 @@ def test_a_long_past_is_recorded_beside_the_loop_stretch_after_stretch_and_goes_
         for number in range(3000):
             file.write(f"[USER:ada 2026-03-02T12:00:00Z] thing {number}\n")
         file.write(f"[USER:eve now] {huge}\n[USER:ada now] the end\n")
-    house.inbox.drain()
+    house.inbox.receive()
     for _ in range(2):
         work = house.extension.background()
         assert work and re.fullmatch(
@@ -220,10 +220,10 @@ def test_those_that_have_left_the_context_stand_in_the_prompt_as_the_epoch_began
     for number in range(SHOWN):
         house.hear("dev", "ada", f"thing {number:03}")
     house.hear("dev", "[#1_eve", "◱hash=5d41402abc4b2a76 gist=x◲\n[#life]\n" + "long " * 100)
-    house.inbox.drain()
+    house.inbox.receive()
     house.respond("SAY dev I hear\nSAY lab <<END\ntwo\nlines\nEND")
     house.hear("dev", "ada", "still here\nand\n    there")
-    house.inbox.drain()
+    house.inbox.receive()
     assert house.section() == "" and house.past.dialogues.newest == SHOWN + 3, (
         "all of it stands in the context"
     )
@@ -244,7 +244,7 @@ def test_those_that_have_left_the_context_stand_in_the_prompt_as_the_epoch_began
 
 def test_a_full_disk_costs_no_record_and_is_not_tried_at_every_step(house: Listening) -> None:
     house.hear("dev", "ada", "hello")
-    house.inbox.drain()
+    house.inbox.receive()
     with house.past.store.writing() as connection:
         connection.execute(
             "CREATE TRIGGER full BEFORE INSERT ON dialogue BEGIN SELECT raise(FAIL, 'the disk is"
@@ -282,12 +282,12 @@ def test_a_stretch_that_was_recorded_while_it_was_read_is_not_recorded_again(
 ) -> None:
     with open(house.me.rooms.path("dev"), "a") as file:
         file.write("[USER:ada now] of the old file\n" * (AT_ONCE // 20))
-    house.inbox.drain()
+    house.inbox.receive()
     work = house.extension.background()
     assert work
     apply = work()
     house.me.rooms.path("dev").write_text("[USER:bob now] of the new one\n")
-    house.inbox.drain()
+    house.inbox.receive()
     house.extension.record()
     apply()
     house.listen()

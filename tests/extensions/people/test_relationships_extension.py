@@ -55,7 +55,7 @@ class Knowing(Living):
         """The same, and nothing is recorded yet."""
         for name in names:
             self.hear(room, name, "hello")
-        Inbox(self.me, [], print).drain()
+        Inbox(self.me, [], print).receive()
 
     def shown(self, argument: str = "") -> str:
         (command,) = self.extension.commands()

@@ -25,7 +25,7 @@ def listen(house: House, *said: str, kind: str = "USER") -> list[str]:
     for text in said:
         house.say(text, kind)
     before = len(house.me.context.entries)
-    house.agent.inbox.drain()
+    house.agent.inbox.receive()
     step(house)
     return [entry.body for entry in house.me.context.entries[before:] if entry.kind == "heard"]
 

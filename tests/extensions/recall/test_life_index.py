@@ -56,7 +56,7 @@ def test_what_is_heard_is_indexed_as_it_was_said_with_speaker_room_and_time(
     house: Household,
 ) -> None:
     house.hear("dev", "ada", "first\n  ◱hash=x\n[#7 heard]")
-    Inbox(house.me, [], print).drain()
+    Inbox(house.me, [], print).receive()
     (document,) = read(house, Cursor(1))
     assert document == Document(
         "heard", 2, document.at, "first\n  ◱hash=x\n[#7 heard]", "ada", "dev"
@@ -70,7 +70,7 @@ def test_what_the_agent_says_and_does_is_its_own_in_the_room_in_which_somebody_s
     house: Household,
 ) -> None:
     house.hear("dev", "ada", "hello")
-    Inbox(house.me, [], print).drain()
+    Inbox(house.me, [], print).receive()
     house.me.add("response", "2026-03-02 12:30", "a thought")
     house.me.add("result", "EDIT_FILE MEMORY.md", "changed")
     house.me.add("result", "UNCOMPACT 5d41", "opened")

@@ -257,7 +257,7 @@ def test_a_change_begins_an_epoch_and_is_told_in_no_entry(tmp_path: Path, layout
     for said in (f"ADD_TO_SOUL {FEAR}\nADD_TO_SOUL I am kind.", "REMOVE_FROM_SOUL 2", "WAIT"):
         house.model.rules["turn"] = answering(said)
         epoch, before = house.me.state.epoch, prompt(house)
-        house.agent.inbox.drain()
+        house.agent.inbox.receive()
         house.agent.turn()
         after = prompt(house)
         assert (

@@ -72,7 +72,7 @@ def turn(house: House, model: Watching, says: str) -> None:
     """Somebody speaks, the agent answers, the loop goes on."""
     house.say(f"and what about thing {house.me.state.turn}? {'so much to tell of it ' * 6}")
     model.says = says
-    house.agent.inbox.drain()
+    house.agent.inbox.receive()
     house.agent.turn()
     step(house)
 
