@@ -7,7 +7,7 @@ BIN := .venv/bin
 KILLS ?= 300
 SEED ?= $(shell date +%s)
 SEED := $(SEED)
-PIP := -m pip --disable-pip-version-check --quiet --root-user-action=ignore
+INSTALL := -m pip install --quiet --disable-pip-version-check --root-user-action=ignore
 # What pip warns of helps nobody here; its errors are shown and end the step.
 NO_WARNINGS := 2>&1 | { grep -v '^WARNING' || true; }
 EXTRA = import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$(1)"], sep="\n")
@@ -99,28 +99,28 @@ crowd: .venv/.run  ## let 20 agents and 20 writers share a room and a blob store
 	@touch $@
 
 .venv/.run: .venv/.python pyproject.toml
-	@$(BIN)/python $(PIP) install -e . $(NO_WARNINGS)
+	@$(BIN)/python $(INSTALL) -e . $(NO_WARNINGS)
 	@touch $@
 
 # The real llama.cpp server is tested against where its package can be had; its tests say so when it cannot.
 .venv/.test: .venv/.run pyproject.toml
 	@echo "setting up what the tests need (once; about a minute)"
-	@$(BIN)/python $(PIP) install -e '.[test]' $(NO_WARNINGS)
-	@$(BIN)/python $(PIP) install -e '.[llama]' $(NO_WARNINGS) || echo "llama.cpp cannot be installed here: its tests will be skipped"
+	@$(BIN)/python $(INSTALL) -e '.[test]' $(NO_WARNINGS)
+	@$(BIN)/python $(INSTALL) -e '.[llama]' $(NO_WARNINGS) || echo "llama.cpp cannot be installed here: its tests will be skipped"
 	@touch $@
 
 .venv/.docs: .venv/.run pyproject.toml
 	@echo "setting up what the pages need (once)"
-	@$(BIN)/python $(PIP) install -e '.[docs]' $(NO_WARNINGS)
+	@$(BIN)/python $(INSTALL) -e '.[docs]' $(NO_WARNINGS)
 	@touch $@
 
 # One engine after the other: one that cannot be installed does not keep the rest away.
 .venv/.bench: .venv/.run pyproject.toml
-	@$(BIN)/python -c '$(call EXTRA,bench)' | xargs -n 1 $(BIN)/python $(PIP) install $(NO_WARNINGS) || echo "an engine cannot be installed here: it will be left out"
+	@$(BIN)/python -c '$(call EXTRA,bench)' | xargs -n 1 $(BIN)/python $(INSTALL) $(NO_WARNINGS) || echo "an engine cannot be installed here: it will be left out"
 	@touch $@
 
 # In an environment of their own, and one after the other: what cannot be installed is left out of the table.
 .venv-peers/.installed: requirements-peers.txt
 	@$(PYTHON) -m venv .venv-peers
-	@grep -v '^#' requirements-peers.txt | xargs -n 1 .venv-peers/bin/python $(PIP) install $(NO_WARNINGS) || echo "not all other programs can be installed here"
+	@grep -v '^#' requirements-peers.txt | xargs -n 1 .venv-peers/bin/python $(INSTALL) $(NO_WARNINGS) || echo "not all other programs can be installed here"
 	@touch $@

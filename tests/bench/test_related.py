@@ -61,4 +61,4 @@ def test_what_cannot_be_measured_is_told_in_one_line(
     for sizes in ("2", "many"):
         with pytest.raises(SystemExit):
             main(["--sizes", sizes])
-        assert f"--sizes: '{sizes}' is no number from " in capsys.readouterr().err
+        assert f"'--sizes': '{sizes}' is no number from " in capsys.readouterr().err
