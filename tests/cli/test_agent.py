@@ -162,7 +162,7 @@ def test_an_identity_that_runs_is_not_run_twice(house: Household) -> None:
 
 def test_a_damaged_identity_is_one_line_and_stays_as_it_is(house: Household) -> None:
     (house.me.folder / "context.md").write_text("[dory-context 9 epoch 1]\n")
-    assert "context.md begins with '[dory-context 9 epoch 1]" in complaint(
+    assert "context.md is of version '[dory-context 9 epoch 1]'" in complaint(
         agent(house.home, house.hash)
     )
     assert (house.me.folder / "context.md").read_text() == "[dory-context 9 epoch 1]\n"

@@ -139,3 +139,25 @@ class Sleeper:
         return {path.name: path.read_bytes() for path in paths if path.exists()} | {
             "HEAD": self.versions.head().encode()
         }
+
+
+CHANGES = "\n".join(
+    [
+        edit("USER.md", "", "Ada's birthday is on 4 May", "She told it on 1 March."),
+        edit("MEMORY.md", "Friday", "Monday", "It was moved."),
+        "READ_FILE VOICE.md",
+        edit("USER.md", "", "Ada likes tea", "She said so."),
+        edit("VOICE.md", "no such line", "x", "A guess."),
+    ]
+)
+
+
+def sleeper(home: Path, *answers: str | ModelError) -> Sleeper:
+    """One whose MEMORY tells of a release, and with history."""
+    made = Sleeper(
+        home, Answering(listed("USER.md", "MEMORY.md"), *(answers or (CHANGES,)), "DONE")
+    )
+    made.write("MEMORY.md", "The release is on Friday\n")
+    made.step()
+    made.fade(2)
+    return made

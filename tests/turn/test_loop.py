@@ -183,22 +183,10 @@ def test_every_command_answers_and_a_bad_one_says_what_to_do(tmp_path: Path) -> 
     house.hear(29)
     house.compact()
     reference = next(entry for entry in house.me.context if entry.hash)
-    asked = [
-        "/help",
-        "/status",
-        "/context",
-        f"/show {reference.hash}",
-        f"/uncompact {reference.hash}",
-        "/undo-compaction",
-    ]
-    bad = [
-        "/show",
-        "/show 123456",
-        "/statsu",
-        "/undo-compaction",
-        "/compact now",
-        "/etc/hosts is a file",
-    ]
+    asked = ["/help", "/status", "/context", f"/show {reference.hash}"]
+    asked += [f"/uncompact {reference.hash}", "/undo-compaction"]
+    bad = ["/show", "/show 123456", "/statsu", "/undo-compaction", "/compact now"]
+    bad += ["/etc/hosts is a file"]
     for line in [*asked, *bad]:
         house.say(line)
     house.live(lambda: len(house.lines("NOTICE")) == len(asked) + len(bad) and house.asleep())

@@ -1,40 +1,12 @@
-"""What a Dream changes: one commit an edit, the newer edit wins, a record of it all, and all of it
-or nothing through kills.
-"""
+"""What a Dream changes: one commit an edit, the newer edit wins, and a record of it all."""
 
-import json
-from itertools import count
 from pathlib import Path
 
 import pytest
 
-from dory import check
-from dory.errors import DoryError, FormatError, ModelError
+from dory.errors import DoryError, FormatError
 from dory.extensions.dream import apply
-from dory.extensions.dream.apply import Revision
-from tests.support.household import Killed, copy_of, mishap
-from tests.support.sleeping import STRETCH, Answering, Sleeper, edit, listed
-
-CHANGES = "\n".join(
-    [
-        edit("USER.md", "", "Ada's birthday is on 4 May", "She told it on 1 March."),
-        edit("MEMORY.md", "Friday", "Monday", "It was moved."),
-        "READ_FILE VOICE.md",
-        edit("USER.md", "", "Ada likes tea", "She said so."),
-        edit("VOICE.md", "no such line", "x", "A guess."),
-    ]
-)
-
-
-def sleeper(home: Path, *answers: str | ModelError) -> Sleeper:
-    """One whose MEMORY tells of a release, and with history."""
-    made = Sleeper(
-        home, Answering(listed("USER.md", "MEMORY.md"), *(answers or (CHANGES,)), "DONE")
-    )
-    made.write("MEMORY.md", "The release is on Friday\n")
-    made.step()
-    made.fade(2)
-    return made
+from tests.support.sleeping import CHANGES, STRETCH, Answering, edit, listed, sleeper
 
 
 def test_every_change_is_one_commit_by_dream_with_its_reason_and_its_record(tmp_path: Path) -> None:
@@ -150,129 +122,6 @@ def test_a_dream_that_changes_nothing_is_recorded_and_its_history_is_done_with(
     )
 
 
-@pytest.mark.parametrize("changes", [1, 3])
-@pytest.mark.parametrize(
-    "error", [Killed(), OSError(28, "No space left on device")], ids=["kill", "error"]
-)
-def test_a_kill_or_an_error_at_any_write_is_completed_and_nothing_is_done_twice(
-    tmp_path: Path, changes: int, error: BaseException
-) -> None:
-    made = CHANGES if changes == 3 else edit("USER.md", "", "Ada's birthday is on 4 May")
-    before, done, stride = (
-        sleeper(tmp_path / "0"),
-        list[int](),
-        7 if changes == 1 else 31,
-    )  # all writes: 1, in two minutes
-    for at in count(3, stride):
-        home = copy_of(before.house.home, tmp_path / str(at))
-        model = Answering(*(answers := [listed("USER.md", "MEMORY.md"), made, "DONE"]))
-        one = Sleeper(tmp_path, model, house=before.house)
-        one.wake(home)
-        one.extension.force("")
-        with mishap(at, error) as found:
-            one.step()
-        if isinstance(error, Killed):
-            one.wake(home)
-        for _ in range(2):
-            one.step()
-        done.append(one.history.dreamed)
-        told = (
-            [f"{number}/{changes}" for number in range(1, changes + 1)] if done[-1] else []
-        )  # or it was struck before anything was done
-        assert [commit.reason[-3:] for commit in one.log()] == told and len(one.records()) == bool(
-            told
-        ), at
-        assert (
-            one.read("USER.md").count("birthday") == bool(told)
-            and not (one.me.folder / apply.NAME).exists()
-        ), at
-        assert one.log("a person") == before.log("a person") and list(check.problems(home)) == [], (
-            at
-        )
-        if not found.struck:
-            break
-        if not done[-1]:
-            model.answers = [*answers]
-            one.sleep()
-            assert one.history.dreamed == 2 and one.read("USER.md").count("birthday") == 1, at
-    assert (isinstance(error, OSError) or set(done) == {0, 2}) and done[-1] == 2 and at > 40
-
-
-def killed(before: Sleeper, folder: Path, changes: str = CHANGES) -> Sleeper:
-    """Killed as soon as the revision has begun, before its first file is written."""
-    for at in count(1):
-        home = copy_of(before.house.home, folder / str(at))
-        one = Sleeper(
-            folder, Answering(listed("USER.md", "MEMORY.md"), changes, "DONE"), house=before.house
-        )
-        one.wake(home)
-        one.extension.force("")
-        with mishap(2 * at, Killed()):
-            one.step()
-        if (one.me.folder / apply.NAME).exists():
-            one.wake(home)
-            break
-    return one
-
-
-@pytest.fixture(scope="module")
-def struck(tmp_path_factory: pytest.TempPathFactory) -> Sleeper:
-    folder = tmp_path_factory.mktemp("struck")
-    return killed(sleeper(folder / "0"), folder)
-
-
-@pytest.fixture
-def one(struck: Sleeper, tmp_path: Path) -> Sleeper:
-    """The next process in a copy of what such a kill has left."""
-    home = struck.me.home
-    next_one = Sleeper(tmp_path, struck.model, house=struck.house)
-    next_one.wake(copy_of(home, tmp_path / "home"))
-    return next_one
-
-
-@pytest.mark.parametrize("anew", [False, True], ids=["", "the versions begin anew"])
-def test_what_a_kill_left_is_told_once_also_when_it_is_completed_while_an_event_is_told(
-    one: Sleeper, anew: bool
-) -> None:
-    if anew:
-        (one.me.folder / ".git").rename(one.me.folder / "workspace" / "away")
-    one.me.notice("the first event of the process, told in one commit with the response")
-    one.house.respond("WAIT")
-    one.step()
-    assert (
-        len(one.records()) == 1
-        and one.history.dreamed == 2
-        and not any("failed" in told for told in one.told)
-    )
-
-
-@pytest.mark.parametrize(
-    ("written", "left"),
-    [
-        ("Ada's birthday is on 4 May\n", "Ada's birthday is on 4 May\nAda likes tea\n"),
-        (
-            "Ada's birthday is on 4 May\nBob was here\n",
-            "Ada's birthday is on 4 May\nBob was here\nAda likes tea\n",
-        ),
-    ],
-)
-def test_what_stands_in_the_files_after_a_kill_is_the_dreams_or_stays_as_somebody_wrote_it(
-    one: Sleeper, written: str, left: str
-) -> None:
-    one.write("USER.md", written)
-    one.step()
-    by_hand = "Bob" in written
-    assert one.read("USER.md") == left and one.history.dreamed == 2 and len(one.records()) == 1
-    assert [version.author.name for version in one.versions.log()][:3].count("a person") == by_hand
-    assert (
-        any(
-            "a change of the Dream was dropped: somebody was editing it" in told
-            for told in one.told
-        )
-        == by_hand
-    )
-
-
 @pytest.mark.parametrize(
     "content",
     [
@@ -305,17 +154,6 @@ def test_a_revision_of_an_unknown_version_or_a_damaged_one_is_told_and_nothing_i
     one.me.commit()
     one.sleep()
     assert one.history.dreamed == 3
-
-
-def test_dream_json_has_a_version_and_reads_back(one: Sleeper) -> None:
-    path = one.me.folder / apply.NAME
-    found = apply.read_pending(path)
-    assert json.loads(path.read_text())["version"] == apply.VERSION == 1
-    assert (
-        found
-        and found.cursor == 2
-        and [change.name for change in found.changes] == ["USER.md", "MEMORY.md", "USER.md"]
-    )
 
 
 def test_a_file_that_is_no_utf_8_is_left_as_it_is_and_that_is_recorded(tmp_path: Path) -> None:
@@ -358,56 +196,6 @@ def test_a_line_that_is_appended_yields_to_one_on_the_same_that_somebody_wrote_m
     assert (f"somebody has written meanwhile: {meanwhile.strip()}" in one.records()[0]) == dropped
 
 
-def test_what_was_dropped_after_a_kill_is_recorded_and_life_does_not_count_it(one: Sleeper) -> None:
-    one.write("MEMORY.md", "The release is on Tuesday\n")
-    one.step()
-    assert one.read("MEMORY.md") == "The release is on Tuesday\n" and [
-        commit.reason[-3:] for commit in one.log()
-    ] == ["1/3", "3/3"]
-    assert one.me.life.tail(1).endswith(
-        "gist=history 1 to 2: 2 of 3 changes made, 1 refused or dropped◲\n"
-    )
-    (record,) = one.records()
-    told = record.partition("\n## What was dropped when the changes were made\n")[2]
-    assert (
-        "- It was moved. (somebody was editing it)" in told
-        and "    EDIT_FILE MEMORY.md" in told
-        and "## What it studied" in record
-    )
-    assert list(check.problems(one.me.home)) == []
-
-
-def test_a_change_that_somebody_else_has_committed_is_not_made_again(tmp_path: Path) -> None:
-    one = sleeper(tmp_path / "0", edit("MEMORY.md", "Friday", "Friday, as planned"))
-    one = killed(one, tmp_path, edit("MEMORY.md", "Friday", "Friday, as planned"))
-    one.write("MEMORY.md", "The release is on Friday, as planned\n")
-    one.versions.take_in()
-    one.step()
-    assert (
-        one.read("MEMORY.md") == "The release is on Friday, as planned\n"
-        and one.history.dreamed == 2
-    )
-    assert one.me.life.tail(1).endswith("gist=history 1 to 2: 1 change◲\n")
-
-
-def test_a_revision_is_completed_also_when_the_cursor_of_the_history_cannot_be_read(
-    one: Sleeper,
-) -> None:
-    one.write("USER.md", "Ada's birthday is on 4 May\n")  # the kill came before its commit
-    (one.me.folder / ".cursor").write_text("two")
-    one.step()
-    one.step()
-    assert (
-        one.read("USER.md") == "Ada's birthday is on 4 May\nAda likes tea\n"
-        and len(one.log()) == 3
-        and len(one.records()) == 1
-    )
-    assert (
-        any(".cursor holds no number" in told for told in one.told)
-        and not (one.me.folder / apply.NAME).exists()
-    )
-
-
 def test_while_somebodys_git_holds_the_lock_a_dream_waits_and_is_then_completed_as_its_own(
     tmp_path: Path,
 ) -> None:
@@ -433,22 +221,3 @@ def test_while_somebodys_git_holds_the_lock_a_dream_waits_and_is_then_completed_
         and len(one.log()) == 3
         and len(one.records()) == 1
     )
-
-
-def test_life_tells_of_a_dream_once_also_when_that_could_not_be_written_at_first(
-    one: Sleeper, tmp_path: Path
-) -> None:
-    home = one.me.home
-    for at in count(1):
-        one.wake(copy_of(home, tmp_path / f"copy {at}"))
-        one.me.listeners.clear()
-        one.versions.open()
-        made = Revision(one.me, one.versions, one.history)
-        made.resume()
-        with mishap(at, OSError(28, "No space left on device")) as found:
-            made.end()
-        made.end()
-        assert len(one.records()) == 1 and not made.begun
-        if not found.struck:
-            break
-    assert at > 3

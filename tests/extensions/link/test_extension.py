@@ -241,7 +241,8 @@ def test_who_was_away_takes_over_afterwards_what_was_shared_in_time(tmp_path: Pa
         assert ("Bob sails.", f"{bob.me.name} 1") in ada.remembered
 
 
-def test_damage_on_the_way_is_told_and_nothing_is_taken_over(tmp_path: Path) -> None:
+def damaged_bodies() -> Iterator[tuple[str, str]]:
+    """Blobs that hold no memories that can be taken over, each with its kind."""
     sound = {"kind": "Memory", "text": "x", "at": "2026-03-02T12:00:00Z", "origin": "cleo 1"}
     wrong: list[dict[str, object]] = [
         {"kind": "Soul"},
@@ -251,8 +252,9 @@ def test_damage_on_the_way_is_told_and_nothing_is_taken_over(tmp_path: Path) -> 
         {"at": 1},
     ]
     wrong += [{"at": "0900-01-01T00:00:00Z"}, {"origin": ["cleo"]}, {"origin": ""}]
-    told = [f'{{"version": 1}}\n{json.dumps(sound | each)}\n' for each in wrong]
-    told += [
+    for change in wrong:
+        yield f'{{"version": 1}}\n{json.dumps(sound | change)}\n', transfer.KIND
+    for body in (
         '{"version": 2}\n',
         '{"version": 1}',
         "no memories\n",
@@ -261,14 +263,15 @@ def test_damage_on_the_way_is_told_and_nothing_is_taken_over(tmp_path: Path) -> 
         "7\n",
         f"{'[' * 100_000}\n",
         f'{{"version": 1}}\n{json.dumps(sound)}',
-    ]
-    bodies = [
-        *((each, transfer.KIND) for each in told),
-        (f'{{"version": 1}}\n{json.dumps(sound)}\n', "text"),
-    ]
+    ):
+        yield body, transfer.KIND
+    yield f'{{"version": 1}}\n{json.dumps(sound)}\n', "text"
+
+
+def test_damage_on_the_way_is_told_and_nothing_is_taken_over(tmp_path: Path) -> None:
     with linked(tmp_path) as (ada, bob):
         link = LinkFiles(tmp_path / requests.FOLDER, ada.hash, bob.hash)
-        for body, kind in bodies:
+        for body, kind in damaged_bodies():
             ada.later(minutes=3)
             ada.ask(bob)
             request = link.request

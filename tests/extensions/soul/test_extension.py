@@ -271,40 +271,33 @@ def test_a_change_begins_an_epoch_and_is_told_in_no_entry(tmp_path: Path, layout
     assert holding(tmp_path, "forgotten by Ada") == [f"agents/{house.hash}/{NAME}"]
 
 
+def soul_file(text: str) -> str:
+    """The file of a soul with one entry."""
+    return json.dumps({"version": 1, "next": 2, "entries": [{"id": 1, "at": "", "text": text}]})
+
+
+def notices(house: House, text: str) -> int:
+    """How many notices in the context have this text."""
+    return sum(text in body for body in bodies(house.me.context.entries, "notice"))
+
+
 def test_what_a_person_changes_in_the_file_stands_in_the_next_prompt_and_in_no_entry(
     tmp_path: Path,
 ) -> None:
     house = House(tmp_path, Scripted(), extensions="soul")
     prompt(house)
     file = house.me.folder / NAME
-    file.write_text(
-        json.dumps({"version": 1, "next": 2, "entries": [{"id": 1, "at": "", "text": FEAR}]})
-    )
+    file.write_text(soul_file(FEAR))
     assert f"\n1. {FEAR}" in prompt(house)
     file.write_text("{")
     assert f"\n1. {FEAR}" in prompt(house), "what was read last stays"
     house.hear(1)
     house.me.new_epoch()
     assert f"\n1. {FEAR}" in prompt(house)
-    assert (
-        sum(f"{NAME} is damaged" in body for body in bodies(house.me.context.entries, "notice"))
-        == 1
-    )
-    file.write_text(
-        json.dumps(
-            {"version": 1, "next": 2, "entries": [{"id": 1, "at": "", "text": "I am kind."}]}
-        )
-    )
+    assert notices(house, f"{NAME} is damaged") == 1
+    file.write_text(soul_file("I am kind."))
     assert "\n1. I am kind." in prompt(house) and FEAR not in prompt(house)
-    file.write_text(
-        json.dumps(
-            {
-                "version": 1,
-                "next": 2,
-                "entries": [{"id": 1, "at": "", "text": "I am so kind. " * 4000}],
-            }
-        )
-    )
+    file.write_text(soul_file("I am so kind. " * 4000))
     assert "\n1. I am kind." in prompt(house) and "so kind" not in prompt(house), (
         "one that is too long is taken for damaged"
     )
@@ -315,13 +308,7 @@ def test_what_a_person_changes_in_the_file_stands_in_the_next_prompt_and_in_no_e
     )
     file.unlink()
     assert "It cannot be read" not in prompt(house)
-    assert (
-        sum(
-            "55999 characters, they may have 4000" in body
-            for body in bodies(house.me.context.entries, "notice")
-        )
-        == 1
-    )
+    assert notices(house, "55999 characters, they may have 4000") == 1
 
 
 def test_the_soul_of_another_process_is_that_of_the_file(house: Believing) -> None:

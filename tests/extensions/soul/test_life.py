@@ -90,20 +90,20 @@ def said(number: int, folder: Path) -> str:
     return lines[number % 3] + f"\nSAY dev thing {number} is well"
 
 
+def long_lived(home: Path, model: Watching, layout: str) -> House:
+    """An agent with small windows, so that much is compacted and summed up."""
+    windows = CascadeSettings(immediate_window=32, recent_window=32)
+    house = House(home, model, extensions=ALL, cascade=windows, layout=layout, context_limit=1500)
+    model.folder = house.me.folder
+    return house
+
+
 @pytest.mark.parametrize("layout", ["tail", "ledger"])
 def test_every_prompt_has_the_whole_soul_and_nothing_else_has_any_of_it(
     tmp_path: Path, layout: str
 ) -> None:
     model = Watching()
-    house = House(
-        tmp_path,
-        model,
-        extensions=ALL,
-        cascade=CascadeSettings(immediate_window=32, recent_window=32),
-        layout=layout,
-        context_limit=1500,
-    )
-    model.folder = house.me.folder
+    house = long_lived(tmp_path, model, layout)
     swaps = opened = 0
     for number in range(TURNS):
         turn(house, model, said(number, model.folder))
@@ -114,12 +114,8 @@ def test_every_prompt_has_the_whole_soul_and_nothing_else_has_any_of_it(
         if number % 10 == 9:
             faded = [entry.hash for entry in house.me.context if entry.kind == "compacted"]
             swaps += len(faded)
-            turn(
-                house,
-                model,
-                f"UNCOMPACT {faded[-1]}\nRECALL what I believe in\nREAD_FILE LIFE.md\nREAD_FILE"
-                f" {NAME}\nNOTE_READ {number}",
-            )
+            look_ups = f"RECALL what I believe in\nREAD_FILE LIFE.md\nREAD_FILE {NAME}"
+            turn(house, model, f"UNCOMPACT {faded[-1]}\n{look_ups}\nNOTE_READ {number}")
             opened += house.me.context.entries[-1].kind in ("error", "result", "uncompacted")
         if number == 17:
             house.compaction.undo()
@@ -129,17 +125,14 @@ def test_every_prompt_has_the_whole_soul_and_nothing_else_has_any_of_it(
             step(house)
     assert model.wrong == []
     soul = [one.text for one in Beliefs(model.folder).entries]
-    assert len(soul) > 5 and len(model.added) > len(soul) and swaps > 5 and opened == 3, (
-        "it was a long life"
-    )
+    assert len(soul) > 5 and len(model.added) > len(soul)
+    assert swaps > 5 and opened == 3
     assert {"turn", "segment", "summarise", "cascade"} == {purpose for purpose, _ in model.asked}
     assert all(covered(house)) and any(note.kind == "Archive" for note in recall(house).notes)
     assert holding(tmp_path, "thing 8 is well") and holding(tmp_path, "ADD_TO_SOUL (kept"), (
         "what was said beside it is kept"
     )
     for number in range(TURNS):
-        assert holding(tmp_path, word(number)) in ([], [f"agents/{house.hash}/{NAME}"]), word(
-            number
-        )
+        assert holding(tmp_path, word(number)) in ([], [f"agents/{house.hash}/{NAME}"])
     assert sum(len(holding(tmp_path, text)) for text in soul) == len(soul)
     assert list(check.problems(tmp_path)) == []
