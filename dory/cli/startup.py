@@ -3,7 +3,7 @@ that is meant, its lock, and what is done instead of waking an agent.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
 from dory.cli import overview
@@ -50,17 +50,25 @@ def main(options: AgentOptions, make_agent: MakeAgent[A]) -> int:
     """Boot or resume as the command line says. Exit code 0, or 2 after a one-line error."""
     try:
         if not answered(options):
-            current = checked(settings(options))
-            live(options, resident(options, current), current, make_agent)
+            warnings: list[str] = []
+            current = checked(settings(options, warnings.append))
+            live(options, resident(options, current), current, warnings, make_agent)
     except (DoryError, OSError) as error:
         tell(parse.shown_name, failure(error, options.home))
         return 2
     return 0
 
 
-def live(options: AgentOptions, hash: str, current: Config, make_agent: MakeAgent[A]) -> None:
-    """Hold the identity's lock and live until told to stop. Raises ``Busy`` when another process
-    holds it.
+def live(
+    options: AgentOptions,
+    hash: str,
+    current: Config,
+    warnings: Sequence[str],
+    make_agent: MakeAgent[A],
+) -> None:
+    """Hold the identity's lock and live until told to stop. The ``warnings`` are told below the
+    greeting, whose first two lines the chat looks for. Raises ``Busy`` when another process holds
+    the lock.
     """
     wake_again = wake_command(options, hash, current)
 
@@ -74,20 +82,23 @@ def live(options: AgentOptions, hash: str, current: Config, make_agent: MakeAgen
         stop = ShutdownSignal().listening()
         agent = wake("You were resumed.")
         show(greeting(agent.me, current, wake_again))
+        for text in warnings:
+            _warn(text)
         supervise(agent, wake, stop)
         show(f"{agent.me.name} sleeps; '{wake_again}' wakes it")
 
 
-def settings(options: AgentOptions) -> Config:
-    """The settings in force. Former names are told in one line each. Raises ``ConfigError``."""
+def _warn(text: str) -> None:
+    tell(parse.shown_name, text)
+
+
+def settings(options: AgentOptions, warn: Callable[[str], None] = _warn) -> Config:
+    """The settings in force. ``warn`` gets one line for each former name. Raises ``ConfigError``."""
     if options.identity is not None and (options.given.get("room") or options.given.get("name")):
         raise ConfigError(
             "--room and --name are for a new agent: an identity keeps its name, and enters rooms "
             "by JOIN or a link in its subs/"
         )
-
-    def warn(text: str) -> None:
-        tell(parse.shown_name, text)
 
     return config_settings.load(options.home / "dory.yaml", os.environ, options.given, warn)
 

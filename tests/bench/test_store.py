@@ -83,7 +83,7 @@ def test_sizes_that_are_no_numbers_are_told_in_one_line(capsys: pytest.CaptureFi
     with pytest.raises(SystemExit) as ended:
         program.main(["--sizes", "100,0"])
     assert ended.value.code == 2
-    assert "--sizes: '0' is no number from 1 to " in capsys.readouterr().err
+    assert "'--sizes': '0' is no number from 1 to " in capsys.readouterr().err
 
 
 @pytest.mark.slow

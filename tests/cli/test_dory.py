@@ -96,3 +96,5 @@ def test_a_home_from_before_wakes_with_its_former_settings(tmp_path: Path) -> No
         "dory agent: model 'stand-in' is called 'offline' now",
     ]
     assert "has ended" in dory(tmp_path, "agent", "--stop", house.hash[:4])[1]
+    log = (house.me.folder / "agent.log").read_text().splitlines()
+    assert "is awake" in log[0] and "agent.py: model 'stand-in' is called 'offline' now" in log
