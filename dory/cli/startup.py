@@ -93,7 +93,7 @@ def _warn(text: str) -> None:
 
 
 def settings(options: AgentOptions, warn: Callable[[str], None] = _warn) -> Config:
-    """The settings in force. ``warn`` gets one line for each former name. Raises ``ConfigError``."""
+    """The settings in force. ``warn`` gets a line for each former name. Raises ``ConfigError``."""
     if options.identity is not None and (options.given.get("room") or options.given.get("name")):
         raise ConfigError(
             "--room and --name are for a new agent: an identity keeps its name, and enters rooms "
