@@ -1,27 +1,28 @@
-"""The exception tree. Every error that a person or the agent may meet is one of these, and its text
-is one line that says what to do.
+"""The exception tree. Every error that a person or the agent may see is one of these. Its text is
+one line that says what to do.
 
     DoryError
     ├── ConfigError          a setting, flag or environment variable is wrong
-    ├── IdentityError        no such identity, or a prefix that fits several
+    ├── IdentityError        no identity has this prefix, or several have it
     ├── Busy                 another process holds this identity
-    ├── FormatError          a file is damaged, or written by an unknown version
-    ├── BlobError            a blob is missing, ambiguous or does not match its name
-    ├── VersionError         the versions of the durable texts are damaged or held by somebody,
+    ├── FormatError          a file is damaged
+    │   └── UnknownVersion   a file has a version that this Dory does not know
+    ├── BlobError            a blob is missing or ambiguous, or does not match its name
+    ├── VersionError         the versions of the durable texts are damaged or locked,
     │                        or there is no such version
-    ├── ToolError            a tool call that changed nothing; its text is the call's result
+    ├── ToolError            a tool call changed nothing; the text is the call's result
     └── ModelError           a model call failed
-        ├── ModelRefused     not worth repeating: key refused, unknown model, bad request
-        ├── ModelAway        worth repeating later: unreachable, overloaded, cut off
+        ├── ModelRefused     do not repeat: key refused, unknown model, bad request
+        ├── ModelAway        repeat later: unreachable, overloaded, cut off
         ├── WindowExceeded   the prompt is longer than the model's window
-        └── SpendingLimit    no call is made: the budget of the hour or the day is spent
+        └── SpendingLimit    no call was made: the budget of the hour or the day is spent
 """
 
 from typing import Any
 
 
 class DoryError(Exception):
-    """Base of everything Dory raises on purpose; ``str(error)`` is one line for a person."""
+    """Base of all errors that Dory raises on purpose. ``str(error)`` is one line for a person."""
 
 
 class ConfigError(DoryError):
@@ -29,7 +30,7 @@ class ConfigError(DoryError):
 
 
 class IdentityError(DoryError):
-    """An identity is unknown, or its prefix is ambiguous."""
+    """An identity is unknown, or a prefix of identities is ambiguous."""
 
 
 class Busy(DoryError):
@@ -44,10 +45,12 @@ class UnknownVersion(FormatError):
     """A file has a version that this Dory does not know."""
 
     def __init__(
-        self, name: object, found: object, known: object, remedy: str = "update Dory"
+        self, name: object, version: object, known: object, remedy: str = "update Dory"
     ) -> None:
-        """``name`` is the file as the message calls it, ``found`` its version, ``known`` ours."""
-        shown = str(found)[:60]
+        """``name`` is the file as the message calls it. ``version`` is what the file says of its
+        version, ``known`` the version that this Dory reads, ``remedy`` what a person can do.
+        """
+        shown = str(version)[:60]
         super().__init__(f"{name} is of version {shown!r}, this Dory reads {known!r}: {remedy}")
 
 
@@ -64,19 +67,19 @@ class ToolError(DoryError):
 
 
 class ModelError(DoryError):
-    """A model call failed. ``usage``, a ``types.Usage``, is what will be charged all the same, if
-    anything came before the failure.
+    """A model call failed. ``usage`` is a ``types.Usage`` if part of an answer came before the
+    failure: the provider charges for it all the same.
     """
 
     usage: Any = None
 
 
 class ModelRefused(ModelError):
-    """The endpoint refused for good: to repeat the same call cannot help."""
+    """The endpoint refused the call. Repeating the same call cannot help."""
 
 
 class ModelAway(ModelError):
-    """The endpoint could not be reached, was overloaded, or broke off."""
+    """The endpoint could not be reached, was overloaded, or broke off. Repeating may help."""
 
 
 class WindowExceeded(ModelError):

@@ -4,10 +4,10 @@
     2026-11-21 07:38 heard dev ada: hello, who are you?
     2026-11-21 07:38 response ◱hash=5d41402abc4b2a76 gist=SAY dev Hello Ada!◲
 
-A line has at most 120 characters: the newest lines stand in every prompt and are paid in full each
-turn. A line acknowledges an event: it has happened and is on disk. ``state.json`` names the byte up
-to which LIFE is known to be whole, and the lines that follow there. So after a crash ``write`` is
-simply repeated: the same bytes at the same place.
+A line has at most 120 characters, because the newest lines are in every prompt and are paid in full
+each turn. A line says that its event has happened and is on disk. ``state.json`` holds the number
+of bytes up to which LIFE is complete, and the lines that follow there. So after a crash ``write``
+is repeated: it writes the same bytes at the same place.
 """
 
 import re
@@ -33,7 +33,9 @@ _REFERRING = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d) (\S+(?: failed)?) (◱.*�
 
 
 def line(event: Event) -> str:
-    """Return the line of an event, with its newline. A gist is cut to fit, a reference never."""
+    """Return the line of an event, with its newline. A gist is cut to fit; a reference is never
+    cut.
+    """
     head = f"{clock.minute(event.at)} {event.kind} "
     if event.ref is None:
         return f"{head}{formatting.one_line(event.text, LINE_LIMIT - len(head))}".rstrip() + "\n"
@@ -43,24 +45,24 @@ def line(event: Event) -> str:
 
 
 def references(lines: Iterable[bytes], kind: str) -> Iterator[tuple[datetime, str, str]]:
-    """Return the time, hash and gist of each event of this ``kind`` that has a reference in
-    ``lines`` of LIFE, in order.
+    """Yield the time, hash and gist of each reference in the ``lines`` of LIFE that are events of
+    this ``kind``, in order.
     """
     for raw in lines:
-        parts = _REFERRING.fullmatch(raw.decode("utf-8", "replace"))
-        if parts and parts[2] == kind:
-            for hash, gist in text_references.live(parts[3]):
-                with suppress(ValueError):  # no such time: somebody has edited the file
-                    yield clock.of_minute(parts[1]), hash, gist
+        match = _REFERRING.fullmatch(raw.decode("utf-8", "replace"))
+        if match and match[2] == kind:
+            for hash, gist in text_references.live(match[3]):
+                with suppress(ValueError):  # somebody has edited the file: there is no such time
+                    yield clock.of_minute(match[1]), hash, gist
 
 
 class Life:
-    """The log of one identity. Only its loop writes. The newest lines are kept in memory, so no turn
-    reads the file.
+    """The event log of one identity. Only the agent's loop writes it. The newest lines are also
+    kept in process memory, so no turn reads the file.
     """
 
     def __init__(self, path: Path, keep: int) -> None:
-        """Read the newest ``keep`` lines, which ``check`` covers. Raises ``FormatError`` for an
+        """Read the newest ``keep`` lines. ``check`` covers as many. Raises ``FormatError`` for an
         unknown version.
         """
         self.path = path
@@ -71,21 +73,21 @@ class Life:
         self._newest = self._read(keep)
         self._checked = keep
         self.shown = LIFE_SHOWN
-        """How many of the newest lines stand in a prompt."""
+        """Number of newest lines in a prompt."""
         self.remembered = 0
-        """Lines that were added since. A prompt knows from it which lines are new."""
+        """Number of lines that ``remember`` has added. With it a prompt finds its new lines."""
 
     def show(self, lines: int) -> None:
-        """Show the newest ``lines`` in a prompt from now on."""
+        """Set how many of the newest ``lines`` a prompt has from now on."""
         self.shown = lines
         if lines > len(self._newest):
             self._newest = self._read(max(lines, self._checked))
 
     def write(self, offset: int, lines: str) -> bytes:
-        """Make the log end with ``lines`` at byte ``offset``. Raises ``FormatError`` if it is
-        shorter than that.
+        """Make the log end with ``lines``, from byte ``offset`` on. Raises ``FormatError`` if the
+        log is shorter than ``offset``.
 
-        Returns what somebody else had written there. It is moved to ``LIFE.md.torn``.
+        Returns what somebody else had written there; it was moved to ``LIFE.md.torn``.
         """
         if files.size(self.path) < offset:
             raise FormatError(
@@ -95,13 +97,13 @@ class Life:
         return files.write_at(self.path, offset, lines.encode("utf-8"))
 
     def check(self, lines: str = "") -> int:
-        """Return the CRC-32 of the newest lines as they will be when ``lines`` are added."""
+        """Return the CRC-32 of the newest lines as they will be after ``lines`` are added."""
         newest = deque(self._newest, self._checked)
         newest.extend(lines.splitlines())
         return zlib.crc32("\n".join(newest).encode())
 
     def remember(self, lines: str) -> None:
-        """Add ``lines`` to the tail that the prompt shows."""
+        """Add ``lines`` to the newest lines that are kept for the prompt."""
         added = lines.splitlines()
         self._newest.extend(added)
         self.remembered += len(added)

@@ -1,8 +1,8 @@
-"""What a change of texts was: as a unified diff, as one line in words, and which lines it left
-alone. Pure.
+"""Describes a change of texts: as a unified diff, as one line in words, or by the lines that did
+not change. Pure.
 
-Texts stand under their names; a name that is missing is a file that is not there. A line ends at
-its line feed and nowhere else.
+Texts are given by the names of their files. A missing name is a file that does not exist. Only a
+line feed ends a line.
 """
 
 import difflib
@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 _CONTEXT = 3
-"""Lines that a diff shows around a change."""
+"""Unchanged lines that a diff shows around a change."""
 _NO_NEWLINE = "\n\\ No newline at end of file\n"
 _COMPARED = 250_000
-"""Pairs of lines up to which it is worked out which of them are the same; beyond, all are another.
-The work may be the square of it.
+"""Most pairs of lines that are compared one by one. With more, every line counts as changed: the
+comparison may take time that grows with the square of the number of pairs.
 """
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
@@ -23,55 +23,61 @@ _Opcode = tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, 
 
 
 def unified(before: Mapping[str, str], after: Mapping[str, str]) -> str:
-    """The diff as ``git diff`` writes it, file by file; empty when nothing differs."""
-    found: list[str] = []
+    """Return the diff as ``git diff`` writes it, file by file. It is empty if nothing differs."""
+    diff: list[str] = []
     for name in _changed(before, after):
-        old, new = (_LINE.findall(texts.get(name, "")) for texts in (before, after))
-        names = (
-            f"a/{name}" if name in before else "/dev/null",
-            f"b/{name}" if name in after else "/dev/null",
-        )
-        found += [f"--- {names[0]}\n", f"+++ {names[1]}\n"]
+        old = _lines(before.get(name, ""))
+        new = _lines(after.get(name, ""))
+        old_name = f"a/{name}" if name in before else "/dev/null"
+        new_name = f"b/{name}" if name in after else "/dev/null"
+        diff += [f"--- {old_name}\n", f"+++ {new_name}\n"]
         for hunk in _Matcher(old, new).get_grouped_opcodes(_CONTEXT):
-            found += _hunk(hunk, old, new)
-    return "".join(line if line.endswith("\n") else line + _NO_NEWLINE for line in found)
+            diff += _hunk(hunk, old, new)
+    return "".join(line if line.endswith("\n") else line + _NO_NEWLINE for line in diff)
 
 
 def subject(before: Mapping[str, str], after: Mapping[str, str]) -> str:
-    """The change on one line: the line itself when it is one, else how many there are. It may be as
-    long as that line.
+    """Return the change on one line: the changed line itself if there is only one, otherwise how
+    many lines changed. The result may be as long as the changed line.
     """
     names = list(_changed(before, after))
-    removed, added = list[str](), list[str]()
+    removed: list[str] = []
+    added: list[str] = []
     for name in names:
-        old, new = (_LINE.findall(texts.get(name, "")) for texts in (before, after))
-        parts = [part for part in _Matcher(old, new).get_opcodes() if part[0] != "equal"]
-        removed += [line for _, first, end, _, _ in parts for line in old[first:end]]
-        added += [line for _, _, _, first, end in parts for line in new[first:end]]
-    told = (
-        (len(names) == 1 and _quoted(removed, added))
-        or _counted(removed, added)
-        or ("begun, empty" if set(names) & set(after) else "gone")
-    )
-    return f"{', '.join(names)}: {told}"
+        old = _lines(before.get(name, ""))
+        new = _lines(after.get(name, ""))
+        for tag, old_first, old_end, new_first, new_end in _Matcher(old, new).get_opcodes():
+            if tag != "equal":
+                removed += old[old_first:old_end]
+                added += new[new_first:new_end]
+    summary = _quoted(removed, added) if len(names) == 1 else ""
+    if not summary:
+        summary = _counted(removed, added)
+    if not summary:
+        summary = "begun, empty" if set(names) & set(after) else "gone"
+    return f"{', '.join(names)}: {summary}"
 
 
 def carried(older: str, newer: str) -> dict[int, int]:
-    """The lines of ``newer`` that were there in ``older``, by their numbers: from the newer to the
-    older, both from 0.
+    """Return the lines of ``newer`` that were already in ``older``: from the line number in
+    ``newer`` to the line number in ``older``, both counted from 0.
     """
-    old, new = _LINE.findall(older), _LINE.findall(newer)
+    matcher = _Matcher(_lines(older), _lines(newer))
     return {
-        k + at: i + at
-        for tag, i, j, k, _ in _Matcher(old, new).get_opcodes()
+        new_first + offset: old_first + offset
+        for tag, old_first, old_end, new_first, _ in matcher.get_opcodes()
         if tag == "equal"
-        for at in range(j - i)
+        for offset in range(old_end - old_first)
     }
 
 
 def count(text: str) -> int:
-    """How many lines it has."""
-    return len(_LINE.findall(text))
+    """Return the number of lines."""
+    return len(_lines(text))
+
+
+def _lines(text: str) -> list[str]:
+    return _LINE.findall(text)
 
 
 def _changed(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
@@ -81,62 +87,79 @@ def _changed(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[st
 
 
 class _Matcher(difflib.SequenceMatcher[str]):
-    """Which lines are the same: those at both ends at once, those between them only as long as they
-    are few.
+    """Finds the lines that both texts share. Equal lines at the beginning and at the end are cut
+    off first. The lines between them are compared only if there are at most ``_COMPARED`` pairs.
     """
 
     def __init__(self, old: list[str], new: list[str]) -> None:
         shorter = min(len(old), len(new))
-        first = next((at for at in range(shorter) if old[at] != new[at]), shorter)
-        last = next(
-            (at for at in range(shorter - first) if old[-1 - at] != new[-1 - at]), shorter - first
-        )
-        self._all = (len(old), len(new))
-        self._first = first
-        self._last = last
-        old, new = old[first : len(old) - last], new[first : len(new) - last]
-        self._few = len(old) * len(new) <= _COMPARED
-        super().__init__(None, old if self._few else [], new if self._few else [], autojunk=False)
+        head = 0
+        while head < shorter and old[head] == new[head]:
+            head += 1
+        tail = 0
+        while tail < shorter - head and old[-1 - tail] == new[-1 - tail]:
+            tail += 1
+        self._head = head
+        self._tail = tail
+        self._old_end = len(old) - tail
+        self._new_end = len(new) - tail
+        old_middle = old[head : self._old_end]
+        new_middle = new[head : self._new_end]
+        self._compares = len(old_middle) * len(new_middle) <= _COMPARED
+        if not self._compares:
+            old_middle = []
+            new_middle = []
+        super().__init__(None, old_middle, new_middle, autojunk=False)
 
     def get_opcodes(self) -> list[_Opcode]:
-        (old, new), first, last = self._all, self._first, self._last
-        found: list[_Opcode] = [("equal", 0, first, 0, first)] if first else []
-        if self._few:
-            found += [
-                (tag, i + first, j + first, k + first, m + first)
-                for tag, i, j, k, m in super().get_opcodes()
+        head, tail = self._head, self._tail
+        opcodes: list[_Opcode] = []
+        if head:
+            opcodes.append(("equal", 0, head, 0, head))
+        if self._compares:
+            opcodes += [
+                (tag, old_first + head, old_end + head, new_first + head, new_end + head)
+                for tag, old_first, old_end, new_first, new_end in super().get_opcodes()
             ]
         else:
-            found.append(("replace", first, old - last, first, new - last))
-        return [*found, ("equal", old - last, old, new - last, new)] if last else found
+            opcodes.append(("replace", head, self._old_end, head, self._new_end))
+        if tail:
+            old_end, new_end = self._old_end, self._new_end
+            opcodes.append(("equal", old_end, old_end + tail, new_end, new_end + tail))
+        return opcodes
 
 
 def _hunk(
-    parts: Sequence[tuple[str, int, int, int, int]], old: list[str], new: list[str]
+    opcodes: Sequence[tuple[str, int, int, int, int]], old: list[str], new: list[str]
 ) -> Iterator[str]:
-    """One place of a file's diff, under its header."""
-    yield f"@@ -{_place(parts[0][1], parts[-1][2])} +{_place(parts[0][3], parts[-1][4])} @@\n"
-    for tag, i, j, k, m in parts:
+    """One hunk of a file's diff, below its header."""
+    old_range = _range(opcodes[0][1], opcodes[-1][2])
+    new_range = _range(opcodes[0][3], opcodes[-1][4])
+    yield f"@@ -{old_range} +{new_range} @@\n"
+    for tag, old_first, old_end, new_first, new_end in opcodes:
         if tag == "equal":
-            yield from (f" {line}" for line in old[i:j])
+            yield from (f" {line}" for line in old[old_first:old_end])
         else:
-            yield from (f"-{line}" for line in old[i:j])
-            yield from (f"+{line}" for line in new[k:m])
+            yield from (f"-{line}" for line in old[old_first:old_end])
+            yield from (f"+{line}" for line in new[new_first:new_end])
 
 
-def _place(first: int, end: int) -> str:
-    """Lines as the header of a hunk names them: the first, from 1, and how many, if not one; of
-    none the one before.
+def _range(first: int, end: int) -> str:
+    """A range of lines as in the header of a hunk: the first line, counted from 1, and the number
+    of lines unless it is 1. An empty range names the line before it.
     """
     count = end - first
-    return f"{first + 1}" if count == 1 else f"{first + bool(count)},{count}"
+    if count == 1:
+        return f"{first + 1}"
+    return f"{first + 1},{count}" if count else f"{first},0"
 
 
 def _quoted(removed: list[str], added: list[str]) -> str:
-    """The one line that was added, removed or changed; empty when there are more, or no words in
-    it.
+    """The only line that was added, removed or changed, not counting blank lines. Empty if there
+    are more, or none.
     """
-    old, new = ([line.strip() for line in lines if line.strip()] for lines in (removed, added))
+    old = [line.strip() for line in removed if line.strip()]
+    new = [line.strip() for line in added if line.strip()]
     match len(old), len(new):
         case 1, 1 if old != new:
             return f"{new[0]} (was: {_shortened(old[0], new[0])})"
@@ -148,18 +171,19 @@ def _quoted(removed: list[str], added: list[str]) -> str:
 
 
 def _counted(removed: list[str], added: list[str]) -> str:
-    """``3 lines added, 1 removed``."""
-    what = "line" if len(added or removed) == 1 else "lines"
-    if not added:
-        return f"{len(removed)} {what} removed" if removed else ""
-    return f"{len(added)} {what} added" + (f", {len(removed)} removed" if removed else "")
+    """The numbers of lines, as in ``3 lines added, 1 removed``. Empty if nothing changed."""
+    noun = "line" if len(added or removed) == 1 else "lines"
+    if added:
+        return f"{len(added)} {noun} added" + (f", {len(removed)} removed" if removed else "")
+    return f"{len(removed)} {noun} removed" if removed else ""
 
 
 def _shortened(old: str, new: str) -> str:
-    """``old`` without the words with which ``new`` begins as well."""
-    words, others = old.split(), new.split()
-    same = next(
-        (at for at, (a, b) in enumerate(zip(words, others, strict=False)) if a != b),
-        min(len(words), len(others)),
-    )
-    return f"… {' '.join(words[same:])}" if 0 < same < len(words) else old
+    """``old`` without the words at its beginning that ``new`` begins with as well."""
+    old_words = old.split()
+    shared = 0
+    for old_word, new_word in zip(old_words, new.split(), strict=False):
+        if old_word != new_word:
+            break
+        shared += 1
+    return f"… {' '.join(old_words[shared:])}" if 0 < shared < len(old_words) else old

@@ -1,5 +1,5 @@
-"""Parses the tool calls in a text. Pure, and never raises: what cannot be run becomes a ``Call``
-with an ``error`` that says what to do instead.
+"""Parses the tool calls in a text. Pure, and never raises: a call that cannot be run becomes a
+``Call`` with an ``error`` that says what to do instead.
 
     SAY dev one line                 arguments up to the end of the line
     SAY dev <<END                    a here-document: the body up to a line that is END
@@ -10,9 +10,9 @@ with an ``error`` that says what to do instead.
     new text
     >>>>>>> REPLACE
 
-A call begins at the first column with a tool's name. Lines of code fences are passed over, so a
-model may fence its calls. Text inside ``<think>`` or ``<reasoning>`` is never parsed. An
-unterminated body swallows the rest of the text: it must not be half-executed.
+A call begins at the first column with a tool's name. Lines of code fences are skipped, so a model
+may put its calls between fences. Text inside ``<think>`` or ``<reasoning>`` is never parsed. If a
+body is not terminated, the rest of the text belongs to it, so that no part of it is run as a call.
 """
 
 import difflib
@@ -28,11 +28,13 @@ _FENCE = re.compile(r"\s*(```|~~~)[\w-]*\s*")
 _THOUGHT = re.compile(r"<(think|reasoning)>", re.IGNORECASE | re.ASCII)
 _WHOLE_THOUGHT = re.compile(rf"{_THOUGHT.pattern}.*?</\1>", re.IGNORECASE | re.ASCII | re.DOTALL)
 TAG = re.compile(r"(</?(?:think|reasoning)>)", re.IGNORECASE | re.ASCII)
-"""Where a thought begins or ends."""
+"""A tag that begins or ends a thought."""
 _CLOSING = re.compile(r"</(?=reasoning>)", re.IGNORECASE | re.ASCII)
 _WORD = re.compile(r"[A-Z][A-Z_]{2,}(?=\s|:|$)")
 _DECORATED = re.compile(r"[ \t]*+(?:(?:[-*+>•]|\d+[.)])[ \t]*+)?[*_`]*+([A-Z][A-Z_]*+)(?=[ \t]+\S)")
-_SEARCH, _DIVIDER, _REPLACE = "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE"
+_SEARCH = "<<<<<<< SEARCH"
+_DIVIDER = "======="
+_REPLACE = ">>>>>>> REPLACE"
 _UNTERMINATED_EDIT = (
     f"unterminated edit block: nothing was changed; a block is '{_SEARCH}', old text, '{_DIVIDER}',"
     f" new text, '{_REPLACE}', each mark on a line of its own"
@@ -40,43 +42,47 @@ _UNTERMINATED_EDIT = (
 
 
 def parse(text: str, tools: Collection[str], known: Collection[str] = ()) -> list[Call]:
-    """Return the calls in ``text``, in order. ``tools`` are the names that exist. A line with
-    another ``known`` name is a call without effect.
+    """Return the calls in ``text``, in order. ``tools`` are the names of the tools that exist. A
+    line that begins with another ``known`` name becomes a call with an error.
     """
-    return [call for _, _, call in placed(text, tools, known)] or _misplaced(text, tools)
+    calls = [call for _, _, call in placed(text, tools, known)]
+    return calls or _misplaced(text, tools)
 
 
 def placed(
     text: str, tools: Collection[str], known: Collection[str] = ()
 ) -> Iterator[tuple[int, int, Call]]:
-    """Return the same calls without misplaced ones, each with its first line and the line behind
-    its last, counted from 0.
+    """Yield the same calls without misplaced ones, each with its first line and the line after its
+    last one, counted from 0.
     """
     lines = _Lines(text.split("\n"))
-    while lines.left:
-        first, line = lines.at, lines.take()
+    while lines.remaining:
+        first = lines.position
+        line = lines.take()
         name, _, rest = line.rstrip("\r").partition(" ")
         if name in tools or name in known:
             call = _call(name, rest.strip(), lines)
             if name not in tools:
                 call = replace(call, error=f"there is no tool {name} here: nothing was done")
-            yield first, lines.at, call
+            yield first, lines.position, call
         elif (thought := _THOUGHT.search(line)) and (
             not line[: thought.start()].strip() or lines.closes(thought[1])
         ):
             lines.skip_thought(line[thought.end() :], thought[1])
         elif hint := _misspelt(line, tools):
-            yield first, lines.at, hint
+            yield first, lines.position, hint
 
 
 def render(calls: list[Call]) -> str:
-    """Return tool lines that parse back to ``calls``. A body gets a delimiter that is not in it."""
+    """Return tool lines that parse back to ``calls``. The delimiter of a body does not occur in the
+    body as a line.
+    """
     return "\n".join(_rendered(call) for call in calls)
 
 
 def as_thought(reasoning: str) -> str:
-    """Return reasoning as it stands before its response. It cannot close its own tag, so ``parse``
-    finds no call in it.
+    """Return ``reasoning`` between the tags that it has in front of its response. It cannot close
+    its own tag, so ``parse`` finds no call in it.
     """
     if not reasoning:
         return ""
@@ -85,70 +91,77 @@ def as_thought(reasoning: str) -> str:
 
 
 def without_thoughts(text: str) -> str:
-    """Return ``text`` without the thoughts that end in it."""
+    """Return ``text`` without its thoughts. A thought without a closing tag stays."""
     return _WHOLE_THOUGHT.sub("", text)
 
 
 class _Lines:
-    """The lines not yet taken."""
+    """The lines of a text, which are taken one after the other. ``position`` is the number of the
+    next line, from 0.
+    """
 
     def __init__(self, lines: list[str]) -> None:
         self._lines = lines
-        self.at = 0
+        self.position = 0
 
     @property
-    def left(self) -> bool:
-        return self.at < len(self._lines)
+    def remaining(self) -> bool:
+        return self.position < len(self._lines)
 
     def closes(self, tag: str) -> bool:
-        """Whether the closing ``tag``, in upper or lower case, is in a line not yet taken, or in
-        the last one taken.
+        """Whether the closing ``tag``, in upper or lower case, is in a remaining line or in the
+        line that was taken last.
         """
-        return self._closings[tag.lower()] >= self.at - 1
+        return self._closings[tag.lower()] >= self.position - 1
 
     @cached_property
     def _closings(self) -> dict[str, int]:
-        """The last line with each closing tag; -1 if there is none. Determined once, as a text may
-        open a thought in every line.
+        """The last line with each closing tag; -1 if there is none. Computed once, because a text
+        may open a thought in every line.
         """
-        lowered = list(enumerate(line.lower() for line in self._lines))
-        return {
-            tag: max((at for at, line in lowered if f"</{tag}>" in line), default=-1)
-            for tag in ("think", "reasoning")
-        }
+        closings = {"think": -1, "reasoning": -1}
+        for number, line in enumerate(self._lines):
+            lowered = line.lower()
+            for tag in closings:
+                if f"</{tag}>" in lowered:
+                    closings[tag] = number
+        return closings
 
     def take(self) -> str:
-        self.at += 1
-        return self._lines[self.at - 1]
+        line = self._lines[self.position]
+        self.position += 1
+        return line
 
-    def until(self, *ends: str) -> list[str] | None:
-        """Take the lines before the next line that is one of ``ends``, and that line. If there is
-        none, take everything and return None.
+    def take_until(self, *ends: str) -> list[str] | None:
+        """Take the lines up to and including the next line that is one of ``ends``, and return
+        those before it. If there is no such line, take everything and return None.
         """
-        for at in range(self.at, len(self._lines)):
-            if self._lines[at].rstrip() in ends:
-                taken = self._lines[self.at : at]
-                self.at = at + 1
+        for number in range(self.position, len(self._lines)):
+            if self._lines[number].rstrip() in ends:
+                taken = self._lines[self.position : number]
+                self.position = number + 1
                 return taken
-        self.at = len(self._lines)
+        self.position = len(self._lines)
         return None
 
-    def at_block(self) -> bool:
-        """Whether an edit block comes next, after nothing but empty lines and fences. If so, take
-        everything up to its first line.
+    def take_block_start(self) -> bool:
+        """Take the first line of an edit block, and the empty lines and fences before it. If
+        anything else comes first, take nothing and return False.
         """
-        for at in range(self.at, len(self._lines)):
-            if self._lines[at].rstrip() == _SEARCH:
-                self.at = at + 1
+        for number in range(self.position, len(self._lines)):
+            if self._lines[number].rstrip() == _SEARCH:
+                self.position = number + 1
                 return True
-            if self._lines[at].strip() and not _FENCE.fullmatch(self._lines[at]):
+            if self._lines[number].strip() and not _FENCE.fullmatch(self._lines[number]):
                 return False
         return False
 
     def skip_thought(self, rest: str, tag: str) -> None:
-        """Take the lines up to the closing tag, which may be in ``rest``, the first line's end."""
+        """Take the lines up to the one with the closing tag. ``rest`` is what follows the opening
+        tag on its line; the closing tag may be there.
+        """
         close = f"</{tag.lower()}>"
-        while close not in rest.lower() and self.left:
+        while close not in rest.lower() and self.remaining:
             rest = self.take()
 
 
@@ -156,21 +169,21 @@ def _call(name: str, rest: str, lines: _Lines) -> Call:
     heredoc = _HEREDOC.fullmatch(rest)
     if heredoc:
         args = heredoc[1].rstrip()
-        body = lines.until(heredoc[3])
+        body = lines.take_until(heredoc[3])
         if body is None:
             error = "unterminated text: nothing was done; end it with a line that is just"
             return Call(name, args, error=f"{error} {heredoc[3]}")
         return Call(name, args, body="\n".join(body))
     edits: list[tuple[str, str]] = []
-    while lines.at_block():
-        search = lines.until(_DIVIDER)
-        replacement = lines.until(_REPLACE)
+    while lines.take_block_start():
+        search = lines.take_until(_DIVIDER)
+        replacement = lines.take_until(_REPLACE)
         if (
             search is None
             or replacement is None
             or {_SEARCH, _REPLACE} & {line.rstrip() for line in [*search, *replacement]}
         ):
-            lines.until()
+            lines.take_until()  # the rest of the text, so that no part of the block is run
             return Call(name, rest, error=_UNTERMINATED_EDIT)
         edits.append(("\n".join(search), "\n".join(replacement)))
     return Call(name, rest, edits=tuple(edits))
@@ -198,16 +211,16 @@ def _misspelt(line: str, tools: Collection[str]) -> Call | None:
 
 
 def prefixed(line: str, tools: Collection[str]) -> str | None:
-    """Return the tool that a line would call but for what stands before its name: an indent, a
-    bullet, bold type.
+    """Return the tool that a line would call without the marks before its name: an indent, a
+    bullet, bold type. None if there is no such tool.
     """
     match = _DECORATED.match(line)
     return match[1] if match and match[1] in tools else None
 
 
 def _misplaced(text: str, tools: Collection[str]) -> list[Call]:
-    """In a response without any call: the first line that would be one but for what stands before
-    the name.
+    """The first line that would be a call without the marks before its name, as a call with an
+    error. For a text without any other call.
     """
     for line in text.split("\n"):
         if name := prefixed(line, tools):
@@ -218,16 +231,17 @@ def _misplaced(text: str, tools: Collection[str]) -> list[Call]:
 
 def _rendered(call: Call) -> str:
     if call.body is not None:
-        mark = "END"
-        while mark in {line.rstrip() for line in call.body.split("\n")}:
-            mark += "_"
-        return f"{call.title} <<{mark}\n{call.body}\n{mark}"
+        delimiter = "END"
+        lines = {line.rstrip() for line in call.body.split("\n")}
+        while delimiter in lines:
+            delimiter += "_"
+        return f"{call.title} <<{delimiter}\n{call.body}\n{delimiter}"
     blocks = [
-        f"\n{_SEARCH}\n{_joined(search)}{_DIVIDER}\n{_joined(replacement)}{_REPLACE}"
+        f"\n{_SEARCH}\n{_terminated(search)}{_DIVIDER}\n{_terminated(replacement)}{_REPLACE}"
         for search, replacement in call.edits
     ]
     return call.title + "".join(blocks)
 
 
-def _joined(text: str) -> str:
+def _terminated(text: str) -> str:
     return f"{text}\n" if text else ""
