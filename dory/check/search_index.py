@@ -136,15 +136,15 @@ def _life(
     """Compare the index with the life, as far as both go. What is in damaged blobs is passed over:
     the check reports these by themselves.
     """
-    mark = indexer.mark
+    cursor = indexer.cursor
     newest = record.next_id - 1
-    if mark.newest > newest and not running:
-        yield f"{NAME} has indexed entries up to #{mark.newest}, there are {newest}"
+    if cursor.newest > newest and not running:
+        yield f"{NAME} has indexed entries up to #{cursor.newest}, there are {newest}"
     damage: list[DoryError] = []
     due: dict[str, list[Document]] = {kind: [] for kind in life_index.KINDS}
     originals = expand.originals(live, blobs, 1, damage.append)
     for document, _ in life_index.read(originals, Cursor(), record.name, indexer.left_out):
-        if document and document.origin <= mark.newest:
+        if document and document.origin <= cursor.newest:
             due[document.kind].append(document)
     for kind in life_index.KINDS:
         known = {document.origin for document in due[kind]}

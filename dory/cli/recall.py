@@ -104,7 +104,7 @@ def _tell(text: str) -> None:
 def _searched(folder: Path, blobs: Blobs, query: str) -> int:
     record, live = check.as_committed(folder)
     with closing(Stores(folder, blobs, readonly=True)) as past:
-        indexed = past.chronicle.mark.newest
+        indexed = past.chronicle.cursor.newest
         lived = record.next_id - 1
         if indexed < lived:
             rest = f"{record.name} does the rest while it runs, or --rebuild now"
@@ -141,7 +141,7 @@ def _rebuilt(folder: Path, blobs: Blobs) -> int:
         damage = past.chronicle.index_all(live, blobs, record.name)
         for problem in damage:
             _tell(str(problem))
-        indexed = past.chronicle.mark.newest
+        indexed = past.chronicle.cursor.newest
         show(f"{indexed} entries and {count} notes and archives are indexed")
     return 1 if damage else 0
 

@@ -58,7 +58,7 @@ def test_a_life_has_left_the_context_session_by_session_and_can_be_found(tmp_pat
             talk.documents[12].text,
         ]
         assert past.search.candidates(CANOE, live, THRESHOLDS[0])[0][0].hash == live[1].hash
-        assert past.chronicle.mark.newest == 18 and len(list(past.notes)) == 3
+        assert past.chronicle.cursor.newest == 18 and len(list(past.notes)) == 3
 
 
 def test_messages_are_about_the_life_or_about_nothing_that_was(tmp_path: Path) -> None:

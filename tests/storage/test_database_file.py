@@ -199,4 +199,4 @@ def test_a_time_that_there_is_not_is_damage(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="is damaged"):
         notes.find("hotel")
     with pytest.raises(FormatError, match="is damaged"):
-        _ = chronicle.mark
+        _ = chronicle.cursor

@@ -276,7 +276,7 @@ def _record(title: str, items: Sequence[Item], study: str, steps: Sequence[Dream
 
 def _listed_steps(steps: Sequence[DreamEdit], outcome: str) -> str:
     return "\n".join(
-        _listed(step.call, step.reason, step.told) for step in steps if step.outcome == outcome
+        _listed(step.call, step.reason, step.message) for step in steps if step.outcome == outcome
     )
 
 

@@ -1,10 +1,11 @@
-"""The tool calls of a Dream, which read and edit USER, MEMORY and VOICE; and which of its edits
-still fit the files as they are when the Dream is applied. Pure.
+"""The tool calls of a Dream, which read and edit USER, MEMORY and VOICE. When the Dream is applied,
+decides which of its edits still fit the current files. Pure.
 
-The newer edit wins, be it the agent's or a person's. A replacement or a removal fits while the text
-that it searches stands there, in lines that nobody has changed. An appended line would always fit.
-It conflicts with a line that was added to the same file while the Dream ran and that has at least
-half of its words: that line most likely says the same, or what is true now.
+If the agent or a person has edited a file while the Dream ran, that edit wins. A replacement or a
+removal fits if the text that it searches is still there, in lines that nobody has changed. An
+appended line would always fit. So it conflicts with any line that was added to the same file while
+the Dream ran and that has at least half of its words: that line most likely says the same, or what
+is true now.
 """
 
 import re
@@ -25,16 +26,16 @@ _WORD = re.compile(r"[^\W_]{3,}")
 
 @dataclass(frozen=True, slots=True)
 class DreamEdit:
-    """One tool call, why it was made, and what came of it in words."""
+    """One tool call, why it was made, and its outcome. ``message`` is the text of its result."""
 
     call: Call
     reason: str
     outcome: Literal["changed", "refused", "read"]
-    told: str
+    message: str
 
 
 def file_of(call: Call) -> str:
-    """The file that a call names. Raises ``ToolError`` unless it is one of the three."""
+    """Return the file that a call names. Raises ``ToolError`` unless it is one of the three."""
     if name := durable_name(call.args):
         return name
     given = formatting.one_line(call.args, TITLE_LIMIT)
@@ -42,8 +43,8 @@ def file_of(call: Call) -> str:
 
 
 def decoded(content: bytes, name: str) -> str:
-    """The text of a file. Raises ``ToolError`` for bytes that are no UTF-8, because writing the
-    text back would change them.
+    """Return the text of a file. Raises ``ToolError`` for bytes that are not UTF-8, because writing
+    the text back would change them.
     """
     try:
         return content.decode("utf-8")
@@ -54,9 +55,9 @@ def decoded(content: bytes, name: str) -> str:
 
 
 def revised(text: str, name: str, blocks: Sequence[tuple[str, str]]) -> str:
-    """The text of a file after the search/replace blocks of one call. Appended lines that stand in
-    the file already are left out. Raises ``ToolError`` when a block does not fit, or nothing would
-    change.
+    """Return the text of a file after the search/replace blocks of one call. Appended lines that
+    are in the file already are left out. Raises ``ToolError`` if a block does not fit, or if
+    nothing would change.
     """
     if not blocks:
         raise ToolError(
@@ -72,7 +73,9 @@ def revised(text: str, name: str, blocks: Sequence[tuple[str, str]]) -> str:
 
 
 def sought(text: str, search: str, replacement: str) -> str:
-    """What a block replaces in a text. If it removes whole lines, so is their last line break."""
+    """Return the part of the text that a block replaces. If the block removes whole lines, this
+    includes their last line break.
+    """
     whole_lines = f"\n{search}\n" in f"\n{edits.unix(text)}"
     if search and not replacement and whole_lines:
         return f"{search}\n"
@@ -80,12 +83,12 @@ def sought(text: str, search: str, replacement: str) -> str:
 
 
 def lines(text: str) -> set[str]:
-    """The lines of a text that are not blank."""
+    """Return the lines of a text that are not blank."""
     return {line for line in plain(text).split("\n") if line.strip()}
 
 
 def plain(text: str) -> str:
-    """A text without a byte order mark, and with Unix line ends."""
+    """Return a text without its byte order mark, with Unix line ends."""
     return text.removeprefix("\ufeff").replace("\r\n", "\n")
 
 
@@ -94,10 +97,10 @@ def replayed(
 ) -> Iterator[tuple[DreamEdit, str]]:
     """Replay the steps of a Dream, which began with ``snapshot``, on the files as they are ``now``.
 
-    Yields each step and the text of its file after it, which is empty for a step that changes
-    nothing. An edit that does not fit any more comes back as refused. Once an edit that adds text
-    is refused, so are all that only remove text: a line that moves from one file to another is
-    added first, and would be lost.
+    Yields each step and the text of its file after it, which is empty if the step changes nothing.
+    An edit that does not fit any more is yielded as refused. After an edit that adds text was
+    refused, all edits that only remove text are refused too: when the Dream moves a line to another
+    file it adds it first, and the removal would lose it.
     """
     texts: dict[str, str] = {}
     dreamed = dict(snapshot)
@@ -122,15 +125,15 @@ def replayed(
             texts[name] = fitted(texts.get(name, current), known, name, blocks)
         except ToolError as error:
             addition_refused = addition_refused or adds
-            told = f"dropped, as the files were changed while the Dream ran: {error}"
-            yield replace(step, outcome="refused", told=told), ""
+            message = f"dropped, as the files were changed while the Dream ran: {error}"
+            yield replace(step, outcome="refused", message=message), ""
         else:
             yield step, texts[name]
 
 
 def fitted(text: str, known: str, name: str, blocks: Sequence[tuple[str, str]]) -> str:
-    """``revised``. Also raises ``ToolError`` when a block searches something in lines that are not
-    as in the ``known`` text.
+    """Return what ``revised`` returns. Also raises ``ToolError`` if a line that a block changes in
+    the ``known`` text is not in ``text`` any more.
     """
     after = revised(text, name, blocks)
     known = edits.unix(known)
@@ -148,7 +151,7 @@ def _without_known(appended: str, known: set[str]) -> str:
 
 
 def _touched(text: str, search: str) -> set[str]:
-    """The lines, as whole ones, in which ``search`` stands."""
+    """The whole lines of ``text`` that contain the first match of ``search``."""
     before, match, after = text.partition(search)
     if not match:
         return set()
@@ -158,7 +161,7 @@ def _touched(text: str, search: str) -> set[str]:
 
 
 def _refuse_similar(added: str, added_meanwhile: set[str]) -> None:
-    """Raises ``ToolError`` when a line of ``added`` shares half of its words with a line that
+    """Raise ``ToolError`` if at least half of the words of a line of ``added`` are in one line that
     somebody has added meanwhile.
     """
     for line in added.split("\n"):

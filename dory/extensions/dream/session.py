@@ -1,19 +1,19 @@
-"""One Dream: what the model makes of new history, in two phases. Runs beside the loop, on a
-snapshot, and writes nothing.
+"""One Dream: the conversation in which the model turns new history into edits, in two phases. It
+runs beside the loop, on a snapshot, and writes nothing.
 
-1. The model studies what is new against USER, MEMORY and VOICE. It lists changes, each with its
+1. The model compares the new history with USER, MEMORY and VOICE. It lists changes, each with its
    reason, or says NOTHING.
 2. It makes the changes with EDIT_FILE and READ_FILE on copies of the three files. After each
-   response it is told what came of its calls, until it makes no more or has used up the calls of a
-   Dream. Every call counts, also one that only reads or is refused. A model that makes no call at
-   all is asked once more.
+   response it gets the results of its calls, until it makes no more calls or has used up the calls
+   of a Dream. Every call counts, also one that only reads or is refused. A model that makes no call
+   at all is asked once more.
 
 Both phases are one conversation, so the provider has its beginning in the cache. The history in it
-has a bounded size. If a batch does not fit into the model's window, the Dream takes its older half,
-and the rest next time. If one entry alone does not fit, each of its stretches is shortened
-(``prompt.py``). The history and the files are escaped, and tool lines are read only from the
-model's answers, so nothing that somebody once said has an effect here. What a model says is cut at
-a length, and redacted.
+has a bounded size. If a batch does not fit into the model's window, the Dream takes the older half
+of it, and the next Dream the rest. If one entry alone does not fit, each of its stretches is
+shortened (``prompt.py``). The history and the files are escaped, and tool lines are read only from
+the model's answers, so nothing that somebody once said has an effect here. The model's answers are
+redacted and cut at a length.
 """
 
 import re
@@ -30,9 +30,9 @@ from dory.text.prompt_files import DURABLE
 from dory.types import Call, Message, Model, Prompt
 
 ANSWER_LIMIT = 16_000
-"""Characters of one answer. A longer one counts as cut off."""
+"""Most characters of one answer. A longer answer counts as cut off."""
 REASON_LIMIT = 300
-"""Characters of a reason: it is one line of a commit's message."""
+"""Most characters of a reason, which is one line of a commit message."""
 _CUT_OFF = "your answer was cut off at its length limit here: nothing was done; write less at once"
 _AGE = re.compile(r"  ← \d{4}-\d\d-\d\d \d\d:\d\d$", re.MULTILINE)
 _NOTHING = re.compile(r"\W*nothing\W*", re.IGNORECASE)
@@ -47,9 +47,9 @@ class DreamTask:
     """The snapshot that a Dream works on.
 
     ``texts`` are the three files by name, ``ages`` the times when each of their lines last changed,
-    ``items`` the entries of the history that were not dreamed of. ``calls`` is the number of tool
-    calls that there may be, ``history_limit`` the characters of history in a prompt, ``removed``
-    the lines that were removed lately.
+    and ``items`` the entries of the history that no Dream has taken yet. ``calls`` is the most tool
+    calls that the Dream may make, ``history_limit`` the most characters of history in a prompt, and
+    ``removed`` are the lines that were removed recently.
     """
 
     soul: str
@@ -64,8 +64,8 @@ class DreamTask:
 
 @dataclass(frozen=True, slots=True)
 class DreamResult:
-    """The texts and the entries that were studied, as they were shown; the list of changes; and the
-    calls that followed from it.
+    """The texts and the history entries that the model was shown, its list of changes
+    (``study``), and the tool calls that followed (``steps``).
     """
 
     texts: Mapping[str, str]
@@ -75,7 +75,7 @@ class DreamResult:
 
 
 def dream(model: Model, task: DreamTask, redact: Callable[[str], str]) -> DreamResult:
-    """Do both phases. Raises ``ModelError``."""
+    """Run both phases. Raises ``ModelError``."""
     items = prompt.fitting(task.items, task.history_limit)
     while True:
         try:
@@ -88,7 +88,9 @@ def dream(model: Model, task: DreamTask, redact: Callable[[str], str]) -> DreamR
 
 
 class _Dream:
-    """One conversation."""
+    """One conversation over ``items``, which fit into the model's window or raise
+    ``WindowExceeded``.
+    """
 
     def __init__(
         self, model: Model, task: DreamTask, items: Sequence[Item], redact: Callable[[str], str]
@@ -104,7 +106,7 @@ class _Dream:
         system = f"{task.soul.strip()}\n\n{references.escape(task.guide.strip())}"
         self._messages = [Message("system", redact(system))]
         blocks = prompt.laid_out(task.texts, task.ages, task.removed, items)
-        self._tell(f"{blocks}[#study]\n{prompt_files.prompt('study')}")
+        self._add_message(f"{blocks}[#study]\n{prompt_files.prompt('study')}")
 
     def run(self) -> DreamResult:
         self._study, _ = self._ask()
@@ -112,18 +114,18 @@ class _Dream:
             raise ModelAway(f"{self._model.name} had nothing to say to the history")
         if _wants_changes(self._study):
             instruction = prompt_files.prompt("revise").format(left=self._calls_left)
-            self._tell(f"[#revise]\n{instruction}")
+            self._add_message(f"[#revise]\n{instruction}")
             calls = self._next_calls()
             if not calls:
-                # Asked once more: the model may take what it has listed for done.
-                self._tell(f"[#revise]\n{prompt_files.prompt('remind')}")
+                # The model may believe that listing the changes has made them: ask once more.
+                self._add_message(f"[#revise]\n{prompt_files.prompt('remind')}")
                 calls = self._next_calls()
             while calls:
-                self._tell("".join(self._outcomes(calls)))
+                self._add_message("".join(self._run_calls(calls)))
                 calls = self._next_calls() if self._calls_left else []
         return DreamResult(self._snapshot, self._items, self._study, self._steps)
 
-    def _tell(self, text: str) -> None:
+    def _add_message(self, text: str) -> None:
         self._messages.append(Message("user", self._redact(text)))
 
     def _ask(self) -> tuple[str, bool]:
@@ -134,15 +136,15 @@ class _Dream:
         return text[:ANSWER_LIMIT], reply.cut or len(text) > ANSWER_LIMIT
 
     def _next_calls(self) -> list[tuple[Call, str]]:
-        """The calls of the next answer, each with its reason: the prose before it, else the line of
-        the list that names its file.
+        """The calls of the next answer, each with its reason: the prose before the call, or if
+        there is none, the line of the list that names its file.
         """
         text, cut = self._ask()
         text = _AGE.sub("", text)  # weak models copy the times
         calls = tool_calls.parse(text, (READ, EDIT))
         prose_parts = _TOOL_LINE.split(_BLOCK.sub("", text))[:-1]
         reasons = [formatting.one_line(prose, REASON_LIMIT) for prose in prose_parts]
-        if len(reasons) != len(calls):  # a call stands in a thought, or is misspelt
+        if len(reasons) != len(calls):  # a call is inside a thought, or its name is misspelt
             reasons = [""] * len(calls)
         if cut and calls:
             calls[-1] = replace(calls[-1], error=_CUT_OFF)
@@ -157,25 +159,27 @@ class _Dream:
                 return formatting.one_line(line.rpartition("Reason:")[2], REASON_LIMIT)
         return "no reason was given"
 
-    def _outcomes(self, calls: Sequence[tuple[Call, str]]) -> Iterator[str]:
-        """Make as many of the calls as a Dream may; what the model is told of each."""
-        made = calls[: self._calls_left]
-        rest = calls[self._calls_left :]
-        self._calls_left -= len(made)
-        for call, reason in made:
-            step = self._make(call, reason)
+    def _run_calls(self, calls: Sequence[tuple[Call, str]]) -> Iterator[str]:
+        """Run as many of the calls as the Dream may still make. Yields the result of each, as the
+        model gets it.
+        """
+        allowed = calls[: self._calls_left]
+        excess = calls[self._calls_left :]
+        self._calls_left -= len(allowed)
+        for call, reason in allowed:
+            step = self._run_call(call, reason)
             self._steps.append(step)
             title = formatting.one_line(call.title, TITLE_LIMIT)
-            yield f"[#{step.outcome} {title}]\n{references.escape(step.told)}\n"
-        if rest:
-            call, reason = rest[0]
-            told = (
+            yield f"[#{step.outcome} {title}]\n{references.escape(step.message)}\n"
+        if excess:
+            call, reason = excess[0]
+            message = (
                 "the tool calls of this Dream were used up;"
-                f" {len(rest)} were not made, this is the first"
+                f" {len(excess)} were not made, this is the first"
             )
-            self._steps.append(DreamEdit(call, reason, "refused", told))
+            self._steps.append(DreamEdit(call, reason, "refused", message))
 
-    def _make(self, call: Call, reason: str) -> DreamEdit:
+    def _run_call(self, call: Call, reason: str) -> DreamEdit:
         try:
             if call.error:
                 raise ToolError(call.error)
@@ -187,16 +191,16 @@ class _Dream:
         except ToolError as error:
             return DreamEdit(call, reason, "refused", str(error))
         self._texts[name] = after
-        told = f"{name} changed; it has {len(after)} characters now"
-        return DreamEdit(call, reason, "changed", told)
+        message = f"{name} changed; it has {len(after)} characters now"
+        return DreamEdit(call, reason, "changed", message)
 
 
 def _wants_changes(answer: str) -> bool:
     """Whether the answer lists changes: it names one of the files, or neither its first nor its
-    last line is NOTHING.
+    last line is NOTHING. Thoughts do not count.
     """
-    said = tool_calls.without_thoughts(answer)
-    if any(name in said for name in DURABLE):
+    spoken = tool_calls.without_thoughts(answer)
+    if any(name in spoken for name in DURABLE):
         return True
-    lines = [line for line in said.splitlines() if line.strip()]
+    lines = [line for line in spoken.splitlines() if line.strip()]
     return not any(_NOTHING.fullmatch(line) for line in (*lines[:1], *lines[-1:]))

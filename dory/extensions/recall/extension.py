@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from dory.errors import FormatError
-from dory.extensions.recall.life_index import Cursor, LifeIndexer, next_stride
+from dory.extensions.recall.life_index import Cursor, LifeIndexer, next_batch
 from dory.extensions.recall.search import RecallSearch
 from dory.identity.context import Entry
 from dory.identity.identity import Identity
@@ -34,13 +34,13 @@ class RecallExtension(Extension):
         self,
         identity: Identity,
         store: Store,
-        chronicle: LifeIndexer,
+        indexer: LifeIndexer,
         search: RecallSearch,
         cues: bool,
     ) -> None:
         self._identity = identity
         self._store = store
-        self._chronicle = chronicle
+        self._indexer = indexer
         self._search = search
         self._cues = cues
         self._seen = 0
@@ -68,27 +68,27 @@ class RecallExtension(Extension):
         newest = self._identity.state.next_id - 1 - len(self._identity.uncommitted)
         if newest == self._seen:
             return None
-        mark = self._chronicle.mark
-        if mark.newest > newest:
+        cursor = self._indexer.cursor
+        if cursor.newest > newest:
             self._search.reset()
             self._seen = 0
             raise PartlyDone from FormatError(
                 "the index knew more than there is, as after a backup was put back: it is made anew"
             )
         if self._tidied is None:
-            self._tidied = mark.newest
-        elif mark.newest - self._tidied >= TIDY_AFTER:
-            self._tidied = mark.newest
+            self._tidied = cursor.newest
+        elif cursor.newest - self._tidied >= TIDY_AFTER:
+            self._tidied = cursor.newest
             self._seen = 0
             self._progress = ""
             return self._tidy
         live = tuple(
-            entry for entry in self._identity.context if mark.newest < entry.last <= newest
+            entry for entry in self._identity.context if cursor.newest < entry.last <= newest
         )
-        if newest - mark.newest > AT_ONCE:
-            self._progress = f"recall {mark.newest:,} of {newest:,}"
-            return lambda: self._next(live, mark)
-        self._next(live, mark)()
+        if newest - cursor.newest > AT_ONCE:
+            self._progress = f"recall {cursor.newest:,} of {newest:,}"
+            return lambda: self._next(live, cursor)
+        self._next(live, cursor)()
         return None
 
     def _tidy(self) -> Apply:
@@ -96,14 +96,14 @@ class RecallExtension(Extension):
             store.tidy()
         return lambda: None
 
-    def _next(self, live: Sequence[Entry], mark: Cursor) -> Apply:
+    def _next(self, live: Sequence[Entry], cursor: Cursor) -> Apply:
         """Read the next entries; what is returned indexes them."""
-        left_out = self._chronicle.left_out
-        batch = next_stride(live, self._identity.blobs, mark, self._identity.name, left_out)
+        left_out = self._indexer.left_out
+        batch = next_batch(live, self._identity.blobs, cursor, self._identity.name, left_out)
 
         def apply() -> None:
-            self._chronicle.add(batch)
-            self._seen = batch.mark.newest
+            self._indexer.add(batch)
+            self._seen = batch.cursor.newest
             if batch.damage:
                 raise PartlyDone from batch.damage[0]
 

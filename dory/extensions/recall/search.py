@@ -1,8 +1,9 @@
-"""What comes back when one looks for it: the answer to RECALL, and the cue beside a message.
+"""The search over everything that the agent has lived through: the answer to RECALL, and the cue
+beside a message.
 
-Both search everything that there ever was: entries, notes, archives, and the layers of a self. Of
-each hit they say how it is to be had word for word: it stands in the context, or UNCOMPACT,
-NOTE_READ or what its layer says brings it. An answer has one line for a hit, and in it one ``->``:
+Both search the original entries, the notes, the archives, and the layers: long-term memories, the
+diary and conversations. Each hit says how to get the full text: it is in the context, or UNCOMPACT,
+NOTE_READ or the tool of its layer returns it. An answer has one line for each hit, with one ``->``:
 
     3 hits for "hotel lisbon"
     1. heard 2026-03-02 12:00 ada in dev, score 7.1: the **hotel** in **Lisbon** is the Miramar ->
@@ -11,10 +12,7 @@ NOTE_READ or what its layer says brings it. An answer has one line for a hit, an
        lisbon-hotel
     3. memory 2026-03-05 18:12, score 2.9: Ada liked the **hotel** -> RETRIEVE_SPECIFIC_MEMORIES 17
 
-A cue names what a message clearly belongs to, and nothing that the agent has before its eyes.
-
-How what was found is to be had, in words: as an answer to RECALL tells it, and as a cue names it.
-Pure.
+A cue names only what a message clearly belongs to, and nothing that is in the context anyway.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -35,120 +33,70 @@ from dory.storage.blobs import Blobs
 from dory.storage.database import Store
 from dory.text import formatting, references
 
+HITS = 10
+"""Hits in one answer."""
+CUES = 3
+"""References in one cue."""
+CUE_SHARE = 0.45
+"""The least share of a hit in a cue: its score divided by the score of an entry that contains every
+word of the message, and one more word that never occurred before.
+
+Words of the message that never occurred count as well, so a message about something new stays below
+this value. The additional word keeps a short message below it of which only one word matches.
+``python -m bench.cues`` measures the value; docs/cues.md has its table.
+"""
+CONSIDERED = 20
+"""Hits that are examined for one answer or cue."""
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """How something is to be had: it stands in the live entry ``entry``, or behind ``hash``; a
-    note, and an archive, has a name. ``told`` is what its layer says.
+    """Where the full text of a hit is: in the live entry with the id ``entry``, or in the blob with
+    this ``hash``. A note or an archive has a ``name``. ``hint`` is what a layer says of its own.
     """
 
     hash: str = ""
     gist: str = ""
     name: str = ""
     entry: int | None = None
-    told: str = ""
+    hint: str = ""
 
     def __str__(self) -> str:
-        """As an answer to RECALL tells it."""
+        """The source as an answer to RECALL names it."""
         if self.entry is not None:
             return f"in your context at #{self.entry}"
-        if self.told:
-            return self.told
+        if self.hint:
+            return self.hint
         if not self.hash:
             return f"NOTE_READ {self.name}"
         return f"UNCOMPACT {self.hash}" + ("" if self.name else f" ({_plain(self.gist)})")
 
     @property
     def cue(self) -> str:
-        """As a cue names it."""
-        return (
-            references.reference(self.hash, self.gist)
-            if self.hash
-            else self.told or f"note {self.name}"
-        )
-
-
-def cue(ways: Sequence[Source]) -> str:
-    """The cue that names these; empty for none."""
-    return f"may belong to this: {' · '.join(way.cue for way in ways)}" if ways else ""
-
-
-def to(entry: Entry | None) -> Source | None:
-    """The way to an original that stands word for word in ``entry``, or in the blob of it."""
-    if entry and entry.kind == "compacted":
-        return Source(entry.hash or "", entry.gist)
-    return Source(entry=entry.first) if entry else None
-
-
-def shown(text: str, live: Sequence[Entry]) -> Source | None:
-    """The way to a text that stands in the context by itself, where it was written or read. Only
-    what has a backslash has to be unescaped.
-    """
-    entry = next(
-        (
-            one
-            for one in reversed(live)
-            if text in (references.unescape(one.body) if "\\" in one.body else one.body)
-        ),
-        None,
-    )
-    return to(entry) if entry and entry.kind != "compacted" else None
-
-
-def told(hit: Hit) -> str:
-    """Kind, when, who, where, score, snippet."""
-    what = hit.document
-    who = "".join(
-        [
-            f" {_plain(what.speaker)}" if what.speaker else "",
-            f" in {what.room}" if what.room else "",
-        ]
-    )
-    beside = "" if MARK in hit.snippet else "(beside a match) "
-    return (
-        f"{what.kind.lower()} {clock.minute(what.at)}{who}, score {hit.score:.1f}:"
-        f" {beside}{_plain(hit.snippet)}"
-    )
-
-
-def _plain(text: str) -> str:
-    """On one line that has no arrow of its own."""
-    return formatting.one_line(text, 500).replace("->", "→")
-
-
-HITS = 10
-"""In one answer."""
-CUES = 3
-"""References in one cue."""
-CUE_SHARE = 0.45
-"""What a hit must have to be in a cue: its score as a share of what an entry would have in which
-every word of the message stands, and one more that never was. Other words that never were count as
-well, so a message about something new stays below it, and the one more leaves a short message below
-it of which only one word is found. ``python -m bench.cues`` chooses the number; docs/cues.md has
-its table.
-"""
-CONSIDERED = 20
-"""Hits that are looked through for them."""
+        """The source as a cue names it."""
+        if self.hash:
+            return references.reference(self.hash, self.gist)
+        return self.hint or f"note {self.name}"
 
 
 class Layer(Protocol):
-    """What of a self is found beside its life and its notes, by the ``kinds`` of its documents."""
+    """A kind of memory that is searched beside the entries and the notes."""
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of its documents, which are no other layer's."""
+        """The kinds of its documents. No other layer has them."""
 
     def documents(self) -> Iterator[Document]:
-        """All that have to be in the index."""
+        """All documents that belong in the index."""
 
     def way(self, kind: str, origin: int) -> str:
-        """How one that was found is to be had; empty when it is gone."""
+        """The tool call that returns a document; empty if the document is gone."""
 
 
 class RecallSearch:
-    """The search over the life, the notes and the ``layers`` of one agent. Layers that are also
-    ``hidden`` belong to extensions that are not in use: a hit there would name tools that there are
-    not. For one thread. Raises what the store raises.
+    """The search over the life, the notes and the ``layers`` of one agent. ``hidden`` are those of
+    the layers whose extensions are not in use: their hits are left out, because they would name
+    tools that do not exist. For one thread. Raises what the store raises.
     """
 
     def __init__(
@@ -156,7 +104,7 @@ class RecallSearch:
         store: Store,
         index: Index,
         notes: Notes,
-        chronicle: LifeIndexer,
+        indexer: LifeIndexer,
         blobs: Blobs,
         layers: Sequence[Layer],
         hidden: Sequence[Layer] = (),
@@ -164,109 +112,161 @@ class RecallSearch:
         self._store = store
         self._index = index
         self._notes = notes
-        self._chronicle = chronicle
+        self._indexer = indexer
         self._layers = layers
         self._hidden = {kind for layer in hidden for kind in layer.kinds}
         self._outline = expand.Outline(blobs)
 
     def recall(self, query: str, live: Sequence[Entry]) -> str:
-        """The best hits for any text, as text; ``live`` are the entries of the context."""
-        shown, found = formatting.one_line(query), self._telling(self._ways(query, live))[:HITS]
-        if not found:
+        """Return the best hits for any text, as text. ``live`` are the entries of the context."""
+        asked = formatting.one_line(query)
+        hits = _without_repeated_archives(self._search(query, live))[:HITS]
+        if not hits:
             return (
-                f'no hits for "{shown}"; try other words: names, things, a month, as they were said'
+                f'no hits for "{asked}"; try other words: names, things, a month, as they were said'
                 " then"
             )
-        lines = [f"{number}. {told(hit)} -> {way}" for number, (hit, way) in enumerate(found, 1)]
-        return "\n".join([f'{len(found)} hit{"s" * (len(found) > 1)} for "{shown}"', *lines])
+        noun = "hit" if len(hits) == 1 else "hits"
+        lines = [
+            f"{number}. {_described(hit)} -> {source}"
+            for number, (hit, source) in enumerate(hits, 1)
+        ]
+        return "\n".join([f'{len(hits)} {noun} for "{asked}"', *lines])
 
     def cue(self, text: str, live: Sequence[Entry]) -> str:
-        """The line beside a message that nobody has answered yet; empty when nothing matches
+        """Return the line beside a message that nobody has answered yet; empty if nothing matches
         clearly.
         """
-        return cue([way for way, _ in self.candidates(text, live, CUE_SHARE)][:CUES])
+        return cue([source for source, _ in self.candidates(text, live, CUE_SHARE)[:CUES]])
 
     def candidates(
         self, text: str, live: Sequence[Entry], share: float
     ) -> list[tuple[Source, float]]:
-        """What a cue could name, each once with its share as ``CUE_SHARE`` explains it, at least
-        ``share``; the best first.
+        """Return what a cue could name, best first: each source once, with its share as
+        ``CUE_SHARE`` explains it, which is at least ``share``.
         """
         best: dict[Source, float] = {}
-        for hit, way in self._ways(text, live, GLANCE, share):
-            if way.entry is None and hit.share >= share:
-                best.setdefault(
-                    replace(way, name="") if way.hash else way, hit.share
-                )  # a stretch and its archive are one
+        for hit, source in self._search(text, live, GLANCE, share):
+            if source.entry is None and hit.share >= share:
+                # An archive and the compacted stretch that it was made of are one source.
+                unnamed = replace(source, name="") if source.hash else source
+                best.setdefault(unnamed, hit.share)
         return list(best.items())
 
     def reset(self) -> None:
-        """Empty all that is derived, index notes and layers anew, and be ready to index the life
-        from its beginning; all of it or nothing.
+        """Empty the index, add the notes and the layers again, and be ready to index the life from
+        its beginning. Does all of it or nothing.
         """
         with self._store.writing():
             self._index.clear()
-            self._chronicle.clear()
+            self._indexer.clear()
             for note in sorted(self._notes, key=lambda note: note.id):
                 self._index.add(document(note))
-            for one in (one for layer in self._layers for one in layer.documents()):
-                self._index.add(one)
+            for layer in self._layers:
+                for layer_document in layer.documents():
+                    self._index.add(layer_document)
 
-    def _ways(
+    def _search(
         self,
         query: str,
         live: Sequence[Entry],
         budget: SearchBudget | None = None,
         share: float = 0.0,
     ) -> list[tuple[Hit, Source]]:
-        hits = self._index.search(
-            query, CONSIDERED, (), budget, share, self._hidden
-        )  # those would name tools that there are not
+        """The hits whose text can still be had, each with its source, best first."""
+        hits = self._index.search(query, CONSIDERED, (), budget, share, self._hidden)
         opened = self._outline.opened(live)
 
         def place(id: int) -> Entry | None:
             return opened.get(id) or self._outline.place(id, live)
 
-        return [(hit, way) for hit in hits if (way := self._way(hit, live, place))]
+        sources = [(hit, self._source(hit, live, place)) for hit in hits]
+        return [(hit, source) for hit, source in sources if source]
 
-    def _way(
+    def _source(
         self, hit: Hit, live: Sequence[Entry], place: Callable[[int], Entry | None]
     ) -> Source | None:
         kind, origin = hit.document.kind, hit.document.origin
         if kind in KINDS:
-            return self._noted(hit, live, place)
-        if not (layer := next((layer for layer in self._layers if kind in layer.kinds), None)):
-            return to(place(origin))
-        told = layer.way(kind, origin)
-        return (shown(hit.document.text.strip(), live) or Source(told=told)) if told else None
+            return self._note_source(hit, live, place)
+        layer = next((layer for layer in self._layers if kind in layer.kinds), None)
+        if layer is None:
+            return _entry_source(place(origin))
+        hint = layer.way(kind, origin)
+        if not hint:
+            return None
+        return _live_source(hit.document.text.strip(), live) or Source(hint=hint)
 
-    def _telling(self, found: Sequence[tuple[Hit, Source]]) -> list[tuple[Hit, Source]]:
-        """Without the archives of stretches in which an entry was found: that tells the same in its
-        own words.
-        """
-        entered = {way.hash for hit, way in found if hit.document.kind not in KINDS}
-        return [
-            (hit, way) for hit, way in found if not (way.name and way.hash in entered and way.hash)
-        ]
-
-    def _noted(
+    def _note_source(
         self, hit: Hit, live: Sequence[Entry], place: Callable[[int], Entry | None]
     ) -> Source | None:
-        """The way to a note or an archive. What it holds may stand in the context: a note was
-        written or read there, an original is live.
+        """The source of a note or an archive. Its content may be in the context: the note was
+        written or read there, or the archived entry is live.
         """
-        if not (note := self._notes.numbered(hit.document.origin)):
+        note = self._notes.numbered(hit.document.origin)
+        if not note:
             return None
         if not note.hash:
-            return shown(note.content, live) or Source(name=note.name)
+            return _live_source(note.content, live) or Source(name=note.name)
         try:
-            gist, first = self._outline.gist(note.hash), self._outline.entries(note.hash)[0].first
-        except (
-            DoryError,
-            IndexError,
-        ):  # damaged, or loaded from elsewhere: what was noted of it is there all the same
+            gist = self._outline.gist(note.hash)
+            first = self._outline.entries(note.hash)[0].first
+        except (DoryError, IndexError):
+            # The archive is damaged or was loaded from elsewhere; its note can still be read.
             return Source(name=note.name)
         entry = place(first)
-        return (
-            to(entry) if entry and entry.kind != "compacted" else Source(note.hash, gist, note.name)
-        )
+        if entry and entry.kind != "compacted":
+            return _entry_source(entry)
+        return Source(note.hash, gist, note.name)
+
+
+def cue(sources: Sequence[Source]) -> str:
+    """Return the cue that names these sources; empty if there are none."""
+    names = " · ".join(source.cue for source in sources)
+    return f"may belong to this: {names}" if names else ""
+
+
+def _entry_source(entry: Entry | None) -> Source | None:
+    """The source of an original that is in ``entry``, or in the blob of ``entry``."""
+    if entry and entry.kind == "compacted":
+        return Source(entry.hash or "", entry.gist)
+    return Source(entry=entry.first) if entry else None
+
+
+def _live_source(text: str, live: Sequence[Entry]) -> Source | None:
+    """The newest entry of the context with this text in it; None if that is a compacted one."""
+    for entry in reversed(live):
+        # only a body with a backslash has anything to unescape
+        body = references.unescape(entry.body) if "\\" in entry.body else entry.body
+        if text in body:
+            return None if entry.kind == "compacted" else _entry_source(entry)
+    return None
+
+
+def _without_repeated_archives(hits: Sequence[tuple[Hit, Source]]) -> list[tuple[Hit, Source]]:
+    """The hits without archives of stretches that another hit has an entry of. The entry says the
+    same in its own words.
+    """
+    stretches = {source.hash for hit, source in hits if hit.document.kind not in KINDS}
+    return [
+        (hit, source)
+        for hit, source in hits
+        if not (source.name and source.hash and source.hash in stretches)
+    ]
+
+
+def _described(hit: Hit) -> str:
+    """Kind, time, speaker, room, score and snippet of a hit."""
+    document = hit.document
+    speaker = f" {_plain(document.speaker)}" if document.speaker else ""
+    room = f" in {document.room}" if document.room else ""
+    beside = "" if MARK in hit.snippet else "(beside a match) "
+    return (
+        f"{document.kind.lower()} {clock.minute(document.at)}{speaker}{room},"
+        f" score {hit.score:.1f}: {beside}{_plain(hit.snippet)}"
+    )
+
+
+def _plain(text: str) -> str:
+    """A text on one line that contains no ``->``."""
+    return formatting.one_line(text, 500).replace("->", "→")

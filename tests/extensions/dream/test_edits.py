@@ -22,7 +22,7 @@ def outcome(known: str, now: str, *blocks: tuple[str, str]) -> tuple[str, str]:
     found = list(replayed(steps, {"MEMORY.md": known}, {"MEMORY.md": now.encode()}))
     return next((text for step, text in reversed(found) if step.outcome == "changed"), now), found[
         -1
-    ][0].told
+    ][0].message
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ def test_to_append_what_stands_there_already_is_refused() -> None:
     assert [step.outcome for step in dreamt.steps] == [
         "refused",
         "changed",
-    ] and "holds that already" in dreamt.steps[0].told
+    ] and "holds that already" in dreamt.steps[0].message
     assert revised("a\nb\n", "USER.md", [("", "a\n\nc"), ("", "b")]) == "a\nb\n\nc\n"
 
 
@@ -172,7 +172,7 @@ def test_calls_beyond_the_budget_are_not_made_and_that_is_recorded() -> None:
         model.asked
     ) == 2
     assert (
-        dreamt.steps[-1].told
+        dreamt.steps[-1].message
         == "the tool calls of this Dream were used up; 4 were not made, this is the first"
     )
 
@@ -195,7 +195,7 @@ def test_only_the_three_files_are_read_and_edited(name: str) -> None:
 
 def test_no_file_grows_beyond_its_limit() -> None:
     model = Answering("1. VOICE.md: change it", edit("VOICE.md", "", "x" * 4000), "DONE")
-    assert "may have 4000: nothing was changed" in asleep(model).steps[0].told
+    assert "may have 4000: nothing was changed" in asleep(model).steps[0].message
 
 
 def test_a_line_that_is_removed_goes_with_its_end() -> None:

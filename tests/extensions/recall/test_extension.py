@@ -73,11 +73,11 @@ def test_a_long_past_is_indexed_beside_the_loop_and_goes_on_after_a_kill_where_i
         while len(indexed(house)) == before:
             extensions.step()
         seen.append(len(indexed(house)))
-    assert seen == [100, 200, 300], "each process does one stride and is killed"
+    assert seen == [100, 200, 300], "each process does one batch and is killed"
     house.wake()
     step(house)
     assert indexed(house) == list(range(1, house.me.state.next_id))
-    assert recall(house).chronicle.mark.newest == house.me.state.next_id - 1
+    assert recall(house).chronicle.cursor.newest == house.me.state.next_id - 1
     assert list(check.problems(house.home)) == []
 
 
@@ -86,8 +86,8 @@ def test_what_sqlite_has_logged_is_copied_into_its_file_beside_the_loop(tmp_path
     house.wake()
     step(house)
     shutil.copy(house.me.folder / NAME, tmp_path / NAME)
-    assert Stores(tmp_path, house.me.blobs, readonly=True).chronicle.mark.newest >= TIDY_AFTER
-    assert recall(house).chronicle.mark.newest == house.me.state.next_id - 1
+    assert Stores(tmp_path, house.me.blobs, readonly=True).chronicle.cursor.newest >= TIDY_AFTER
+    assert recall(house).chronicle.cursor.newest == house.me.state.next_id - 1
 
 
 def test_deleting_the_file_loses_nothing_but_notes(tmp_path: Path) -> None:
@@ -232,8 +232,9 @@ def layered(tmp_path: Path) -> House:
     hear(house, *OTHERS)
     act(
         house,
-        "ADD_TO_LONGTERM_MEMORY Ada keeps an otter\nADD_TO_LONGTERM_MEMORY the otter eats"
-        " fish\nADD_TO_LONGTERM_MEMORY otters swim",
+        "ADD_TO_LONGTERM_MEMORY Ada keeps an otter\n"
+        "ADD_TO_LONGTERM_MEMORY the otter eats fish\n"
+        "ADD_TO_LONGTERM_MEMORY otters swim",
     )
     act(house, "NOTE_ADD zoo the otter is called Max\nWRITE_DIARY I dreamt of the otter")
     past = Stores(house.me.folder, house.me.blobs)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dory.extensions import tools
 from dory.extensions.recall import life_index
-from dory.extensions.recall.life_index import STRIDE, Cursor, LeftOut, LifeIndexer, next_stride
+from dory.extensions.recall.life_index import BATCH, Cursor, LeftOut, LifeIndexer, next_batch
 from dory.identity import expand, heard_entry
 from dory.identity.context import Entry, compacted
 from dory.search.index import Index
@@ -32,13 +32,13 @@ def house(tmp_path: Path) -> Household:
     return Household(tmp_path)
 
 
-def read(house: Household, mark: Cursor | None = None) -> list[Document]:
-    """All that is indexed behind the mark."""
+def read(house: Household, cursor: Cursor | None = None) -> list[Document]:
+    """All that is indexed after the cursor."""
     return list(
-        next_stride(
+        next_batch(
             house.me.context.entries,
             house.me.blobs,
-            mark or Cursor(),
+            cursor or Cursor(),
             house.me.name,
             LEFT_OUT,
         ).documents
@@ -233,67 +233,68 @@ def test_read_in_batches_of_any_size_a_life_gives_the_same_as_read_at_once(
     with household() as house:
         for moment in [("heard", "one"), *moments]:
             house.live(moment)
-        mark, found = Cursor(), list[Document | None]()
+        cursor = Cursor()
+        documents: list[Document | None] = []
         live = house.me.context.entries
         while part := list(
             islice(
                 life_index.read(
-                    expand.originals(live, house.me.blobs, mark.newest + 1, print),
-                    mark,
+                    expand.originals(live, house.me.blobs, cursor.newest + 1, print),
+                    cursor,
                     house.me.name,
                     LEFT_OUT,
                 ),
                 step,
             )
         ):
-            found += [document for document, _ in part]
-            mark = part[-1][1]
-        assert list(filter(None, found)) == read(house) and len(
+            documents += [document for document, _ in part]
+            cursor = part[-1][1]
+        assert list(filter(None, documents)) == read(house) and len(
             {one.origin for one in read(house)}
         ) == len(read(house))
 
 
-def test_the_mark_and_what_was_read_up_to_it_are_written_together(house: Household) -> None:
-    for number in range(STRIDE + 20):
+def test_the_cursor_and_what_was_read_up_to_it_are_written_together(house: Household) -> None:
+    for number in range(BATCH + 20):
         house.me.add("heard", "dev", f"[USER:ada 2026-03-02T12:00:00Z] thing {number}")
     house.me.commit()
     store = Store(house.me.folder / NAME)
     index = Index(store)
     life = LifeIndexer(store, index, tools())
-    assert life.mark == Cursor()
-    stride = next_stride(
-        house.me.context.entries, house.me.blobs, life.mark, house.me.name, life.left_out
+    assert life.cursor == Cursor()
+    batch = next_batch(
+        house.me.context.entries, house.me.blobs, life.cursor, house.me.name, life.left_out
     )
-    assert len(stride.documents) == STRIDE
+    assert len(batch.documents) == BATCH
     with pytest.raises(KeyboardInterrupt), store.writing():
-        life.add(stride)
+        life.add(batch)
         raise KeyboardInterrupt
-    assert life.mark == Cursor() and list(index.walk("heard")) == []
-    life.add(stride)
+    assert life.cursor == Cursor() and list(index.walk("heard")) == []
+    life.add(batch)
     store.close()
-    assert life.mark == stride.mark == Cursor(STRIDE, "dev", NOON)
-    rest = next_stride(
-        house.me.context.entries, house.me.blobs, life.mark, house.me.name, life.left_out
+    assert life.cursor == batch.cursor == Cursor(BATCH, "dev", NOON)
+    rest = next_batch(
+        house.me.context.entries, house.me.blobs, life.cursor, house.me.name, life.left_out
     )
-    assert [one.origin for one in rest.documents] == list(range(STRIDE + 1, STRIDE + 22))
+    assert [one.origin for one in rest.documents] == list(range(BATCH + 1, BATCH + 22))
 
 
-def test_all_of_a_life_is_indexed_stride_by_stride_and_what_could_not_be_read_is_told(
+def test_all_of_a_life_is_indexed_batch_by_batch_and_what_could_not_be_read_is_told(
     house: Household,
 ) -> None:
     house.me.context.entries.append(
         compacted(house.me.state.next_id, house.me.state.next_id, "0" * 16, "lost", "it is lost")
     )
     house.me.state.next_id += 1
-    for number in range(2 * STRIDE):
+    for number in range(2 * BATCH):
         house.me.add("heard", "dev", f"[USER:ada 2026-03-02T12:00:00Z] thing {number}")
     house.me.commit()
     store = Store(house.me.folder / NAME)
     index = Index(store)
     life = LifeIndexer(store, index, tools())
     (damage,) = life.index_all(house.me.context.entries, house.me.blobs, house.me.name)
-    assert "0" * 16 in str(damage) and len(list(index.walk("heard"))) == 2 * STRIDE
+    assert "0" * 16 in str(damage) and len(list(index.walk("heard"))) == 2 * BATCH
     assert (
-        life.mark.newest == house.me.state.next_id - 1
+        life.cursor.newest == house.me.state.next_id - 1
         and life.index_all(house.me.context.entries, house.me.blobs, house.me.name) == []
     )
