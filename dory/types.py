@@ -1,5 +1,5 @@
-"""The frozen dataclasses and protocols that modules hand to each other. They have no behaviour
-beyond what their fields imply.
+"""The frozen dataclasses and protocols that modules pass to each other. They have no behaviour
+beyond what follows from their fields.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,7 +1,7 @@
 """``python -m bench.cascade``: a life of 10,000 events in constant space: whole, summed up late,
 killed again and again, in the real loop.
 
-life      what happens in it, by the real identity, faculties and prompt builder; the sizes of its
+life      what happens in it, by the real identity, extensions and prompt builder; the sizes of its
           prompts
 victim    the same life in a process of its own that kills itself between two writes
 killed    such processes one after the other, until the life is over

@@ -104,7 +104,7 @@ class Life:
             settings.result_limit,
             self._extensions.cue,
         )
-        self._hands = ToolRunner(self.me, self._extensions.tools(), settings.result_limit)
+        self._runner = ToolRunner(self.me, self._extensions.tools(), settings.result_limit)
         mind = Mind(
             self.me,
             settings,
@@ -145,8 +145,8 @@ class Life:
         self.sizes.append(me.tokens(me.context.characters))
         reply = self.meter.complete(prompt, "turn")
         me.state.characters_per_token = len(prompt.text) / max(1, reply.usage.prompt)
-        calls = self._hands.parse(reply.text, reply.cut)
-        me.state.awake = self._hands.act(self._stash(reply), calls)
+        calls = self._runner.parse(reply.text, reply.cut)
+        me.state.awake = self._runner.act(self._stash(reply), calls)
         me.commit()
         return {call.tool for call in calls if not call.error}
 

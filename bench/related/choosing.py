@@ -102,7 +102,7 @@ def _hits(life: Life, embedder: Embedder | None) -> list[bool]:
     with TemporaryDirectory(prefix="dory-related-") as folder:
         store = Store(Path(folder) / NAME)
         related = Related(
-            store, embedder, patience=60
+            store, embedder, timeout=60
         )  # each question's own vector, however busy the machine is
         with store.writing():
             for number, text in life.summaries.items():

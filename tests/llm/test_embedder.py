@@ -86,7 +86,7 @@ def test_while_the_vector_of_a_situation_is_made_that_of_the_one_before_chooses(
 ) -> None:
     embedder = Letters()
     embed(filled(store, embedder))
-    related = Related(store, embedder, patience=0)
+    related = Related(store, embedder, timeout=0)
     embedder.free.clear()
     assert related.similar("lisbontrip bookedhotel", 1) == []
     embedder.free.set()
@@ -112,7 +112,7 @@ def test_a_summary_that_the_model_does_not_take_holds_up_no_other_and_is_told(st
     assert texts(related.similar("breadflour overnightrest lisbontrip", 1)) == [TRIP]
     embedder.odd = ""
     assert embed(related) == 0
-    again = Related(store, embedder, patience=60)
+    again = Related(store, embedder, timeout=60)
     assert again.status() == told
     assert embed(again) == 1
     assert again.status() == "letters, 256 numbers, 3 of 3 summaries"

@@ -53,7 +53,7 @@ class Letters:
 
 def filled(store: Store, embedder: Embedder | None = None, *texts: str) -> Related:
     """A summary for every 64 memories."""
-    related = Related(store, embedder, patience=60)
+    related = Related(store, embedder, timeout=60)
     for number, text in enumerate(texts or (TRIP, BREAD, BIKE)):
         related.add(text, 64 * number + 1, 64 * number + 64, NOON)
     return related

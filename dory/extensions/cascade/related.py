@@ -37,7 +37,7 @@ from dory.types import Embedder
 
 BATCH = 32
 """Texts in one request: with a few thousand numbers each, the answer has some megabytes."""
-PATIENCE = 0.05
+VECTOR_TIMEOUT = 0.05
 """Seconds to wait for the vector of a situation: enough for a server on the same machine."""
 SITUATION = 2000
 """Characters of a situation that count: the last."""
@@ -70,13 +70,17 @@ class Related:
     Raises what the store raises. If the embedder fails, ``status`` says how.
     """
 
-    def __init__(self, store: Store, embedder: Embedder | None, patience: float = PATIENCE) -> None:
-        """Without an ``embedder``, BM25 ranks. ``patience`` is in seconds."""
+    def __init__(
+        self, store: Store, embedder: Embedder | None, timeout: float = VECTOR_TIMEOUT
+    ) -> None:
+        """Without an ``embedder``, BM25 ranks. A turn waits at most ``timeout`` seconds for the
+        vector of its situation.
+        """
         self._store = store
         self._embedder = embedder
         store.tables(*_SCHEMA)
         self._vectors = Vectors(store)
-        self._present = Situation(embedder, patience) if embedder else None
+        self._present = Situation(embedder, timeout) if embedder else None
         self._due = True  # whether ``backlog`` may have something to do
         self._again = True  # whether refused summaries are to be tried once more
         self._failure = ""  # why the last request for vectors failed

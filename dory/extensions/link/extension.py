@@ -15,7 +15,7 @@ from dory import clock
 from dory.constants import TURN_LIMIT
 from dory.errors import BlobError, FormatError, ToolError
 from dory.extensions.link import requests, transfer
-from dory.extensions.link.requests import PATIENCE, LinkFiles, LinkMessage
+from dory.extensions.link.requests import TIME_TO_ANSWER, LinkFiles, LinkMessage
 from dory.extensions.link.transfer import LinkRecord
 from dory.extensions.memories.store import CEILING, Memory, MemoryStore
 from dory.extensions.people.relationships import Relationships
@@ -29,7 +29,7 @@ from dory.turn.extension import Apply, Command, Extension, Outcome, PartlyDone, 
 from dory.types import Call
 
 _LISTED = 40
-_TIME = f"{PATIENCE // timedelta(minutes=1)} minutes"
+_TIME = f"{TIME_TO_ANSWER // timedelta(minutes=1)} minutes"
 
 
 class LinkExtension(Extension):
@@ -60,7 +60,7 @@ class LinkExtension(Extension):
         files.sweep(self._folder, LIVE_DRAFT)
 
     def ask(self, call: Call) -> Outcome:
-        """A request that another agent has ``PATIENCE`` to answer."""
+        """A request that another agent has ``TIME_TO_ANSWER`` to answer."""
         other, now = self._partner(call), self._identity.now()
         link = self._to(other)
         if (before := link.request) and before.in_time(now):
@@ -161,7 +161,7 @@ class LinkExtension(Extension):
         elif answer and not answer.blob:
             return lambda: self._pack(link, answer)
         elif request and not answer and request.in_time(self._identity.now()):
-            name, until = self._name(link.asker), clock.second(request.asked + PATIENCE)
+            name, until = self._name(link.asker), clock.second(request.asked + TIME_TO_ANSWER)
             told = (
                 f"{name} asks for your memories: NEURAL_LINK_SHARE_MEMORY {name} gives it a copy of"
                 f" all, until {until}."

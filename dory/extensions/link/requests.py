@@ -26,7 +26,7 @@ from dory.storage.watched_files import FileStamp
 from dory.text import formatting
 
 FOLDER = "links"
-PATIENCE = timedelta(minutes=2)
+TIME_TO_ANSWER = timedelta(minutes=2)
 """How long a request may be answered."""
 _VERSION = 1
 _NAME = re.compile(r"([0-9a-f]{16,64})-([0-9a-f]{16,64})\.(request|answer)\.json")
@@ -48,7 +48,7 @@ class LinkMessage:
 
         A request from the future is too late: nobody knows when the clock was put back.
         """
-        return timedelta(0) <= now - self.asked <= PATIENCE
+        return timedelta(0) <= now - self.asked <= TIME_TO_ANSWER
 
 
 @dataclass(frozen=True, slots=True)
