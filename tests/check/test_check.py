@@ -1,4 +1,4 @@
-"""``clean.py --check`` finds whatever is damaged, names it, and finds nothing in a whole house."""
+"""``clean.py --check`` finds and names every kind of damage, and finds nothing in a sound home."""
 
 import hashlib
 import os
@@ -37,7 +37,7 @@ def house(tmp_path: Path) -> Household:
     return house
 
 
-def found(house: Household) -> list[str]:
+def problems(house: Household) -> list[str]:
     return list(check.problems(house.home))
 
 
@@ -276,9 +276,9 @@ DAMAGES: list[Callable[[Household], str]] = [
 def test_every_kind_of_damage_is_found_and_named(
     house: Household, damage: Callable[[Household], str]
 ) -> None:
-    assert found(house) == []
+    assert problems(house) == []
     complaint = damage(house)
-    assert [problem for problem in found(house) if complaint in problem], found(house)
+    assert [problem for problem in problems(house) if complaint in problem], problems(house)
 
 
 @given(st.lists(turns_of_life, max_size=10))
@@ -289,7 +289,7 @@ def test_after_any_life_the_check_finds_nothing_and_the_next_process_sees_the_sa
         for moment in life:
             house.live(moment)
         seen = (house.me.context.entries, house.me.life.tail(50), house.me.state.opened)
-        assert found(house) == []
+        assert problems(house) == []
         house.restart()
         assert (house.me.context.entries, house.me.life.tail(50), house.me.state.opened) == seen
 
@@ -300,7 +300,7 @@ def test_what_is_not_committed_or_not_finished_is_no_damage(house: Household) ->
     (house.home / "agents" / ".0123456789abcdef.boot").mkdir()
     with open(house.me.rooms.path("dev"), "a") as file:
         file.write("[USER:ada 2026")
-    assert found(house) == []
+    assert problems(house) == []
 
 
 def test_a_house_in_which_nobody_lives_is_whole(tmp_path: Path) -> None:
@@ -310,6 +310,6 @@ def test_a_house_in_which_nobody_lives_is_whole(tmp_path: Path) -> None:
 def test_the_check_changes_nothing(house: Household) -> None:
     before = {path: path.read_bytes() for path in house.home.rglob("*") if path.is_file()}
     lose_an_original(house)
-    found(house)
+    problems(house)
     after = {path: path.read_bytes() for path in house.home.rglob("*") if path.is_file()}
     assert after.items() <= before.items() and len(after) == len(before) - 1

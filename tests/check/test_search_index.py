@@ -1,5 +1,5 @@
-"""The SQLite file held against its sources: every kind of damage is named, and what is only
-unfinished is none.
+"""The check of the search index against its sources: every kind of damage is named, and unfinished
+work is no damage.
 """
 
 import sqlite3
@@ -37,7 +37,7 @@ def change(house: House, *statements: str) -> None:
 
 
 def problems(house: House) -> list[str]:
-    return [one.removeprefix(f"agents/{house.hash}: ") for one in check.problems(house.home)]
+    return [line.removeprefix(f"agents/{house.hash}: ") for line in check.problems(house.home)]
 
 
 def test_a_sound_file_is_no_problem_and_neither_is_a_life_from_before_there_was_one(
@@ -128,10 +128,10 @@ DAMAGE: dict[str, tuple[str, str]] = {
 
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_every_kind_of_damage_is_found_and_named(house: House, damage: str) -> None:
-    statement, told = DAMAGE[damage]
+    statement, complaint = DAMAGE[damage]
     change(house, statement)
-    found = problems(house)
-    assert any(told in one for one in found), found
+    lines = problems(house)
+    assert any(complaint in line for line in lines), lines
 
 
 def corrupt(house: House) -> None:
@@ -149,14 +149,14 @@ def test_what_sqlite_itself_finds_is_told_of(
 ) -> None:
     change(house, "PRAGMA wal_checkpoint(TRUNCATE)")
     damage(house)
-    assert any(NAME in one for one in problems(house))
+    assert any(NAME in line for line in problems(house))
 
 
 def test_in_a_damaged_blob_nothing_is_missed_twice(house: House) -> None:
     hash = house.me.context.entries[0].hash or ""
     house.me.blobs.path(hash).write_text("gone")
-    assert not any("nowhere else" in one for one in problems(house)) and any(
-        hash in one for one in problems(house)
+    assert not any("nowhere else" in line for line in problems(house)) and any(
+        hash in line for line in problems(house)
     )
 
 

@@ -1,4 +1,4 @@
-"""Extensions of other packages: the example is installed and used, and what is broken is told."""
+"""Extensions of other packages: the example is installed and used, and a broken one is reported."""
 
 import re
 import subprocess
@@ -71,14 +71,14 @@ BROKEN = {
 def test_one_that_cannot_be_imported_is_one_line_that_names_the_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    code, told = BROKEN[name]
+    code, complaint = BROKEN[name]
     (tmp_path / f"broken_{name}.py").write_text(code)
     info = tmp_path / "broken-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1\n")
     (info / "entry_points.txt").write_text(f"[dory.extensions]\n{name} = broken_{name}:make\n")
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(ConfigError, match=told):
+    with pytest.raises(ConfigError, match=complaint):
         checked(Config(extensions=name))
 
 

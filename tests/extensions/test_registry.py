@@ -26,7 +26,7 @@ SELF = ["soul", "memories", "self-care", "diary", "conversations", "relationship
 
 
 def names(house: Household, extensions: str) -> list[str]:
-    return [one.name for one in made(house, extensions)]
+    return [extension.name for extension in made(house, extensions)]
 
 
 def made(house: Household, extensions: str) -> list[Extension]:
@@ -73,7 +73,7 @@ def test_a_line_with_a_tool_of_what_is_switched_off_is_told_to_have_done_nothing
     members = made(house, Config().extensions)
     core, *others = ({tool.name for tool in member.tools()} for member in members)
     assert core.union(*others) == {tool.name for tool in tools()}
-    hands = Agent(
+    runner = Agent(
         house.me,
         Config(model=OFFLINE, extensions=""),
         OfflineModel(),
@@ -81,12 +81,12 @@ def test_a_line_with_a_tool_of_what_is_switched_off_is_told_to_have_done_nothing
         stop=ShutdownSignal(),
     ).tool_runner
     for tool in set().union(*others):
-        (call,) = hands.parse(f"{tool} <<END\nSAY dev a lie\nEND")
+        (call,) = runner.parse(f"{tool} <<END\nSAY dev a lie\nEND")
         assert call.error == f"there is no tool {tool} here: nothing was done"
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "complaint"),
     [
         ("notes, recal", "there is no extension 'recal'; did you mean 'recall'?"),
         ("notes recall", "there is no extension 'notes recall'"),
@@ -95,9 +95,9 @@ def test_a_line_with_a_tool_of_what_is_switched_off_is_told_to_have_done_nothing
     ],
 )
 def test_one_that_there_is_not_or_twice_or_without_what_it_needs_is_refused_before_anybody_is_woken(
-    tmp_path: Path, wrong: str, told: str
+    tmp_path: Path, wrong: str, complaint: str
 ) -> None:
-    with pytest.raises(ConfigError, match=re.escape(told)):
+    with pytest.raises(ConfigError, match=re.escape(complaint)):
         checked(Config(extensions=wrong))
     command = [
         sys.executable,

@@ -1,5 +1,5 @@
-"""The live context: entries survive the file, ids only rise, and a compaction may touch the older
-two thirds.
+"""The live context: entries read back from the file as they were, ids only rise, and a compaction
+may touch only the older two thirds.
 """
 
 from collections.abc import Sequence
@@ -42,8 +42,8 @@ def of_sizes(*sizes: int) -> list[Entry]:
     """Entries whose texts have exactly these sizes."""
     entries = [Entry(number, number, "heard", "dev", "") for number in range(1, len(sizes) + 1)]
     return [
-        Entry(one.first, one.last, one.kind, one.about, "x" * (size - len(one.text)))
-        for one, size in zip(entries, sizes, strict=True)
+        Entry(entry.first, entry.last, entry.kind, entry.about, "x" * (size - len(entry.text)))
+        for entry, size in zip(entries, sizes, strict=True)
     ]
 
 
@@ -114,14 +114,14 @@ def test_a_context_file_of_another_version_is_refused(content: bytes) -> None:
 
 def test_neighbouring_entries_are_replaced_and_others_are_not() -> None:
     live = Context(of_sizes(20, 20, 20, 20))
-    one, two, three, four = live.entries
+    first, second, third, fourth = live.entries
     summary = context.compacted(2, 3, HASH, "gist", "")
-    live.replace([two, three], [summary])
-    assert live.entries == [one, summary, four]
-    for wrong in ([one, four], [two]):
+    live.replace([second, third], [summary])
+    assert live.entries == [first, summary, fourth]
+    for wrong in ([first, fourth], [second]):
         with pytest.raises(ValueError):
             live.replace(wrong, [])
-    assert live.entries == [one, summary, four]
+    assert live.entries == [first, summary, fourth]
 
 
 def test_the_text_of_a_context_follows_every_change() -> None:
@@ -139,10 +139,8 @@ def test_the_text_of_a_context_follows_every_change() -> None:
 
 
 def test_the_newest_entry_that_stands_for_a_blob_is_found() -> None:
-    old, new = (
-        context.compacted(1, 2, HASH, "old", "old"),
-        context.compacted(3, 4, HASH, "new", "new"),
-    )
+    old = context.compacted(1, 2, HASH, "old", "old")
+    new = context.compacted(3, 4, HASH, "new", "new")
     live = Context([old, new, Entry(5, 5, "result", references.reference(HASH, "no"), "")])
     assert live.find(HASH, "compacted") is new
     assert live.find(HASH, "uncompacted") is None

@@ -1,5 +1,5 @@
-"""The life read back entry by entry, through references to any depth, and where each entry stands
-now.
+"""The life is read back entry by entry, through references to any depth, with the place where each
+entry stands now.
 """
 
 from pathlib import Path
@@ -106,9 +106,13 @@ def test_every_stretch_is_told_of_as_its_compaction_did_the_inner_one_first(
 ) -> None:
     inner, outer = nested(house)
     house.respond(f"UNCOMPACT {inner}")
-    live, blobs = house.me.context.entries, house.me.blobs
-    found = list(expand.stretches(live, blobs, fail))
-    assert [(one.first, one.last, one.hash, one.gist, one.summary) for one in found] == [
+    live = house.me.context.entries
+    blobs = house.me.blobs
+    stretches = list(expand.stretches(live, blobs, fail))
+    assert [
+        (stretch.first, stretch.last, stretch.hash, stretch.gist, stretch.summary)
+        for stretch in stretches
+    ] == [
         (2, 4, inner, *["inner"] * 2),
         (1, 6, outer, *["outer"] * 2),
     ]
@@ -117,18 +121,20 @@ def test_every_stretch_is_told_of_as_its_compaction_did_the_inner_one_first(
 def test_a_damaged_blob_is_told_of_and_the_rest_is_read(house: Household) -> None:
     inner, _ = nested(house)
     house.me.blobs.path(inner).write_text("gone")
-    told: list[str] = []
-    live, blobs = house.me.context.entries, house.me.blobs
-    found = [
+    errors: list[str] = []
+    live = house.me.context.entries
+    blobs = house.me.blobs
+    ids = [
         entry.first
-        for entry in expand.originals(live, blobs, 1, lambda error: told.append(str(error)))
+        for entry in expand.originals(live, blobs, 1, lambda error: errors.append(str(error)))
     ]
-    assert found == [1, *range(5, 13)] and len(told) == 1 and inner in told[0]
+    assert ids == [1, *range(5, 13)] and len(errors) == 1 and inner in errors[0]
     assert place(house, 3) == "inner" and place(house, 5) == "outer"
     assert [
-        one.gist for one in expand.stretches(live, blobs, lambda error: told.append(str(error)))
+        stretch.gist
+        for stretch in expand.stretches(live, blobs, lambda error: errors.append(str(error)))
     ] == ["outer"]
-    assert len(told) == 2 and told[0] == told[1]
+    assert len(errors) == 2 and errors[0] == errors[1]
 
 
 def test_no_depth_is_too_deep(house: Household) -> None:
@@ -162,4 +168,4 @@ def test_whatever_a_life_brings_each_original_is_met_once_and_found_where_it_is_
             entry = expand.Outline(house.me.blobs).place(id, live)
             assert entry
             inside = expand.behind(entry, house.me.blobs) if entry.kind == "compacted" else [entry]
-            assert body in [one.body for one in inside if one.first == id]
+            assert body in [original.body for original in inside if original.first == id]

@@ -1,5 +1,5 @@
-"""One identity on disk: it is there as a whole, every commit is, and a kill or a full disk at any
-instant loses and doubles nothing.
+"""One identity on disk: it exists as a whole or not at all, and so does every commit. A kill or a
+full disk at any moment loses nothing and doubles nothing.
 """
 
 import errno
@@ -37,14 +37,16 @@ def consistent(house: Household) -> None:
 
 def test_the_same_soul_at_two_times_gives_two_identities(tmp_path: Path) -> None:
     clock = Time()
-    first, second = boot(tmp_path, "dory", "dev", clock), boot(tmp_path, "dory", "dev", clock)
+    first = boot(tmp_path, "dory", "dev", clock)
+    second = boot(tmp_path, "dory", "dev", clock)
     assert first != second
     souls = [Identity(tmp_path, hash, clock).soul for hash in (first, second)]
     assert souls[0] == souls[1]
 
 
 def test_a_boot_killed_at_any_instant_leaves_a_whole_identity_or_none(tmp_path: Path) -> None:
-    struck, number = True, 0
+    struck = True
+    number = 0
     while struck:
         number += 1
         home = tmp_path / str(number)
@@ -86,7 +88,9 @@ def test_an_identity_without_its_soul_is_refused(tmp_path: Path) -> None:
 
 def test_a_commit_killed_at_any_instant_happened_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
     house = Household(tmp_path / "home")
-    struck, number, outcomes = True, 0, []
+    struck = True
+    number = 0
+    outcomes = []
     while struck:
         number += 1
         copy_of(tmp_path / "home", tmp_path / str(number))
@@ -108,7 +112,9 @@ def test_a_new_epoch_killed_at_any_instant_happened_as_a_whole_or_not_at_all(
     house = Household(tmp_path / "home")
     house.me.notice("long " * 100)
     house.me.commit()
-    struck, number, outcomes = True, 0, []
+    struck = True
+    number = 0
+    outcomes = []
     while struck:
         number += 1
         copy_of(tmp_path / "home", tmp_path / str(number))
@@ -141,7 +147,8 @@ def test_after_a_disk_error_anywhere_a_commit_is_repeated_and_listeners_hear_eac
     tmp_path: Path, epoch: bool
 ) -> None:
     house = Household(tmp_path / "home")
-    struck, number = True, 0
+    struck = True
+    number = 0
     while struck:
         number += 1
         copy_of(tmp_path / "home", tmp_path / str(number))

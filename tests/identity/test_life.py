@@ -1,5 +1,5 @@
-"""LIFE.md: short lines that nothing can forge, the newest at hand, and no silence about a damaged
-file.
+"""LIFE.md: no text can forge its short lines, the newest are kept in memory, and a damaged file is
+reported.
 """
 
 from pathlib import Path
@@ -74,21 +74,22 @@ def test_the_newest_lines_are_at_hand_without_the_heading(tmp_path: Path) -> Non
     path = log(tmp_path, *(f"line {number}" for number in range(10)))
     assert Life(path, 64).tail(50) == "".join(f"line {number}\n" for number in range(10))
     assert Life(path, 4).tail(3) == "line 7\nline 8\nline 9\n"
-    one = Life(path, 4)
-    one.remember("line 10\nline 11\n")
-    assert one.tail(50) == "line 8\nline 9\nline 10\nline 11\n"
+    life_log = Life(path, 4)
+    life_log.remember("line 10\nline 11\n")
+    assert life_log.tail(50) == "line 8\nline 9\nline 10\nline 11\n"
 
 
 def test_a_prompt_may_show_more_lines_than_are_checked(tmp_path: Path) -> None:
     path = log(tmp_path, *(f"line {number}" for number in range(10)))
-    one, other = Life(path, 4), Life(path, 4)
-    other.show(7)
-    one.remember("line 10\n")
-    other.remember("line 10\n")
-    assert other.tail(50) == "".join(f"line {number}\n" for number in range(4, 11))
+    short = Life(path, 4)
+    long = Life(path, 4)
+    long.show(7)
+    short.remember("line 10\n")
+    long.remember("line 10\n")
+    assert long.tail(50) == "".join(f"line {number}\n" for number in range(4, 11))
     assert (
-        one.check() == other.check()
-        and one.check("line 11\n") == other.check("line 11\n") != one.check()
+        short.check() == long.check()
+        and short.check("line 11\n") == long.check("line 11\n") != short.check()
     )
 
 

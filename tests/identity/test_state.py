@@ -1,4 +1,4 @@
-"""state.json: what was saved is loaded; a damaged or foreign record is refused with a reason."""
+"""state.json: what was saved is loaded; a damaged or foreign file is refused with a reason."""
 
 import json
 from pathlib import Path

@@ -1,5 +1,5 @@
-"""The limits of spending, over real HTTP: when one is reached nothing is asked of the model, people
-are told, and it goes on by itself.
+"""The limits of spending, over real HTTP: at a limit the model is not called and people are told.
+Turns go on by themselves afterwards.
 """
 
 from collections.abc import Callable, Iterator
@@ -85,12 +85,15 @@ def test_a_limit_stops_the_turns_with_one_clear_line_until_its_window_has_passed
     spender = Spender(tmp_path, server, **{limit: 0.5})
     house = spender.house
     spender.answers("hello", 1)
-    told = spender.notices(1)[0]
-    assert told.startswith(f"the limit of $0.50 {words} is reached ($") and "next turn at 2" in told
+    notice = spender.notices(1)[0]
     assert (
-        "/usage shows what it went for" in told
-        and f"raise {limit}" in told
-        and told in capsys.readouterr().err
+        notice.startswith(f"the limit of $0.50 {words} is reached ($")
+        and "next turn at 2" in notice
+    )
+    assert (
+        "/usage shows what it went for" in notice
+        and f"raise {limit}" in notice
+        and notice in capsys.readouterr().err
     )
     asked = len(server.requests)
     house.say("are you there?")
@@ -140,16 +143,16 @@ def test_a_call_beside_the_loop_is_refused_and_the_endpoint_never_asked(
 ) -> None:
     house = Household(tmp_path)
     config = Config(base_url=server.base_url, model="any", prices=DEAR, spend_per_hour=0.001)
-    purse = paid(house, config, Endpoint(config))
-    used = purse.complete(prompt("hello"), "segment").usage
+    own = paid(house, config, Endpoint(config))
+    used = own.complete(prompt("hello"), "segment").usage
     assert used.dollars == pytest.approx((used.prompt + used.completion) / 1000)
     with pytest.raises(SpendingLimit, match=r"the limit of \$0\.0010 an hour is reached"):
-        purse.complete(prompt("hello"), "summarise")
+        own.complete(prompt("hello"), "summarise")
     assert len(server.requests) == 1
 
 
 def paid(house: Household, config: Config, model: Model) -> Paid:
-    """The agent's own model, paid from a purse of its own."""
+    """The agent's own model, paid from a budget of its own."""
     return Paid(model, config.own, Budget(house.me, config, print, None))
 
 
@@ -163,7 +166,7 @@ def spent(house: Household, *ages: int, dollars: float = 1.0) -> None:
 
 
 def reached(house: Household, **limits: float) -> str:
-    """What a purse says that is made now; empty when it is open."""
+    """The error of a budget that is made now; empty if it is open."""
     config = Config(base_url="http://localhost/v1", model="any", prices=DEAR, **limits)  # type: ignore[arg-type]
     try:
         Budget(house.me, config, print, None).check()
@@ -210,25 +213,25 @@ def test_a_clock_that_runs_ahead_for_a_while_takes_nothing_away_and_leaves_nothi
     house = Household(tmp_path)
     config = Config(base_url="http://localhost/v1", model="any", prices=DEAR, spend_per_day=10.0)
     spent(house, 30)
-    purse = Budget(house.me, config, print, None)
+    budget = Budget(house.me, config, print, None)
     house.clock.at += timedelta(days=3)
-    assert "in the last day: $0.00" in purse.status()
+    assert "in the last day: $0.00" in budget.status()
     dear = (
-        Paid(OfflineModel(), config.own, purse)
+        Paid(OfflineModel(), config.own, budget)
         .complete(prompt("hello " * 9000), "turn")
         .usage.dollars
     )
-    assert dear and dear > 10 and not purse.open()
+    assert dear and dear > 10 and not budget.open()
     house.clock.at -= timedelta(days=3)
-    assert purse.open() and "in the last day: $1.00 of" in purse.status()
+    assert budget.open() and "in the last day: $1.00 of" in budget.status()
 
 
 class Spending:
-    """A purse beside which calls are made, with what it announced."""
+    """A budget and a model that spends from it, with the lines that the budget announced."""
 
     def __init__(self, house: Household, **limits: float) -> None:
         self.house = house
-        self.told = list[str]()
+        self.announced = list[str]()
         self.meanwhile: Callable[[], None] = lambda: None
         config = Config(
             base_url="http://localhost/v1",
@@ -236,8 +239,8 @@ class Spending:
             prices=Prices((("any", Price(1e6, 1e6, 0.0)),)),
             **limits,  # type: ignore[arg-type]
         )
-        self.purse = Budget(house.me, config, self.told.append, None)
-        self.paid = Paid(self, config.own, self.purse)
+        self.budget = Budget(house.me, config, self.announced.append, None)
+        self.paid = Paid(self, config.own, self.budget)
 
     name = "any"
 
@@ -251,9 +254,9 @@ class Spending:
         self.paid.complete(prompt("x" * dollars), "turn")
 
     def after(self, minutes: int) -> bool:
-        """Whether the purse is open so many minutes later."""
+        """Whether the budget is open so many minutes later."""
         self.house.clock.at += timedelta(minutes=minutes)
-        return self.purse.open()
+        return self.budget.open()
 
 
 def test_a_limit_that_was_reached_holds_until_a_tenth_of_it_is_free_and_is_told_once(
@@ -265,9 +268,9 @@ def test_a_limit_that_was_reached_holds_until_a_tenth_of_it_is_free_and_is_told_
         spending.spend(dollars)
         spending.after(5)
     assert any(spending.after(1) for _ in range(60))
-    assert f"next turn at {house.clock.at:%Y-%m-%d %H:%M} UTC" in spending.told[0]
-    assert "in the last hour: $18.00 of $20.00" in spending.purse.status()
-    assert spending.after(1) and len(spending.told) == 1
+    assert f"next turn at {house.clock.at:%Y-%m-%d %H:%M} UTC" in spending.announced[0]
+    assert "in the last hour: $18.00 of $20.00" in spending.budget.status()
+    assert spending.after(1) and len(spending.announced) == 1
 
 
 def test_what_others_have_noted_counts_with_the_next_minute(tmp_path: Path) -> None:
@@ -284,8 +287,8 @@ def test_of_two_limits_that_are_reached_the_one_that_lasts_is_told(tmp_path: Pat
     spending.spend(10)
     assert not spending.after(0) and not spending.after(70)
     assert (
-        len(spending.told) == 1
-        and "the limit of $18.00 a day is reached ($19.00)" in spending.told[0]
+        len(spending.announced) == 1
+        and "the limit of $18.00 a day is reached ($19.00)" in spending.announced[0]
     )
 
 
@@ -304,11 +307,12 @@ def test_when_a_call_that_was_under_way_brings_another_limit_that_is_told_too(
     spending.meanwhile = meanwhile
     spending.spend(5)
     assert not spending.after(1)
-    assert [" an hour " in told for told in spending.told] == [True, False]
+    assert [" an hour " in line for line in spending.announced] == [True, False]
 
 
 def test_every_try_that_was_billed_is_noted_and_bounded_before_the_next(tmp_path: Path) -> None:
-    house, counted = Household(tmp_path), {"usage": {"prompt_tokens": 40, "completion_tokens": 10}}
+    house = Household(tmp_path)
+    counted = {"usage": {"prompt_tokens": 40, "completion_tokens": 10}}
     answers = [
         stream(piece("stop", content=""), counted),
         stream(piece("error"), counted),

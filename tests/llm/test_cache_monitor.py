@@ -1,5 +1,5 @@
-"""The watch on the provider's cache, over real HTTP: what could have been served and was not is
-told, with the place where prompts part.
+"""The monitor of the provider's cache, over real HTTP: it reports a prefix that could have been
+served from the cache and was not, with the place where the prompts differ.
 """
 
 from pathlib import Path
@@ -27,44 +27,44 @@ def laid_out(story: str, tail: str = TAIL, system: str = "You are a fish.") -> P
     return Prompt((Message("system", system), Message("user", story + tail)))
 
 
-class Told:
-    """A watch with what it told and the seconds by its clock."""
+class Watch:
+    """A cache monitor with the lines that it wrote and the seconds of its clock."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.seconds = 0.0
-        self.watch = CacheMonitor(self.lines.append, lambda: self.seconds)
+        self.monitor = CacheMonitor(self.lines.append, lambda: self.seconds)
 
     def ask(self, server: Server, prompt: Prompt, epoch: int = 1, model: str = "fish") -> None:
         usage = Caller(server.base_url, model=model).endpoint.complete(prompt, "turn").usage
-        self.watch.look(prompt, epoch, usage)
+        self.monitor.look(prompt, epoch, usage)
 
 
 def test_prompts_that_grow_at_their_end_and_are_served_from_the_cache_are_not_worth_a_word() -> (
     None
 ):
-    told = Told()
+    watch = Watch()
     with Server(Fish()) as server:
         for count in range(5):
-            told.ask(
+            watch.ask(
                 server,
                 laid_out(
                     STORY
                     + "".join(f"[#{400 + number} heard dev]\nmore\n" for number in range(count))
                 ),
             )
-    assert told.lines == []
+    assert watch.lines == []
 
 
 def test_a_prefix_that_was_not_served_is_told_with_the_first_byte_that_differs() -> None:
-    told = Told()
+    watch = Watch()
     with Server(Fish()) as server, Server(Fish()) as forgetful:
-        told.ask(server, laid_out(STORY))
-        told.seconds = 12.0
-        told.ask(forgetful, laid_out(STORY + "[#400 heard dev]\nzürich\n"))
+        watch.ask(server, laid_out(STORY))
+        watch.seconds = 12.0
+        watch.ask(forgetful, laid_out(STORY + "[#400 heard dev]\nzürich\n"))
     same = len(f"You are a fish.\n\n{STORY}[#".encode())
     expected = same // 4 // 64 * 64
-    assert told.lines == [
+    assert watch.lines == [
         f"only 0 of some {expected:,} tokens that could be were served from the provider's cache;"
         " it differs from the one before from byte "
         f"{same:,} on: '400 heard dev]\\nzürich\\n[#memory 4 of 4000', sent 12 s earlier"
@@ -72,24 +72,25 @@ def test_a_prefix_that_was_not_served_is_told_with_the_first_byte_that_differs()
 
 
 def test_what_is_new_may_be_denser_in_tokens_than_what_was_sent_before() -> None:
-    story, news = STORY[: STORY.index("[#200 ")], "金魚" * 1000
+    story = STORY[: STORY.index("[#200 ")]
+    news = "金魚" * 1000
     for cached, warnings in ((len(story) // 4, 0), (0, 1)):
-        told = Told()
-        told.watch.look(laid_out(story), 1, Usage("turn", "m", len(story) // 4, 0, 1, 0.1))
-        told.watch.look(
+        watch = Watch()
+        watch.monitor.look(laid_out(story), 1, Usage("turn", "m", len(story) // 4, 0, 1, 0.1))
+        watch.monitor.look(
             laid_out(f"{story}[#400 heard dev]\n{news}\n"),
             1,
             Usage("turn", "m", len(story) // 4 + len(news), cached, 1, 0.1),
         )
-        assert len(told.lines) == warnings
+        assert len(watch.lines) == warnings
 
 
 def test_each_kind_of_warning_is_given_some_times_an_hour_at_most() -> None:
-    told = Told()
+    watch = Watch()
     for number in range(1, 121):
-        told.seconds = 60.0 * number
-        told.watch.look(laid_out(STORY), 1, Usage("turn", "m", 2000, 0, 1, 0.1))
-    assert len(told.lines) == 120 * 60 / PAUSE
+        watch.seconds = 60.0 * number
+        watch.monitor.look(laid_out(STORY), 1, Usage("turn", "m", 2000, 0, 1, 0.1))
+    assert len(watch.lines) == 120 * 60 / PAUSE
 
 
 @pytest.mark.parametrize(
@@ -112,27 +113,28 @@ def test_each_kind_of_warning_is_given_some_times_an_hour_at_most() -> None:
 def test_what_could_not_have_been_served_is_not_missed(
     pause: float, model: str, cached: int | None, size: int
 ) -> None:
-    told = Told()
-    told.watch.look(laid_out(STORY), 1, Usage("turn", "m", size, 0, 1, 0.1))
-    told.seconds += pause
-    told.watch.look(laid_out(STORY), 1, Usage("turn", model, size, cached, 1, 0.1))
-    assert told.lines == []
+    watch = Watch()
+    watch.monitor.look(laid_out(STORY), 1, Usage("turn", "m", size, 0, 1, 0.1))
+    watch.seconds += pause
+    watch.monitor.look(laid_out(STORY), 1, Usage("turn", model, size, cached, 1, 0.1))
+    assert watch.lines == []
 
 
 def test_a_beginning_that_changed_within_an_epoch_is_told_as_the_fault_that_it_is() -> None:
-    told, usage = Told(), Usage("turn", "m", 2000, None, 1, 0.1)
-    told.watch.look(laid_out(STORY), 1, usage)
-    told.watch.look(laid_out(STORY, system="You are a cat."), 2, usage)
-    assert told.lines == [], "a new epoch may begin with anything"
-    told.watch.look(laid_out(STORY, system="You are a dog."), 2, usage)
+    watch = Watch()
+    usage = Usage("turn", "m", 2000, None, 1, 0.1)
+    watch.monitor.look(laid_out(STORY), 1, usage)
+    watch.monitor.look(laid_out(STORY, system="You are a cat."), 2, usage)
+    assert watch.lines == [], "a new epoch may begin with anything"
+    watch.monitor.look(laid_out(STORY, system="You are a dog."), 2, usage)
     assert (
-        len(told.lines) == 1
-        and "a fault of the harness" in told.lines[0]
-        and told.lines[0].endswith("from byte 10 on: in the system message, at SOUL")
+        len(watch.lines) == 1
+        and "a fault of the harness" in watch.lines[0]
+        and watch.lines[0].endswith("from byte 10 on: in the system message, at SOUL")
     )
-    told.seconds += 3600
+    watch.seconds += 3600
     for how in ("kind", "mild"):
-        told.watch.look(
+        watch.monitor.look(
             laid_out(
                 STORY,
                 system=f"You are a dog.\n\n[#soul]\nIt stands in every prompt.\n1. I am {how}.",
@@ -140,7 +142,7 @@ def test_a_beginning_that_changed_within_an_epoch_is_told_as_the_fault_that_it_i
             3,
             usage,
         )
-    assert told.lines[1].endswith(" on: in the system message, at [#soul"), (
+    assert watch.lines[1].endswith(" on: in the system message, at [#soul"), (
         "what stands there alone is not quoted"
     )
 
@@ -159,7 +161,7 @@ def test_in_the_layout_with_a_tail_all_before_it_is_settled_and_in_the_other_one
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("text", "other"),
     [
         ("", ""),
         ("a", ""),
@@ -169,9 +171,9 @@ def test_in_the_layout_with_a_tail_all_before_it_is_settled_and_in_the_other_one
         ("a" * 999 + "b", "a" * 1000),
     ],
 )
-def test_what_two_texts_share_is_found_by_halves_as_by_steps(one: str, other: str) -> None:
-    assert one[: shared(one, other)] == other[: shared(one, other)]
-    assert one[: shared(one, other) + 1] != other[: shared(one, other) + 1] or one == other
+def test_what_two_texts_share_is_found_by_halves_as_by_steps(text: str, other: str) -> None:
+    assert text[: shared(text, other)] == other[: shared(text, other)]
+    assert text[: shared(text, other) + 1] != other[: shared(text, other) + 1] or text == other
 
 
 def test_an_agent_whose_provider_forgets_tells_its_person(
@@ -196,9 +198,9 @@ def test_an_agent_whose_provider_forgets_tells_its_person(
     with Server(OfflineModel(), server.server_port):
         talk("hello again")
     warnings = [
-        told
-        for told in capsys.readouterr().err.splitlines()
-        if "served from the provider's cache" in told
+        line
+        for line in capsys.readouterr().err.splitlines()
+        if "served from the provider's cache" in line
     ]
     assert len(warnings) == 1 and "only 0 of some" in warnings[0] and "SAY dev He" in warnings[0]
     path = house.me.folder / usage_log.NAME

@@ -1,5 +1,5 @@
 """Models on the completions endpoint, over loopback with the real client: what is sent, where an
-answer stops, and how it fails.
+answer stops, and how a call fails.
 """
 
 import pytest
@@ -146,9 +146,9 @@ def test_no_failure_and_no_answer_of_a_profile_holds_its_key_or_the_agents_own(
         )
         with pytest.raises(ModelRefused, match="check api_key of its profile") as raised:
             endpoint.complete(prompt("hello"), "cascade")
-        told = endpoint.complete(prompt("hello"), "cascade").text
+        answer = endpoint.complete(prompt("hello"), "cascade").text
     assert not [
-        text for text in (str(raised.value), told) for secret in (KEY, own) if secret in text
+        text for text in (str(raised.value), answer) for secret in (KEY, own) if secret in text
     ]
     assert scripted.headers[0]["authorization"] == f"Bearer {KEY}"
 
@@ -195,8 +195,8 @@ def test_the_stand_in_sums_memories_up_in_two_or_three_of_their_sentences(api: s
 
 def test_what_there_is_nothing_to_tell_about_is_summed_up_all_the_same() -> None:
     made = [
-        OfflineModel().complete(prompt(ASKED.format(told)), "cascade").text
-        for told in ("", "2026-03-02 12:03 WAIT", LIVES[1], LIVES[0])
+        OfflineModel().complete(prompt(ASKED.format(events)), "cascade").text
+        for events in ("", "2026-03-02 12:03 WAIT", LIVES[1], LIVES[0])
     ]
     assert made == ["Nothing of note happened."] * 2 + [
         "Noted, ada.",

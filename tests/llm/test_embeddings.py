@@ -1,5 +1,5 @@
-"""Vectors over loopback with the real client: their order and form, what they cost, and every way
-in which they fail.
+"""Vectors over loopback with the real client: their order and form, their cost, and every way in
+which a request fails.
 """
 
 import json
@@ -200,7 +200,8 @@ def test_failures_are_told_in_the_words_of_this_house(
 
 
 def test_a_request_for_vectors_is_paid_and_noted(tmp_path: Path, server: Server) -> None:
-    house, texts = Household(tmp_path), [f"{number} fish" for number in range(40)]
+    house = Household(tmp_path)
+    texts = [f"{number} fish" for number in range(40)]
     assert embedder(house, server.base_url).embed(texts) == [
         embedding.vector(text) for text in texts
     ]
@@ -254,11 +255,11 @@ def test_a_request_for_vectors_of_nothing_is_refused(
 
 @given(st.text(), st.text())
 def test_the_vectors_of_the_stand_in_have_length_one_and_are_the_same_for_the_same_text(
-    one: str, other: str
+    text: str, other: str
 ) -> None:
-    made = embedding.vector(one)
+    made = embedding.vector(text)
     assert (
-        made == embedding.vector(one)
+        made == embedding.vector(text)
         and len(made) == embedding.SIZE
         and hypot(*made) == pytest.approx(1.0, abs=1e-4)
     )

@@ -1,5 +1,5 @@
-"""What a failing endpoint comes to: a repetition that is told, or an error in one line that says
-what to do.
+"""How a failing endpoint is handled: the call is repeated and that is reported, or an error says in
+one line what to do.
 """
 
 import socket

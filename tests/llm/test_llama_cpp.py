@@ -1,5 +1,5 @@
-"""The endpoint against a real llama.cpp server: what its wire really carries, and what its cache
-really keeps.
+"""The endpoint against a real llama.cpp server: what is sent and received, and what the server's
+cache keeps.
 """
 
 import contextlib
@@ -116,7 +116,8 @@ def test_a_prompt_beyond_the_window_is_told_as_that(caller: Caller) -> None:
 
 
 def test_a_plain_text_is_gone_on_with_until_a_stop_token(base_url: str) -> None:
-    counting, config = prompt("one two three four five six seven"), Config(timeout=60.0)
+    counting = prompt("one two three four five six seven")
+    config = Config(timeout=60.0)
     model = Profile("any", base_url, api="completions", max_tokens=12, temperature=0.0)
     free, stopped = (
         Endpoint(config, replace(model, stop=stop)).complete(counting, "cascade")
@@ -132,13 +133,13 @@ def test_a_run_of_the_cascade_makes_both_summaries(base_url: str, tmp_path: Path
     model = Endpoint(
         Config(timeout=60.0), Profile("any", base_url, api=api, max_tokens=40, temperature=0.0)
     )
-    told = [
+    events = [
         "heard dev ada: I have booked the hotel in Lisbon.",
         "heard dev ada: It has a garden.",
         "heard dev bob: The build is broken again.",
     ]
     path = tmp_path / "LIFE.md"
-    path.write_text(HEADING + "".join(f"2026-03-02 12:00 {text}\n" for text in told))
+    path.write_text(HEADING + "".join(f"2026-03-02 12:00 {text}\n" for text in events))
     memories = LifeReader(path)
     old = Summary(1, memories.find(1), NOON, "any", "Ada booked the hotel in Lisbon.")
     made = rolling.run(model, memories, Task(None, old, None, old.place, 3, 65), lambda text: text)

@@ -1,4 +1,4 @@
-"""The dialects of the OpenAI chat format, each as its endpoint speaks it."""
+"""The dialects of the OpenAI chat format, each as its endpoint uses it."""
 
 from datetime import timedelta
 from email.utils import format_datetime

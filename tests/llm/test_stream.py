@@ -1,4 +1,4 @@
-"""The endpoint against a real server over loopback: what an answer holds, and what is sent."""
+"""The endpoint against a real server over loopback: what is sent, and what an answer holds."""
 
 import json
 import socket
@@ -82,7 +82,8 @@ def test_an_endpoint_that_does_not_know_stream_options_is_never_asked_for_them_a
     )
     with Scripted(complaint, stream(piece("stop", content="four letters"))) as scripted:
         caller = Caller(scripted.base_url, retries=0)
-        reply, _ = caller.ask("x" * 41), caller.ask()
+        reply = caller.ask("x" * 41)
+        caller.ask()
     assert (reply.text, reply.usage.prompt, reply.usage.cached, reply.usage.completion) == (
         "four letters",
         11,

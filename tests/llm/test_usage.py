@@ -1,5 +1,5 @@
-"""usage.jsonl: every call is a line, and whatever else stands there is told and not counted; /usage
-and --usage add it up.
+"""usage.jsonl: every call is a line, and any other line is reported and not counted. /usage and
+--usage add the calls up.
 """
 
 import json
@@ -68,10 +68,8 @@ def cells(report: str) -> list[list[str]]:
 
 
 def test_what_is_recorded_is_read_again(tmp_path: Path) -> None:
-    path, calls = (
-        tmp_path / usage_log.NAME,
-        [Usage("turn", "ü\n", 9, None, 2, 0.5), Usage("segment", "m", 9, 8, 2, 0.25, 0.000434)],
-    )
+    path = tmp_path / usage_log.NAME
+    calls = [Usage("turn", "ü\n", 9, None, 2, 0.5), Usage("segment", "m", 9, 8, 2, 0.25, 0.000434)]
     meter = usage_log.UsageLog(path, Time(), None)
     for call in calls:
         meter.record(call)
@@ -162,10 +160,10 @@ def test_a_second_look_reads_only_what_is_new(tmp_path: Path) -> None:
 
 
 def test_each_call_is_told_with_its_price() -> None:
-    told = [usage_log.told(Usage("turn", "m", 10, 5, 2, 0.5, dollars)) for dollars in (None, 0.25)]
+    lines = [usage_log.told(Usage("turn", "m", 10, 5, 2, 0.5, dollars)) for dollars in (None, 0.25)]
     assert (
-        told[0] == "turn: prompt 10 tokens, cached 5 (50%), answer 2, 0.5 s, price unknown, m"
-        and ", $0.25, m" in told[1]
+        lines[0] == "turn: prompt 10 tokens, cached 5 (50%), answer 2, 0.5 s, price unknown, m"
+        and ", $0.25, m" in lines[1]
     )
 
 
@@ -260,13 +258,13 @@ def test_in_a_room_usage_tells_what_a_real_endpoint_cost(tmp_path: Path) -> None
         for call in calls
     ]
     assert [call.dollars for call in calls] == pytest.approx(costs) and costs[0] > 0
-    told = house.lines("NOTICE")[0]
-    assert money(sum(costs)) in told.splitlines()[1]
+    notice = house.lines("NOTICE")[0]
+    assert money(sum(costs)) in notice.splitlines()[1]
     assert (
         "price of any now: $1000 per million tokens of prompts, $100 of those from the cache,"
-        " $2000 of answers" in told
+        " $2000 of answers" in notice
     )
-    assert f"in the last day: {money(sum(costs))} of $1,000,000.00" in told
+    assert f"in the last day: {money(sum(costs))} of $1,000,000.00" in notice
 
 
 def test_the_stand_in_is_shown_as_free_and_an_endpoint_without_a_price_as_unknown(
@@ -284,8 +282,8 @@ def test_the_stand_in_is_shown_as_free_and_an_endpoint_without_a_price_as_unknow
         house.live(lambda: house.me.state.turn > 0 and house.asleep())
         house.say("/usage")
         house.live(lambda before=before: len(house.lines("NOTICE")) > before)  # type: ignore[misc]
-        told = house.lines("NOTICE")[-1].splitlines()
-        assert told[1].endswith(f"  {shown}") and f"now: {shown}" in told[-1]
+        lines = house.lines("NOTICE")[-1].splitlines()
+        assert lines[1].endswith(f"  {shown}") and f"now: {shown}" in lines[-1]
 
 
 def test_the_command_line_shows_the_same_beside_a_running_agent_and_writes_nothing(
@@ -295,7 +293,7 @@ def test_the_command_line_shows_the_same_beside_a_running_agent_and_writes_nothi
     path = written(house.me.folder, line())
     command = [sys.executable, str(ROOT / "agent.py"), "--usage", "--home", str(tmp_path)]
     with locks.held(house.me.folder):
-        before = {each: each.stat().st_mtime_ns for each in tmp_path.rglob("*")}
+        before = {file: file.stat().st_mtime_ns for file in tmp_path.rglob("*")}
         shown = subprocess.run(
             [*command, house.hash[:6]],
             env=environment(tmp_path),
@@ -303,7 +301,7 @@ def test_the_command_line_shows_the_same_beside_a_running_agent_and_writes_nothi
             text=True,
             check=True,
         ).stdout
-        assert {each: each.stat().st_mtime_ns for each in tmp_path.rglob("*")} == before
+        assert {file: file.stat().st_mtime_ns for file in tmp_path.rglob("*")} == before
     assert shown == UsageReport(path).report() + "\n" and "$0.25" in shown
     refused = subprocess.run(command, env=environment(tmp_path), capture_output=True, text=True)
     assert refused.returncode == 2 and "--usage needs the agent's hash" in refused.stderr

@@ -1,4 +1,4 @@
-"""The offline model cuts and summarises, and finds again what it summarised."""
+"""The offline model segments and summarises, and it finds again what it summarised."""
 
 from dory.identity import context
 from dory.identity.context import Entry
@@ -85,9 +85,9 @@ def test_a_few_entries_are_one_chunk_and_no_chunk_crosses_a_gap() -> None:
 
 def test_chunks_have_three_to_fifteen_entries_and_leave_nothing_out() -> None:
     life = talked(*["trip", "garden", "build", "garden"] * 6)
-    found = chunks_of(life, [life.context.entries])
-    assert all(3 <= last - first + 1 <= 15 for first, last in found)
-    assert sum(last - first + 1 for first, last in found) == len(life.context.entries)
+    chunks = chunks_of(life, [life.context.entries])
+    assert all(3 <= last - first + 1 <= 15 for first, last in chunks)
+    assert sum(last - first + 1 for first, last in chunks) == len(life.context.entries)
 
 
 def test_an_entry_that_is_large_by_itself_is_a_chunk() -> None:
@@ -165,10 +165,14 @@ def lived() -> tuple[Life, list[tuple[str, str]]]:
     """Thirty topics, each with two details, fading in compaction after compaction; and questions
     about the details with their answers.
     """
-    life, questions = Life(), []
-    parts, places = PARTS.split(), PLACES.split()
+    life = Life()
+    questions = []
+    parts = PARTS.split()
+    places = PLACES.split()
     for number, thing in enumerate(OBJECTS.split()):
-        part, place, price = parts[number * 7 % 20], places[number * 3 % 20], 100 + number * 17
+        part = parts[number * 7 % 20]
+        place = places[number * 3 % 20]
+        price = 100 + number * 17
         life.ask(f"Today I looked at the {thing} again.")
         life.ask(f"The {part} of the {thing} is broken, and a new one costs {price} euro.")
         life.ask(f"Until it is mended the {thing} stays in the {place}.", "bob")

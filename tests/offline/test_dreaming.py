@@ -56,7 +56,7 @@ def stretch(since: str, *said: str) -> str:
     return "\n".join(
         [
             f"- {since} to 2026-03-08 23:00 (#3-9, 5d41402abc4b2a76): Ada: this and that",
-            *(f"  Ada: “{one}”" for one in said),
+            *(f"  Ada: “{quotation}”" for quotation in said),
         ]
     )
 
@@ -73,12 +73,13 @@ def test_what_somebody_is_or_has_moves_from_memory_to_user_and_the_rest_stays() 
 
 
 @pytest.mark.parametrize(
-    ("at", "told"), [("2026-03-02 12:00", "Miso"), ("2026-03-04 12:00", "Rex")]
+    ("at", "kept"), [("2026-03-02 12:00", "Miso"), ("2026-03-04 12:00", "Rex")]
 )
-def test_of_two_lines_on_one_subject_the_newer_stays(at: str, told: str) -> None:
-    user, memory = {"Ada's cat is called Miso": "2026-03-03 12:00"}, {"Ada's cat is called Rex": at}
+def test_of_two_lines_on_one_subject_the_newer_stays(at: str, kept: str) -> None:
+    user = {"Ada's cat is called Miso": "2026-03-03 12:00"}
+    memory = {"Ada's cat is called Rex": at}
     _, files = asleep(stretch("2026-03-02 12:00", "hello"), user=user, memory=memory)
-    assert files["USER.md"] == f"Ada's cat is called {told}\n"
+    assert files["USER.md"] == f"Ada's cat is called {kept}\n"
     assert not files["MEMORY.md"]
 
 
@@ -131,10 +132,8 @@ def test_what_was_taken_back_goes(said: str) -> None:
 
 
 def test_stretches_count_in_the_order_of_time_and_not_of_the_history() -> None:
-    later, earlier = (
-        stretch("2026-03-04 09:00", "Forget about my cat."),
-        stretch("2026-03-03 09:00", "My cat is called Miso."),
-    )
+    later = stretch("2026-03-04 09:00", "Forget about my cat.")
+    earlier = stretch("2026-03-03 09:00", "My cat is called Miso.")
     assert not asleep(later, earlier)[1]["USER.md"]
     assert (
         asleep(stretch("2026-03-02 09:00", "Forget about my cat."), earlier)[1]["USER.md"]
@@ -144,12 +143,12 @@ def test_stretches_count_in_the_order_of_time_and_not_of_the_history() -> None:
 
 def test_what_was_removed_does_not_come_back_unless_it_is_told_again_later() -> None:
     removed = {"Ada's cat is called Miso": "2026-03-03 12:00"}
-    told = [
+    histories = [
         stretch(since, "My cat is called Miso.")
         for since in ("2026-03-03 11:00", "2026-03-03 13:00")
     ]
-    assert asleep(told[0], removed=removed)[0].study == "NOTHING"
-    assert asleep(told[1], removed=removed)[1]["USER.md"] == "Ada's cat is called Miso\n"
+    assert asleep(histories[0], removed=removed)[0].study == "NOTHING"
+    assert asleep(histories[1], removed=removed)[1]["USER.md"] == "Ada's cat is called Miso\n"
 
 
 @pytest.mark.parametrize(
@@ -159,10 +158,8 @@ def test_what_was_removed_does_not_come_back_unless_it_is_told_again_later() -> 
 def test_a_line_that_was_removed_from_user_since_memory_has_it_does_not_move_there_again(
     at: str, stays: bool
 ) -> None:
-    memory, removed = (
-        {"Ada's cat is called Miso": "2026-03-03 12:00"},
-        {"Ada's cat is called Miso": at},
-    )
+    memory = {"Ada's cat is called Miso": "2026-03-03 12:00"}
+    removed = {"Ada's cat is called Miso": at}
     dreamt, files = asleep(
         stretch("2026-03-02 12:00", "My cat is called Miso."), memory=memory, removed=removed
     )
@@ -175,10 +172,8 @@ def test_a_line_that_was_removed_from_user_since_memory_has_it_does_not_move_the
 
 
 def test_what_was_taken_back_and_is_gone_already_takes_nothing_else_with_it() -> None:
-    user, removed = (
-        {"Ada's cat food is in the pantry": "2026-03-02 12:00"},
-        {"Ada's cat is called Miso": "2026-03-03 12:00"},
-    )
+    user = {"Ada's cat food is in the pantry": "2026-03-02 12:00"}
+    removed = {"Ada's cat is called Miso": "2026-03-03 12:00"}
     assert (
         asleep(stretch("2026-03-03 11:00", "Forget my cat."), user=user, removed=removed)[0].study
         == "NOTHING"
@@ -231,12 +226,14 @@ def test_every_change_of_the_list_is_one_tool_line_with_its_reason() -> None:
 
 
 def test_its_calls_are_told_apart_from_turns() -> None:
-    study, answer = (
-        Message("user", "[#user 0 of 4000 characters]\n[#history]\n[#study]\nGo."),
-        Message("assistant", "1. USER.md: …"),
-    )
-    told = (Message("system", "I am."), study, answer, Message("user", "[#revise]\nGo."))
-    assert [purpose(Prompt(told[:2])), purpose(Prompt(told)), purpose(Prompt(told[:1]))] == [
+    study = Message("user", "[#user 0 of 4000 characters]\n[#history]\n[#study]\nGo.")
+    answer = Message("assistant", "1. USER.md: …")
+    messages = (Message("system", "I am."), study, answer, Message("user", "[#revise]\nGo."))
+    assert [
+        purpose(Prompt(messages[:2])),
+        purpose(Prompt(messages)),
+        purpose(Prompt(messages[:1])),
+    ] == [
         "dream",
         "dream",
         "turn",

@@ -1,4 +1,4 @@
-"""What holds for the offline model whatever stands in its prompt."""
+"""Properties of the offline model that hold whatever its prompt contains."""
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -115,7 +115,7 @@ def entry(draw: st.DrawFn) -> tuple[str, str, str]:
 
 
 ENTRIES = st.lists(entry(), max_size=20).map(
-    lambda found: [Entry(at + 1, at + 1, *one) for at, one in enumerate(found)]
+    lambda drawn: [Entry(at + 1, at + 1, *fields) for at, fields in enumerate(drawn)]
 )
 
 
@@ -124,7 +124,8 @@ def test_its_tool_lines_parse_and_name_only_rooms_and_references_of_the_prompt(
     entries: list[Entry], memory: str
 ) -> None:
     asked = prompt(*entries, memory=memory, tools=TOOLS)
-    reply, again = OfflineModel().complete(asked, "turn"), OfflineModel().complete(asked, "turn")
+    reply = OfflineModel().complete(asked, "turn")
+    again = OfflineModel().complete(asked, "turn")
     assert (reply.text, reply.reasoning) == (again.text, again.reasoning)
     calls = tool_calls.parse(reply.text, TOOLS)
     assert calls and not any(call.error for call in calls)

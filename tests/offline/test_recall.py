@@ -1,5 +1,5 @@
-"""The offline model looks for what it has forgotten: cues, RECALL, notes. In a toy life whose
-results a test writes.
+"""The offline model looks for what it has forgotten, with cues, RECALL and notes. The tests give
+the results of its tools.
 """
 
 from dory.identity.context import Entry
@@ -76,8 +76,8 @@ def test_a_hit_that_stands_in_the_context_and_what_the_agent_said_are_not_looked
 
 
 def test_a_note_that_was_found_is_read_and_quoted() -> None:
-    found = hit("harbour … **ledger**", "NOTE_READ harbour", "note", "")
-    life, _ = forgetful({SEARCH: found, "NOTE_READ harbour": NOTE})
+    result = hit("harbour … **ledger**", "NOTE_READ harbour", "note", "")
+    life, _ = forgetful({SEARCH: result, "NOTE_READ harbour": NOTE})
     assert (
         life.ask(QUESTION)
         == "harbour says: “The ledger of the harbour office has the colour blue.”"
@@ -106,7 +106,8 @@ def test_a_cue_is_left_alone_when_the_answer_stands_in_the_prompt() -> None:
 def test_what_is_to_be_noted_becomes_a_note_where_there_are_notes_and_else_a_line_of_memory() -> (
     None
 ):
-    life, bare = Life(results={"": ""}), Life()
+    life = Life(results={"": ""})
+    bare = Life()
     wish = "Please make a note: the boiler was serviced by Okafor"
     assert life.ask(wish) == "Noted as boiler-serviced-okafor, Ada." and life.memory == ""
     assert life.looked_up == [

@@ -220,9 +220,9 @@ def served(*options: str) -> subprocess.Popen[str]:
 def test_the_stand_in_is_served_from_the_command_line_until_ctrl_c() -> None:
     with served("--port", "0") as process:
         assert process.stdout is not None
-        told = process.stdout.readline()
-        url = told.partition(" at ")[2].partition(";")[0]
-        assert f"--base-url {url} --model " in told
+        line = process.stdout.readline()
+        url = line.partition(" at ")[2].partition(";")[0]
+        assert f"--base-url {url} --model " in line
         assert Caller(url).endpoint.complete(prompt("hello"), "turn").usage.prompt == 2
         process.send_signal(signal.SIGINT)
         rest, errors = process.communicate(timeout=20)

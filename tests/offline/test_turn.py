@@ -126,9 +126,9 @@ def test_another_agent_is_answered_only_when_it_asks_or_names_this_one() -> None
 
 
 @pytest.mark.parametrize(
-    ("title", "told"), [("EDIT_FILE MEMORY.md", True), ("SAY dev Noted.", False)]
+    ("title", "reported"), [("EDIT_FILE MEMORY.md", True), ("SAY dev Noted.", False)]
 )
-def test_a_failed_tool_line_is_told_once_unless_saying_failed(title: str, told: bool) -> None:
+def test_a_failed_tool_line_is_told_once_unless_saying_failed(title: str, reported: bool) -> None:
     life = Life()
     life.ask("remember that tea is at four")
     life.context.entries.pop()
@@ -138,7 +138,7 @@ def test_a_failed_tool_line_is_told_once_unless_saying_failed(title: str, told: 
     life.live()
     life.live()
     assert life.said == (
-        [("dev", "That did not work: nothing was changed: do without <<END")] if told else []
+        [("dev", "That did not work: nothing was changed: do without <<END")] if reported else []
     )
 
 
@@ -182,7 +182,8 @@ def test_tokens_are_four_characters_and_threads_get_the_same_answer() -> None:
         Entry(1, 1, "heard", "dev", f"[USER:ada {AT}] what is the code?"),
         Entry(2, 2, "heard", "lab", f"[USER:bob {AT}] the code is 7"),
     )
-    model, answers = OfflineModel(), list[str]()
+    model = OfflineModel()
+    answers = list[str]()
     threads = [
         threading.Thread(target=lambda: answers.append(model.complete(asked, "turn").text))
         for _ in range(8)

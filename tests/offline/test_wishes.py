@@ -1,4 +1,4 @@
-"""The offline model does what a person dictates to it, and shares its memories with an agent that
+"""The offline model does what a person tells it to do, and shares its memories with an agent that
 asks for them.
 """
 
@@ -14,7 +14,8 @@ from dory.text.hidden_arguments import MARK
 from dory.types import Line, Message, Prompt
 from tests.support.toy_life import AT, TOOLS_OF_OLD, prompt
 
-ME, OTHER = "dory-1a2b3c4d", "cleo-5d41402a"
+ME = "dory-1a2b3c4d"
+OTHER = "cleo-5d41402a"
 TOOLS = [
     *TOOLS_OF_OLD,
     "RECALL",
@@ -94,12 +95,12 @@ def test_it_is_written_once_also_when_a_crash_kept_it_from_saying_so() -> None:
     ],
 )
 def test_what_a_crash_kept_from_running_is_written_again_and_then_it_is_written(mood: str) -> None:
-    told = one_line(f"SET_MOOD {mood}", ABOUT_LIMIT)
+    title = one_line(f"SET_MOOD {mood}", ABOUT_LIMIT)
     dictated = [
         heard(1, f"please do: SET_MOOD {mood}\nRECALL tea"),
         entry(2, "response", f"SET_MOOD {mood}\nRECALL tea"),
     ]
-    notice = entry(3, "notice", STOPPED.format("none", f"{told}; RECALL tea"))
+    notice = entry(3, "notice", STOPPED.format("none", f"{title}; RECALL tea"))
     assert answer(*dictated, notice) == f"SET_MOOD {mood}\nRECALL tea"
     ran = Entry(5, 5, "result", "RECALL tea", "no hits")
     assert answer(*dictated, notice, entry(4, "response", f"SET_MOOD {mood}\nRECALL tea"), ran) == (
@@ -117,15 +118,17 @@ def test_what_a_dictated_look_up_gave_is_shown_and_what_failed_beside_it_is_told
         ("result", "RECALL tea", "1 hit"),
         ("error", "READ_FILE x.md", "no such file: x.md"),
     ]
-    told = (
+    response = (
         "SAY dev <<END\nAs you wish, Ada: ADD_TO_SOUL, RECALL, READ_FILE.\n1 hit\nno such"
         " file: x.md\nEND"
     )
-    entries = [dictated, kept, *(Entry(3 + at, 3 + at, *each) for at, each in enumerate(gave))]
-    assert answer(*entries) == told
+    entries = [dictated, kept, *(Entry(3 + at, 3 + at, *fields) for at, fields in enumerate(gave))]
+    assert answer(*entries) == response
     assert (
         answer(
-            *entries, entry(6, "response", told), Entry(7, 7, "result", "SAY dev", "said in dev")
+            *entries,
+            entry(6, "response", response),
+            Entry(7, 7, "result", "SAY dev", "said in dev"),
         )
         == "WAIT"
     )
@@ -163,10 +166,8 @@ def test_among_other_agents_it_does_what_it_is_told_by_name_alone() -> None:
 
 
 def test_names_without_digits_are_understood_where_one_agent_is_called_so() -> None:
-    other, namesake = (
-        heard(1, "Understood.", OTHER, "AGENT"),
-        heard(1, "Understood.", "dory-5d41402a", "AGENT"),
-    )
+    other = heard(1, "Understood.", OTHER, "AGENT")
+    namesake = heard(1, "Understood.", "dory-5d41402a", "AGENT")
     for wish in ("Dory, please do: SET_MOOD calm", "dory: do: SET_MOOD calm"):
         assert answer(other, heard(2, wish)).startswith("SET_MOOD calm\n")
     assert answer(other, heard(2, "Cleo, please do: SET_MOOD calm")) == "WAIT"
@@ -175,7 +176,8 @@ def test_names_without_digits_are_understood_where_one_agent_is_called_so() -> N
 
 
 def test_memories_are_shared_once_with_who_asks_for_them_unless_it_is_a_rival() -> None:
-    asked, share = entry(1, "notice", ASKED), f"NEURAL_LINK_SHARE_MEMORY {OTHER}"
+    asked = entry(1, "notice", ASKED)
+    share = f"NEURAL_LINK_SHARE_MEMORY {OTHER}"
     assert answer(asked) == share
     assert (
         answer(asked, entry(2, "response", share), entry(3, "result", "your memories go")) == "WAIT"

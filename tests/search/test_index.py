@@ -1,5 +1,5 @@
-"""index and its parts: whatever was said is found again, what stands around it helps, and a search
-costs a bounded amount.
+"""The search index: everything that was said is found again, its neighbours in time help to find
+it, and the cost of a search is bounded.
 """
 
 import subprocess
@@ -73,21 +73,21 @@ def test_speaker_room_and_date_are_part_of_what_was_said(shelf: Shelf) -> None:
         at=datetime.fromisoformat("2025-11-30T10:00:00Z"),
     )
     assert [
-        shelf.found(query)[0]
+        shelf.origins(query)[0]
         for query in ("bert", "kitchen", "July 2025", "monday", "carl", "november")
     ] == [1, 1, 1, 1, 2, 2]
 
 
 def test_the_one_whom_a_query_names_goes_before_the_one_who_was_told(shelf: Shelf) -> None:
-    told = shelf.say("Bert, the canoe is blue", speaker="ada", pause=2 * PAUSE)
+    addressed = shelf.say("Bert, the canoe is blue", speaker="ada", pause=2 * PAUSE)
     said = shelf.say("My canoe is blue", speaker="bert", pause=2 * PAUSE)
-    assert shelf.found("What colour is Bert's canoe?") == [said, told]
+    assert shelf.origins("What colour is Bert's canoe?") == [said, addressed]
 
 
 def test_a_question_goes_behind_what_tells(shelf: Shelf) -> None:
     tells = shelf.say("The canoe is blue.", pause=2 * PAUSE)
     asks = shelf.say("Is the canoe blue?", pause=2 * PAUSE)
-    assert shelf.found("blue canoe") == [tells, asks]
+    assert shelf.origins("blue canoe") == [tells, asks]
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_an_answer_is_found_by_the_words_before_it_in_its_room_without_a_pause(
 ) -> None:
     shelf.say("Where is the canoe now?")
     answer = shelf.say("I left it at the pier.", room=room, pause=pause)
-    assert (answer in shelf.found("canoe")) == near
+    assert (answer in shelf.origins("canoe")) == near
 
 
 def test_entries_that_share_a_stretch_raise_each_other(shelf: Shelf) -> None:
@@ -108,15 +108,15 @@ def test_entries_that_share_a_stretch_raise_each_other(shelf: Shelf) -> None:
     for _ in range(9):
         shelf.say(FILLING)
     later = shelf.say("another canoe", pause=2 * PAUSE)
-    found = shelf.found("canoe lake")
+    origins = shelf.origins("canoe lake")
     assert (
-        found.index(together) < found.index(later) < found.index(alone)
+        origins.index(together) < origins.index(later) < origins.index(alone)
     )  # of the equal ones the newer goes first
 
 
 def test_a_long_stretch_is_cut_and_everything_in_it_is_found(shelf: Shelf) -> None:
     origins = [shelf.say(f"number{number} of many") for number in range(200)]
-    assert [shelf.found(f"number{number}")[0] for number in (0, 63, 64, 127, 199)] == [
+    assert [shelf.origins(f"number{number}")[0] for number in (0, 63, 64, 127, 199)] == [
         origins[number] for number in (0, 63, 64, 127, 199)
     ]
 
@@ -151,7 +151,7 @@ def test_scripts_without_spaces_are_found_by_any_part_of_them(shelf: Shelf) -> N
     cat = shelf.say("とても好きな猫", pause=2 * PAUSE)
     korean = shelf.say("안녕하세요 여러분", pause=2 * PAUSE)
     assert [
-        shelf.found(query)[:1] for query in ("東京タワー", "タワ", "猫", "猫が好き", "안녕", "犬")
+        shelf.origins(query)[:1] for query in ("東京タワー", "タワ", "猫", "猫が好き", "안녕", "犬")
     ] == [
         [tower],
         [tower],
@@ -183,8 +183,8 @@ def test_scripts_without_spaces_are_found_by_any_part_of_them(shelf: Shelf) -> N
 )
 def test_any_string_is_a_query(shelf: Shelf, query: str) -> None:
     origin = shelf.say("the canoe AND the NEAR text")
-    assert shelf.found(query) in ([], [origin])
-    assert shelf.found("canoe") == [origin]
+    assert shelf.origins(query) in ([], [origin])
+    assert shelf.origins("canoe") == [origin]
 
 
 @given(texts, texts)
@@ -192,23 +192,24 @@ def test_whatever_is_indexed_and_asked_nothing_fails(text: str, query: str) -> N
     with household() as house:
         shelf = Shelf(house.home)
         shelf.say(text)
-        assert len(shelf.found(query)) <= 1
+        assert len(shelf.origins(query)) <= 1
         shelf.index.remove("heard", 1)
         assert list(shelf.index.walk("heard")) == []
         shelf.store.close()
 
 
 def test_a_document_can_be_replaced_and_removed_and_its_neighbours_stay(shelf: Shelf) -> None:
-    first, second = shelf.say("the red canoe"), shelf.say("the green kayak")
+    first = shelf.say("the red canoe")
+    second = shelf.say("the green kayak")
     shelf.index.add(Document("note", 7, shelf.at, "buy a paddle " * 200))
     with shelf.store.writing():
         shelf.index.remove("note", 7)
         shelf.index.add(Document("note", 7, shelf.at, "buy a tent"))
-    assert shelf.found("paddle") == []
-    assert shelf.found("tent") == [7]
+    assert shelf.origins("paddle") == []
+    assert shelf.origins("tent") == [7]
     shelf.index.remove("heard", first)
-    assert shelf.found("red") == []
-    assert shelf.found("green kayak") == [second]
+    assert shelf.origins("red") == []
+    assert shelf.origins("green kayak") == [second]
     shelf.index.remove("heard", first)
     assert shelf.index.extent()[0] == 2
 
@@ -221,20 +222,20 @@ def test_only_the_kinds_that_are_asked_for_are_found_however_many_others_match(
             shelf.say("the canoe again", pause=2 * PAUSE)
         note = shelf.say("a canoe needs a paddle", kind="Note", room="")
         shelf.say("a paddle", kind="Archive", room="")
-    assert shelf.found("canoe", kinds=["Note"]) == [note]
+    assert shelf.origins("canoe", kinds=["Note"]) == [note]
     assert {
         hit.document.kind for hit in shelf.index.search("canoe paddle", kinds=["Note", "Archive"])
     } == {"Note", "Archive"}
     assert (
-        shelf.found("canoe", without=["heard"]) == [note]
-        and shelf.found("canoe", kinds=["Note"], without=["note"]) == []
+        shelf.origins("canoe", without=["heard"]) == [note]
+        and shelf.origins("canoe", kinds=["Note"], without=["note"]) == []
     )
-    assert len(shelf.found("canoe", limit=7)) == 7
+    assert len(shelf.origins("canoe", limit=7)) == 7
 
 
 def test_of_equals_the_newer_goes_first(shelf: Shelf) -> None:
     origins = [shelf.say("the same words", room="") for _ in range(5)]
-    assert shelf.found("same words") == origins[::-1]
+    assert shelf.origins("same words") == origins[::-1]
 
 
 def test_origins_are_kept_by_kind(shelf: Shelf) -> None:
@@ -247,9 +248,9 @@ def test_a_failed_write_around_an_entry_leaves_no_trace_of_it(shelf: Shelf) -> N
     with pytest.raises(KeyError), shelf.store.writing():
         shelf.say("the second canoe")
         raise KeyError
-    assert shelf.found("canoe") == [1]
+    assert shelf.origins("canoe") == [1]
     assert shelf.index.extent()[0] == 1
-    assert shelf.say("the third canoe") in shelf.found("canoe")
+    assert shelf.say("the third canoe") in shelf.origins("canoe")
 
 
 def test_an_empty_index_answers_without_numpy(tmp_path: Path) -> None:
@@ -280,6 +281,6 @@ def test_a_piece_that_is_damaged_is_told_of(shelf: Shelf, damage: str) -> None:
     shelf.say("a canoe")
     with shelf.store.writing() as connection:
         connection.execute(f"UPDATE piece SET {damage}")
-    for use in (lambda: shelf.found("canoe"), lambda: list(shelf.index.walk("heard"))):
+    for use in (lambda: shelf.origins("canoe"), lambda: list(shelf.index.walk("heard"))):
         with pytest.raises(FormatError, match=r"memory\.sqlite is damaged"):
             use()

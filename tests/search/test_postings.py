@@ -1,4 +1,4 @@
-"""What a search may cost: how much of the index it reads, and what it finds nonetheless."""
+"""What a search may cost: how much of the index it reads, and what it finds all the same."""
 
 from math import inf
 from pathlib import Path
@@ -37,9 +37,9 @@ def crowd(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def hits(path: Path, query: str, budget: SearchBudget, share: float = 0.0) -> list[Hit]:
     store = Store(path, readonly=True)
-    found = Index(store).search(query, budget=budget, share=share)
+    result = Index(store).search(query, budget=budget, share=share)
     store.close()
-    return found
+    return result
 
 
 @pytest.mark.parametrize(
@@ -55,15 +55,16 @@ def hits(path: Path, query: str, budget: SearchBudget, share: float = 0.0) -> li
 def test_a_small_budget_finds_first_what_an_endless_one_finds_first(
     crowd: Path, query: str
 ) -> None:
-    small, endless = hits(crowd, query, SearchBudget(postings=400)), hits(crowd, query, ENDLESS)
+    small = hits(crowd, query, SearchBudget(postings=400))
+    endless = hits(crowd, query, ENDLESS)
     assert small[0].document == endless[0].document
     assert small[0].score == pytest.approx(endless[0].score, rel=0.05)
 
 
 def test_where_every_word_is_common_the_newest_are_found(crowd: Path) -> None:
-    found = hits(crowd, "common things", SearchBudget(postings=30))
-    assert len(found) == 10
-    assert min(hit.document.origin for hit in found) > 1700
+    best = hits(crowd, "common things", SearchBudget(postings=30))
+    assert len(best) == 10
+    assert min(hit.document.origin for hit in best) > 1700
 
 
 @pytest.mark.parametrize("share", [0.2, 0.45, 0.7])
@@ -80,29 +81,29 @@ def test_where_every_word_is_common_the_newest_are_found(crowd: Path) -> None:
 def test_a_share_that_hits_must_have_leaves_out_the_others_and_no_more(
     crowd: Path, query: str, share: float
 ) -> None:
-    found, every = hits(crowd, query, ENDLESS, share), hits(crowd, query, ENDLESS)
-    assert [(hit.document, hit.share) for hit in found if hit.share >= share] == [
+    limited = hits(crowd, query, ENDLESS, share)
+    every = hits(crowd, query, ENDLESS)
+    assert [(hit.document, hit.share) for hit in limited if hit.share >= share] == [
         (hit.document, hit.share) for hit in every if hit.share >= share
     ]
-    assert len(found) <= len(every)
+    assert len(limited) <= len(every)
 
 
 def test_a_glance_sees_what_is_rare_and_is_silent_about_what_is_common(crowd: Path) -> None:
-    glance, endless = (
-        SearchBudget(postings=300, counted=100, looked_up=0),
-        hits(crowd, "rare common things", ENDLESS),
-    )
+    glance = SearchBudget(postings=300, counted=100, looked_up=0)
+    endless = hits(crowd, "rare common things", ENDLESS)
     assert hits(crowd, "common things", glance) == []
-    found = hits(crowd, "rare common things", glance)
-    assert found[0].document == endless[0].document
-    assert 0.3 * endless[0].share < found[0].share < endless[0].share, (
+    best = hits(crowd, "rare common things", glance)
+    assert best[0].document == endless[0].document
+    assert 0.3 * endless[0].share < best[0].share < endless[0].share, (
         "what was not read counts in the measure, and not for the hit"
     )
 
 
 def test_a_common_word_is_estimated_once_until_the_index_has_grown(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path)
-    index, asked = Index(shelf.store, budget=SearchBudget(counted=10)), list[str]()
+    index = Index(shelf.store, budget=SearchBudget(counted=10))
+    asked = list[str]()
     with shelf.store.writing() as connection:
         for _ in range(100):
             shelf.say("a common thing")
@@ -124,15 +125,16 @@ def test_a_search_among_more_than_is_counted_one_by_one_finds_them_all(tmp_path:
         for number in range(SearchBudget().counted + 200):
             shelf.say(f"common number{number}")
     for budget in (SearchBudget(), SearchBudget(postings=100)):
-        found = Index(shelf.store, budget=budget).search("common number77")
-        assert found[0].document.text == "common number77"
+        best = Index(shelf.store, budget=budget).search("common number77")
+        assert best[0].document.text == "common number77"
     shelf.store.close()
 
 
 def test_a_word_of_which_much_was_said_lately_is_as_rare_to_a_search_after_a_glance_as_before(
     tmp_path: Path,
 ) -> None:
-    shelf, words = Shelf(tmp_path), SearchBudget(postings=1000, counted=20, looked_up=0)
+    shelf = Shelf(tmp_path)
+    words = SearchBudget(postings=1000, counted=20, looked_up=0)
     with shelf.store.writing():
         for number in range(1500):
             shelf.say("a kestrel" if number >= 1400 else f"some thing number{number}")

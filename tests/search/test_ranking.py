@@ -1,4 +1,4 @@
-"""ranking: what makes one entry a better answer than another."""
+"""Ranking: what makes one entry a better answer than another."""
 
 import random
 
@@ -28,8 +28,8 @@ def best(
 
 def scores(masks: list[int], ranking: Ranking = RANKING) -> list[float]:
     """What the first places of one stretch have."""
-    found = {id: score for score, id in best([ids(mask) for mask in masks], [], PLACES, ranking)}
-    return [found.get(id, 0.0) for id in range(8)]
+    by_id = {id: score for score, id in best([ids(mask) for mask in masks], [], PLACES, ranking)}
+    return [by_id.get(id, 0.0) for id in range(8)]
 
 
 def test_a_rarer_term_weighs_more_and_none_less_than_nothing() -> None:
@@ -48,7 +48,8 @@ def test_an_entry_gains_most_from_itself_then_from_before_then_from_behind_last_
 
 
 def test_different_terms_around_an_entry_count_more_than_one_term_repeated() -> None:
-    repeated, different = scores([0b110, 0])[2], scores([0b100, 0b010])[2]
+    repeated = scores([0b110, 0])[2]
+    different = scores([0b100, 0b010])[2]
     assert different > repeated > scores([0b100, 0])[2]
 
 
@@ -56,9 +57,9 @@ def test_different_terms_around_an_entry_count_more_than_one_term_repeated() -> 
     "formula", [BARE, Formula(stretch=0), Formula(before=(0, 0), behind=(0, 0))]
 )
 def test_what_is_left_out_of_the_formula_has_no_effect(formula: Formula) -> None:
-    found = scores([0b1, 1 << 7], Ranking(formula))
-    assert (found[1] > found[2]) == bool(formula.before[0])
-    assert (found[0] > scores([0b1, 0], Ranking(formula))[0]) == bool(formula.stretch)
+    by_id = scores([0b1, 1 << 7], Ranking(formula))
+    assert (by_id[1] > by_id[2]) == bool(formula.before[0])
+    assert (by_id[0] > scores([0b1, 0], Ranking(formula))[0]) == bool(formula.stretch)
     assert Ranking(BARE).adjusted(2.0, asks=True) == 2.0
 
 
@@ -89,18 +90,20 @@ def test_what_is_passed_over_could_not_be_among_the_best(count: int) -> None:
         for share in shares
     ]
     *terms, named = (
-        [id for stretch, mask in enumerate(one) for id in ids(mask, stretch)] for one in masks
+        [id for stretch, mask in enumerate(masks_of_term) for id in ids(mask, stretch)]
+        for masks_of_term in masks
     )
-    found, speaks = best(terms, named, count), set(named)
+    ranked = best(terms, named, count)
+    speaks = set(named)
     all_of_them = {
         id + stretch * PLACES: score + Formula().speaker * (id + stretch * PLACES in speaks)
         for stretch, (*own, _) in enumerate(zip(*masks, strict=True))
         for score, id in best([ids(mask) for mask in own], [], PLACES)
     }
-    assert [score for score, _ in found] == pytest.approx(
+    assert [score for score, _ in ranked] == pytest.approx(
         sorted(all_of_them.values(), reverse=True)[:count]
     )
-    assert all(score == pytest.approx(all_of_them[id]) for score, id in found)
+    assert all(score == pytest.approx(all_of_them[id]) for score, id in ranked)
 
 
 @pytest.mark.parametrize("text", ["Where?", "And you?\n", "“Really?”", "本当？", "**why?**"])

@@ -1,5 +1,5 @@
-"""snippets: the part of a text that shows why it was found, on one line, with what was asked for
-marked.
+"""Snippets: the part of a text that shows why it was found, on one line, with the words of the
+query marked.
 """
 
 import unicodedata

@@ -1,5 +1,5 @@
-"""vectors: the nearest are found as if all were compared, whatever the model; what is kept
-survives, and what does not belong is refused.
+"""Vectors: the nearest are the same as if all were compared, for any model. Stored vectors survive,
+and those that do not fit are refused.
 """
 
 import sqlite3
@@ -21,16 +21,17 @@ def clustered(count: int, dimension: int = DIMENSION, common: float = 0.0) -> li
     """
     dice = numpy.random.default_rng(7)
     centres = dice.standard_normal((12, dimension)) + common
-    found = (
+    matrix = (
         centres[dice.integers(0, 12, count)] + dice.standard_normal((count, dimension))
     ) * dice.uniform(0.1, 9, (count, 1))
-    return found.tolist()  # type: ignore[no-any-return]
+    return matrix.tolist()  # type: ignore[no-any-return]
 
 
 def cosines(all: list[list[float]], vector: list[float]) -> list[float]:
     """Those of a vector with each of them, in the full precision of the processor."""
-    matrix, one = numpy.array(all), numpy.array(vector)
-    return (matrix @ one / numpy.linalg.norm(matrix, axis=1) / numpy.linalg.norm(one)).tolist()  # type: ignore[no-any-return]
+    matrix = numpy.array(all)
+    query = numpy.array(vector)
+    return (matrix @ query / numpy.linalg.norm(matrix, axis=1) / numpy.linalg.norm(query)).tolist()  # type: ignore[no-any-return]
 
 
 def test_without_vectors_nothing_is_near_and_no_file_is_made(tmp_path: Path) -> None:
@@ -43,16 +44,17 @@ def test_without_vectors_nothing_is_near_and_no_file_is_made(tmp_path: Path) -> 
 def test_the_nearest_of_many_are_those_that_comparing_all_would_find_and_their_cosines_are_told(
     store: Store, common: float
 ) -> None:
-    held, vectors = clustered(2560, common=common), Vectors(store)
+    held = clustered(2560, common=common)
+    vectors = Vectors(store)
     vectors.add("fish", dict(enumerate(held, 1)))
     for wanted in clustered(40, common=common):
         exact = cosines(held, wanted)
-        found = vectors.nearest(wanted, 2)
-        assert [cosine for _, cosine in found] == pytest.approx(
+        nearest = vectors.nearest(wanted, 2)
+        assert [cosine for _, cosine in nearest] == pytest.approx(
             sorted(exact, reverse=True)[:2], abs=1e-4
         )
-        assert [cosine for _, cosine in found] == pytest.approx(
-            [exact[id - 1] for id, _ in found], abs=1e-4
+        assert [cosine for _, cosine in nearest] == pytest.approx(
+            [exact[id - 1] for id, _ in nearest], abs=1e-4
         )
 
 
@@ -61,7 +63,8 @@ def test_any_dimension_will_do_and_the_length_of_a_vector_says_nothing(
     store: Store, dimension: int
 ) -> None:
     vectors = Vectors(store)
-    up, down = [1e-30] * dimension, [-1e30] * dimension
+    up = [1e-30] * dimension
+    down = [-1e30] * dimension
     vectors.add("fish", {1: down, 2: up, 3: [0.0] * dimension})
     ((id, cosine),) = vectors.nearest([5.0] * dimension, 3)
     assert id == 2 and cosine == pytest.approx(1, abs=1e-3)
@@ -69,15 +72,16 @@ def test_any_dimension_will_do_and_the_length_of_a_vector_says_nothing(
 
 
 def test_what_is_added_after_a_look_up_and_by_another_process_is_found(store: Store) -> None:
-    one, other = Vectors(store), Vectors(Store(store.path))
-    one.add("fish", {1: [1.0, 0.0]})
-    assert [id for id, _ in other.nearest([1.0, 0.1], 2)] == [1]
-    one.add("fish", {4: [1.0, 0.5]})
-    assert [[id for id, _ in each.nearest([1.0, 0.1], 2)] for each in (one, other)] == [
+    writer = Vectors(store)
+    reader = Vectors(Store(store.path))
+    writer.add("fish", {1: [1.0, 0.0]})
+    assert [id for id, _ in reader.nearest([1.0, 0.1], 2)] == [1]
+    writer.add("fish", {4: [1.0, 0.5]})
+    assert [[id for id, _ in vectors.nearest([1.0, 0.1], 2)] for vectors in (writer, reader)] == [
         [1, 4],
         [1, 4],
     ]
-    assert (other.newest, other.model) == (4, ("fish", 2))
+    assert (reader.newest, reader.model) == (4, ("fish", 2))
 
 
 def test_of_equally_near_ones_the_older_come_first_and_no_more_than_asked_for(
@@ -122,7 +126,8 @@ def test_a_file_of_version_1_keeps_its_vectors_and_loses_their_signatures(tmp_pa
 
 
 def test_a_dimension_that_another_process_has_changed_is_taken_over(store: Store) -> None:
-    vectors, other = Vectors(store), Vectors(Store(store.path))
+    vectors = Vectors(store)
+    other = Vectors(Store(store.path))
     vectors.add("fish", {1: [1.0, 0.0]})
     assert vectors.nearest([1.0, 0.0], 1)
     other.clear()

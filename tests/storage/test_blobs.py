@@ -1,4 +1,4 @@
-"""Blobs: what was stashed comes back byte for byte, under a name that verifies it, or with an error
+"""Blobs: a stored text comes back byte for byte, under a name that verifies it, or with an error
 that says what is wrong.
 """
 
@@ -38,10 +38,10 @@ def test_any_text_comes_back_byte_for_byte(
 def test_sha256sum_verifies_a_blob(tmp_path: Path) -> None:
     blobs = Blobs(tmp_path)
     hash = stash(blobs, "hello")
-    told = subprocess.run(
+    output = subprocess.run(
         ["sha256sum", blobs.path(hash)], capture_output=True, text=True, check=True
     ).stdout
-    assert told.startswith(hash) and len(hash) == 16
+    assert output.startswith(hash) and len(hash) == 16
     assert blobs.path(hash) == tmp_path / hash[:2] / f"{hash}.md"
 
 

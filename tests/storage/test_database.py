@@ -1,5 +1,5 @@
-"""store: the file is there when something was written, a commit is whole and durable, and what is
-wrong with it is said by name.
+"""The database: its file is made by the first write, a commit is whole and durable, and errors name
+the file.
 """
 
 import errno
@@ -128,9 +128,11 @@ def test_a_commit_asks_the_disk_for_one_sync_and_reading_for_none(tmp_path: Path
 def test_tidying_beside_the_writer_brings_the_log_into_the_file_and_the_log_is_used_again(
     tmp_path: Path,
 ) -> None:
-    path, log = tmp_path / "memory.sqlite", tmp_path / "memory.sqlite-wal"
+    path = tmp_path / "memory.sqlite"
+    log = tmp_path / "memory.sqlite-wal"
     store = written(path, 2000)
-    size, grown = path.stat().st_size, log.stat().st_size
+    size = path.stat().st_size
+    grown = log.stat().st_size
     beside = threading.Thread(target=lambda: Store(path).tidy())
     beside.start()
     beside.join()
@@ -214,7 +216,7 @@ def test_a_reader_beside_a_writing_process_sees_whole_commits_only(tmp_path: Pat
         reader = opened(path, readonly=True)
         while len(seen) < 10:
             line = process.stdout.readline()
-            found = len(numbers(reader))
-            assert found >= int(line) + 2 and found % 2 == 0
-            seen.add(found)
+            rows = len(numbers(reader))
+            assert rows >= int(line) + 2 and rows % 2 == 0
+            seen.add(rows)
         process.kill()

@@ -1,5 +1,5 @@
-"""The file below a store: foreign, of another version, damaged, gone, exchanged, or where nothing
-may be written.
+"""The file of the database: foreign, of another version, damaged, missing, exchanged, or in a place
+where nothing may be written.
 """
 
 import os
@@ -32,7 +32,7 @@ print(Store(Path(sys.argv[1]), readonly=True).rows("SELECT number FROM pair"))
 
 def held(path: Path) -> bool:
     """Whether this process has the file open."""
-    return any(os.path.realpath(one) == str(path) for one in Path("/proc/self/fd").iterdir())
+    return any(os.path.realpath(link) == str(path) for link in Path("/proc/self/fd").iterdir())
 
 
 def test_foreign_files_are_refused_by_name_and_left_alone(tmp_path: Path) -> None:
@@ -84,22 +84,24 @@ def test_a_file_of_version_1_is_read_as_it_is_and_brought_up_to_date_by_its_writ
 def test_a_file_cut_short_anywhere_is_told_or_read(tmp_path: Path) -> None:
     path = tmp_path / "memory.sqlite"
     written(path, 400).close()
-    whole, told = path.read_bytes(), 0
+    whole = path.read_bytes()
+    reported = 0
     for length in range(1, len(whole), 1500):
         path.write_bytes(whole[:length])
         store = opened(path, readonly=True)
         try:
-            told += bool(store.problems()) or numbers(store) != list(range(400))
+            reported += bool(store.problems()) or numbers(store) != list(range(400))
         except FormatError as error:
-            told += "memory.sqlite" in str(error)
+            reported += "memory.sqlite" in str(error)
         store.close()
-    assert told == len(range(1, len(whole), 1500))
+    assert reported == len(range(1, len(whole), 1500))
 
 
 def test_flipped_bits_are_told_or_do_not_matter_but_raise_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "memory.sqlite"
     written(path, 400).close()
-    whole, told = path.read_bytes(), 0
+    whole = path.read_bytes()
+    reported = 0
     for at, bits in [
         *product(range(110), (0x55,)),
         *product(range(4096, len(whole), 2041), (0x55, 0x80)),
@@ -108,11 +110,11 @@ def test_flipped_bits_are_told_or_do_not_matter_but_raise_nothing_else(tmp_path:
         store = opened(path, readonly=True)
         try:
             store.rows("SELECT * FROM pair")
-            told += bool(store.problems())
+            reported += bool(store.problems())
         except FormatError as error:
-            told += "memory.sqlite" in str(error)
+            reported += "memory.sqlite" in str(error)
         store.close()
-    assert told >= 20
+    assert reported >= 20
 
 
 @pytest.mark.parametrize("damage", ["x'80'", "CAST('é' AS BLOB) || x'c3'"])
@@ -136,7 +138,8 @@ def test_a_file_that_goes_away_is_begun_anew_and_nothing_is_lost_that_is_acknowl
     tmp_path: Path, gone: Callable[[Path], None]
 ) -> None:
     path = tmp_path / "memory.sqlite"
-    store, reader = written(path, 3), opened(path, readonly=True)
+    store = written(path, 3)
+    reader = opened(path, readonly=True)
     assert numbers(reader) == [0, 1, 2]
     gone(path)
     assert numbers(reader) == []
@@ -190,7 +193,8 @@ def test_where_nothing_may_be_written_a_file_is_read_all_the_same(tmp_path: Path
 
 def test_a_time_that_there_is_not_is_damage(tmp_path: Path) -> None:
     store = Store(tmp_path / NAME)
-    notes, chronicle = Notes(store, Index(store)), LifeIndexer(store, Index(store), [])
+    notes = Notes(store, Index(store))
+    chronicle = LifeIndexer(store, Index(store), [])
     notes.add("hotel", "Miramar", "Note", NOON)
     chronicle.add(LifeBatch([], Cursor(1, "dev", NOON), []))
     for table in ("note", "mark"):

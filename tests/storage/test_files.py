@@ -1,4 +1,6 @@
-"""The disk: whole or not at all, torn ends set aside. Real files, threads and processes."""
+"""Files on disk are written whole or not at all, and torn ends are set aside. The tests use real
+files, threads and processes.
+"""
 
 import errno
 import os
@@ -23,17 +25,17 @@ def each_kill(
     """Files as they stand after ``action`` was killed before its first change of the disk, before
     its second, and so on to its end.
     """
-    found: list[Path] = []
+    paths: list[Path] = []
     struck = True
     while struck:
-        path = folder / str(len(found)) / "file"
+        path = folder / str(len(paths)) / "file"
         path.parent.mkdir()
         prepare(path)
-        with mishap(len(found) + 1, Killed()) as seen:
+        with mishap(len(paths) + 1, Killed()) as seen:
             action(path)
         struck = seen.struck
-        found.append(path)
-    return found
+        paths.append(path)
+    return paths
 
 
 def test_a_replacement_killed_at_any_instant_leaves_the_old_content_or_the_new(

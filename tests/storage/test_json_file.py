@@ -1,5 +1,5 @@
-"""A small JSON file with a version: what is no such file is refused by name, whichever room's it
-is, and one that is not there is none.
+"""A small JSON file with a version: a bad file is refused by name, whichever extension owns it, and
+a missing one reads as None.
 """
 
 import json
@@ -18,7 +18,7 @@ from dory.extensions.soul.store import Beliefs
 from dory.storage import json_file
 
 DAY = date(2026, 3, 2)
-ROOMS: dict[str, Callable[[Path], object]] = {
+READERS: dict[str, Callable[[Path], object]] = {
     "soul.json": lambda folder: Beliefs(folder).entries,
     "2026-03-02.json": lambda folder: store.read_day(folder, DAY),
     "ada-bob.request.json": lambda folder: LinkFiles(folder, "ada", "bob").request,
@@ -32,7 +32,7 @@ def read(
     return json_file.read(path, 1, made, "mend it", limit=limit)
 
 
-@pytest.mark.parametrize("name", ROOMS)
+@pytest.mark.parametrize("name", READERS)
 @pytest.mark.parametrize(
     "content",
     [
@@ -47,19 +47,19 @@ def read(
         '{"version": 2}',
     ],
 )
-def test_whichever_room_reads_it_what_is_no_file_of_its_is_refused_by_name(
+def test_a_file_of_another_form_is_refused_by_name_whichever_extension_reads_it(
     tmp_path: Path, name: str, content: str
 ) -> None:
-    assert not ROOMS[name](tmp_path)
+    assert not READERS[name](tmp_path)
     (tmp_path / name).write_text(content)
     with pytest.raises(
         FormatError,
         match=f"{name} is (damaged .*: |of version '.*', this Dory reads 1: update Dory)",
     ):
-        ROOMS[name](tmp_path)
+        READERS[name](tmp_path)
 
 
-def test_what_a_room_makes_of_it_is_what_is_read(tmp_path: Path) -> None:
+def test_the_object_that_the_callback_makes_is_what_is_read(tmp_path: Path) -> None:
     path = tmp_path / "it.json"
     assert read(path) is None
     path.write_text('{"version": 1, "more": [1]}')
@@ -77,7 +77,7 @@ def test_what_a_room_makes_of_it_is_what_is_read(tmp_path: Path) -> None:
         RecursionError("x"),
     ],
 )
-def test_an_object_that_a_room_cannot_use_is_told_in_one_line_and_how_to_mend_it(
+def test_an_object_that_an_extension_cannot_use_is_one_line_that_says_how_to_mend_it(
     tmp_path: Path, error: Exception
 ) -> None:
     def made(_: dict[str, Any]) -> object:

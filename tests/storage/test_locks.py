@@ -1,5 +1,5 @@
-"""A lock: one holder, known by its pid, free as soon as the holder is dead. Real processes and
-threads.
+"""A lock has one holder, is known by the pid of its holder, and is free when the holder is dead.
+The tests use real processes and threads.
 """
 
 import os
@@ -47,7 +47,8 @@ def test_removing_the_file_that_names_the_holder_frees_nothing(tmp_path: Path) -
 
 
 def test_looking_at_a_free_lock_does_not_make_it_seem_taken(tmp_path: Path) -> None:
-    lock, done = tmp_path, Event()
+    lock = tmp_path
+    done = Event()
 
     def look() -> None:
         while not done.is_set():

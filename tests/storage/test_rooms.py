@@ -1,5 +1,5 @@
-"""Rooms: what one says is read as that one's message, whatever it holds and whatever others write
-beside it.
+"""Rooms: a message is read back as one message of its speaker, whatever it holds and whatever
+others write beside it.
 """
 
 from pathlib import Path
@@ -195,12 +195,14 @@ def test_a_room_read_stretch_by_stretch_up_to_any_message_holds_the_same(
     left_out: int,
 ) -> None:
     rooms = talked(tmp_path_factory, said)
-    whole, found = rooms.read("dev", 0), list[Line]()
+    whole = rooms.read("dev", 0)
+    lines_read = list[Line]()
     kept = whole[: max(0, len(whole) - left_out)]
-    start, end = 0, kept[-1].end if kept else 0
+    start = 0
+    end = kept[-1].end if kept else 0
     while start < end:
-        before = len(found)
+        before = len(lines_read)
         lines, start = rooms.stretch("dev", start, end, size)
-        found += lines
-        assert len(found) > before or not before, "only a heading holds no message"
-    assert found == kept and start == end
+        lines_read += lines
+        assert len(lines_read) > before or not before, "only a heading holds no message"
+    assert lines_read == kept and start == end

@@ -1,4 +1,4 @@
-"""Agents that care for themselves, and a model that says what a test wants of it."""
+"""Agents that care for themselves, and a model whose answers a test chooses."""
 
 import sqlite3
 import sys
@@ -53,7 +53,8 @@ class Caring(Living):
     tell: Callable[[str], str] = staticmethod(lambda prompt: "It was so.")
 
     def extensions(self, me: Identity, past: Stores) -> list[Extension]:
-        self.bank, self.care = past.bank, SelfCare(past.store, past.bank)
+        self.bank = past.bank
+        self.care = SelfCare(past.store, past.bank)
         self.told: list[str] = []
         self.troubles: list[str] = []
         self.model = Telling(lambda prompt: self.tell(prompt))
@@ -106,7 +107,7 @@ class Caring(Living):
 
     @property
     def active(self) -> dict[int, str]:
-        return {one.id: one.text for one in self.bank.active()}
+        return {memory.id: memory.text for memory in self.bank.active()}
 
     @property
     def notices(self) -> list[str]:
@@ -125,7 +126,8 @@ def long(prompt: str) -> str:
 @contextmanager
 def killed(at: int) -> Iterator[Mishap]:
     """As ``household.mishap``, by a kill before the ``at``-th statement that SQLite is given."""
-    left, found = at, Mishap()
+    left = at
+    outcome = Mishap()
 
     def announced(frame: FrameType, event: str, function: Any) -> None:
         nonlocal left
@@ -136,13 +138,13 @@ def killed(at: int) -> Iterator[Mishap]:
         ):
             left -= 1
             if not left:
-                found.struck = True
+                outcome.struck = True
                 raise Killed
 
     sys.setprofile(announced)
     try:
-        yield found
+        yield outcome
     except Killed:
-        assert found.struck
+        assert outcome.struck
     finally:
         sys.setprofile(None)

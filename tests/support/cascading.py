@@ -1,4 +1,4 @@
-"""A life that is summed up: things that happen to it, and what its summaries cover."""
+"""A life that is summed up: events that happen to it, and what its summaries cover."""
 
 from dory.config.profiles import CascadeSettings
 from dory.extensions.cascade.life_reader import LifeReader
@@ -36,7 +36,7 @@ def covered(house: House) -> tuple[Covered | None, Covered | None]:
 
 def copied(house: House) -> list[Covered]:
     """What the copies cover, in their order."""
-    return [found for path in copies(house.me.folder) if (found := _range(read(path)))]
+    return [events for path in copies(house.me.folder) if (events := _range(read(path)))]
 
 
 def related(house: House, situation: str) -> list[Experience]:

@@ -1,5 +1,5 @@
-"""What the tests of compaction and of the loop share: a home with one identity, a model that
-answers by purpose, and a life to forget.
+"""Shared by the tests of compaction and of the loop: a home with one identity, a model that answers
+by purpose, and a life to forget.
 """
 
 import threading
@@ -177,14 +177,14 @@ class House:
 
 def originals(entries: list[Entry], blobs: Blobs) -> list[Entry]:
     """The context with every compacted stretch opened, to any depth."""
-    found: list[Entry] = []
+    opened: list[Entry] = []
     for entry in entries:
         if entry.kind == "compacted" and entry.hash:
             inside = context.parse(blobs.get(entry.hash).body)
-            found += originals(inside, blobs) if inside[0].first == entry.first else [entry]
+            opened += originals(inside, blobs) if inside[0].first == entry.first else [entry]
         else:
-            found.append(entry)
-    return found
+            opened.append(entry)
+    return opened
 
 
 def kinds(entries: list[Entry]) -> str:

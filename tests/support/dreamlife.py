@@ -1,4 +1,4 @@
-"""The versions of a life's durable texts, as the real git tells of them."""
+"""The versions of the durable texts of a life, read with the real git."""
 
 import subprocess
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Input that parsers choke on, for tests of every parser."""
+"""Malformed input, for the tests of every parser."""
 
 import contextlib
 import json
@@ -44,12 +44,12 @@ def complaint(*kinds: type[Exception], naming: str = "") -> Iterator[list[str]]:
     """The block may raise these and no others, each one line, with ``naming`` in it; what was told
     is in the list then.
     """
-    told: list[str] = []
+    complaints: list[str] = []
     try:
-        yield told
+        yield complaints
     except kinds as error:
-        told.append(str(error))
-        assert len(told[0].splitlines()) == 1 and naming in told[0]
+        complaints.append(str(error))
+        assert len(complaints[0].splitlines()) == 1 and naming in complaints[0]
 
 
 @st.composite
@@ -62,7 +62,7 @@ def mutated(draw: st.DrawFn, text: str) -> str:
 def fits(value: Any, kind: Any) -> bool:
     """Whether a value is of the type that an annotation names, all the way down."""
     if get_origin(kind) is UnionType:
-        return any(fits(value, one) for one in get_args(kind))
+        return any(fits(value, part) for part in get_args(kind))
     if get_origin(kind) is dict:
         return type(value) is dict and all(
             type(key) is str and fits(inner, get_args(kind)[1]) for key, inner in value.items()
@@ -80,5 +80,5 @@ def fits(value: Any, kind: Any) -> bool:
         )
     return type(value) is kind and (
         not is_dataclass(kind)
-        or all(fits(getattr(value, one.name), one.type) for one in fields(kind))
+        or all(fits(getattr(value, part.name), part.type) for part in fields(kind))
     )

@@ -1,5 +1,5 @@
-"""A text with every mark of the harness behind every kind of line break, and a reader that takes
-more for a mark than the parsers do.
+"""A text with every mark of the harness after every kind of line break, and a reader that accepts
+more marks than the parsers do.
 """
 
 import re

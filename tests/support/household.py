@@ -1,5 +1,5 @@
-"""What the tests of the rooms share: a home with one identity, a clock that a test sets, nasty
-texts, and a disk that fails when told to.
+"""Shared by most tests: a home with one identity, a clock that a test sets, hostile texts, and a
+disk that fails on demand.
 """
 
 import gc
@@ -151,7 +151,8 @@ class Household:
         hash = self.me.blobs.stash(
             text, kind="response", gist=text, at=self.clock(), parent=self.me.state.parent
         )
-        self.me.state.parent, self.me.state.turn = hash, self.me.state.turn + 1
+        self.me.state.parent = hash
+        self.me.state.turn = self.me.state.turn + 1
         self.me.add("response", "now", references.escape(text))
         self.me.log("response", text, hash)
         follow = self.hands.act(hash, self.hands.parse(text))
@@ -268,7 +269,8 @@ def mishap(at: int, error: BaseException) -> Iterator[Mishap]:
     The interpreter announces each call of a C function to a profiler; one that raises prevents the
     call.
     """
-    left, found = at, Mishap()
+    left = at
+    outcome = Mishap()
 
     def announced(frame: FrameType, event: str, function: Any) -> None:
         nonlocal left
@@ -279,13 +281,13 @@ def mishap(at: int, error: BaseException) -> Iterator[Mishap]:
         ):
             left -= 1
             if not left:
-                found.struck = True
+                outcome.struck = True
                 raise error
 
     before = sys.getprofile()
     sys.setprofile(announced)
     try:
-        yield found
+        yield outcome
     except type(error) as raised:
         if raised is not error:
             raise
@@ -318,10 +320,10 @@ def interruption(house: Household) -> list[list[str]]:
     empty when there is none.
     """
     notices = "\n".join(bodies(house.me.context.entries, "notice"))
-    found = re.findall(r"Ran: (.*)\. Did not run, and had no effect: (.*)\. Repeat", notices)
+    reports = re.findall(r"Ran: (.*)\. Did not run, and had no effect: (.*)\. Repeat", notices)
     return (
-        [[title for title in listed.split("; ") if title != "none"] for listed in found[-1]]
-        if found
+        [[title for title in listed.split("; ") if title != "none"] for listed in reports[-1]]
+        if reports
         else []
     )
 

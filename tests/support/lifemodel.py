@@ -44,12 +44,12 @@ def lived(entries: Sequence[Entry], blobs: Blobs) -> list[Entry]:
     """Every entry there ever was, read back through all references. An opened original that was
     folded again stays as it stands.
     """
-    found: list[Entry] = []
+    past: list[Entry] = []
     for entry in entries:
         blob = blobs.get(entry.hash) if entry.kind == "compacted" and entry.hash else None
         inside = context.parse(blob.body) if blob and blob.kind == "context" else []
-        found += lived(inside, blobs) if inside and inside[0].first == entry.first else [entry]
-    return found
+        past += lived(inside, blobs) if inside and inside[0].first == entry.first else [entry]
+    return past
 
 
 def unanswered(lines: Sequence[Said]) -> int:
@@ -102,12 +102,12 @@ class Mind:
         are as they were, each new one is true.
         """
         assert [entry.ids for entry in life] == [str(number) for number in range(1, len(life) + 1)]
-        for known, found in zip(self.entries, life, strict=False):
-            folded = known.kind == "uncompacted" and (found.kind, found.hash) == (
+        for known, original in zip(self.entries, life, strict=False):
+            folded = known.kind == "uncompacted" and (original.kind, original.hash) == (
                 "compacted",
                 known.hash,
             )
-            assert folded or known == found, f"#{known.ids} has changed"
+            assert folded or known == original, f"#{known.ids} has changed"
         assert len(life) >= len(self.entries), "entries were lost"
         for entry in life[len(self.entries) :]:
             self.entries.append(entry)
@@ -138,7 +138,8 @@ class Mind:
         elif entry.kind == "response":
             self.at_rest()
             assert body == self.answer, "a response that nobody gave, or one a second time"
-            self.answer, self.calls = None, tool_calls.parse(body, self.tools)
+            self.answer = None
+            self.calls = tool_calls.parse(body, self.tools)
         elif entry.kind in ("result", "error", "uncompacted"):
             call = self._next_call()
             assert entry.kind == "uncompacted" or entry.about.split(" ")[0] == formatting.one_line(
@@ -151,13 +152,15 @@ class Mind:
     def _hear(self, room: str, body: str) -> None:
         at = self._next(room)
         assert at < len(self.world[room]), f"heard in {room} what nobody said: {body!r}"
-        line, found = self.world[room][at], _TAG.fullmatch(body.partition(_CUE)[0])
-        assert found and Said(found[1], found[2], references.unescape(found[3])) == line
+        line = self.world[room][at]
+        tag = _TAG.fullmatch(body.partition(_CUE)[0])
+        assert tag and Said(tag[1], tag[2], references.unescape(tag[3])) == line
         self.heard[room] = at + 1
 
     def _next(self, room: str) -> int:
         """The first line not heard yet that is neither its own nor the harness's."""
-        lines, at = self.world[room], self.heard[room]
+        lines = self.world[room]
+        at = self.heard[room]
         while at < len(lines) and (lines[at].name == self.name or lines[at].kind == "NOTICE"):
             at += 1
         return at

@@ -1,4 +1,4 @@
-"""Agents of one home for the tests of the neural link, each with what its process would hold."""
+"""Agents of one home for the tests of the neural link, each with the objects of its process."""
 
 from contextlib import ExitStack
 from datetime import timedelta
@@ -13,7 +13,8 @@ from dory.storage import locks
 from dory.turn.tool_runner import ToolRunner
 from tests.support.household import Household, Time, bodies
 
-ASK, SHARE = "NEURAL_LINK_REQUEST_MEMORY", "NEURAL_LINK_SHARE_MEMORY"
+ASK = "NEURAL_LINK_REQUEST_MEMORY"
+SHARE = "NEURAL_LINK_SHARE_MEMORY"
 
 
 class Linked(Household):
@@ -37,12 +38,10 @@ class Linked(Household):
         self.restart()
         past = Stores(self.me.folder, self.me.blobs)
         self.lock.callback(past.store.close)
-        self.bank, self.store, self.index, self.relationships = (
-            past.bank,
-            past.store,
-            past.index,
-            past.relationships,
-        )
+        self.bank = past.bank
+        self.store = past.store
+        self.index = past.index
+        self.relationships = past.relationships
         self.link = LinkExtension(
             self.me, past.store, self.bank, past.relationships, self.log.append
         )
@@ -81,7 +80,7 @@ class Linked(Household):
     @property
     def remembered(self) -> list[tuple[str, str]]:
         """Text and origin of what it has, the oldest first."""
-        return [(one.text, one.origin) for one in self.bank.everything()]
+        return [(memory.text, memory.origin) for memory in self.bank.everything()]
 
 
 def pair(home: Path) -> tuple[Linked, Linked]:

@@ -64,14 +64,17 @@ def _serve(model: str) -> None:
     xllamacpp = importlib.import_module("xllamacpp")  # it has no types
     settings = xllamacpp.CommonParams()
     settings.model.path = model
-    settings.n_ctx, settings.n_parallel, settings.warmup = WINDOW, 1, False
-    settings.embedding, settings.pooling_type = (
-        True,
-        xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN,
+    settings.n_ctx = WINDOW
+    settings.n_parallel = 1
+    settings.warmup = False
+    settings.embedding = True
+    settings.pooling_type = (
+        xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
     )  # one vector for a text
     # One thread: on a busy machine several would spend their time waiting for each other.
     settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = 1
-    settings.hostnames, settings.port = ["127.0.0.1"], 0
+    settings.hostnames = ["127.0.0.1"]
+    settings.port = 0
     server = xllamacpp.Server(settings)
     print(server.listening_address, flush=True)
     sys.stdin.read()

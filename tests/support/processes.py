@@ -1,4 +1,4 @@
-"""chat.py and agent.py as processes, for the tests that meet them as people and scripts do."""
+"""chat.py and agent.py as processes, used as people and scripts use them."""
 
 import os
 import pty
@@ -137,12 +137,12 @@ class Terminal:
     def await_text(self, pattern: str) -> None:
         """Read until ``pattern`` is found behind what was awaited before."""
         deadline = time.monotonic() + PATIENCE
-        while not (found := re.compile(pattern).search(self.seen, self._awaited)):
+        while not (match := re.compile(pattern).search(self.seen, self._awaited)):
             assert time.monotonic() < deadline, (
                 f"{pattern!r} did not appear in {self.seen[self._awaited :]!r}"
             )
             self._read()
-        self._awaited = found.end()
+        self._awaited = match.end()
 
     def await_prompt(self) -> None:
         """Read until chat.py listens to keys: while it prints, the terminal itself would swallow a
@@ -173,7 +173,7 @@ class Terminal:
 
 
 def running(home: Path) -> list[str]:
-    return [one.name for one in listing.agents(home) if one.pid is not None]
+    return [agent.name for agent in listing.agents(home) if agent.pid is not None]
 
 
 def processes(home: Path) -> list[str]:

@@ -1,4 +1,6 @@
-"""An agent that has something to remember: what it hears, what fades, and what a search gives."""
+"""An agent that has something to recall: what it hears, what is compacted, and what a search
+returns.
+"""
 
 import re
 from pathlib import Path
@@ -30,9 +32,9 @@ OTHERS = [
 def answer(house: House, query: str) -> list[re.Match[str]]:
     """The hits of a search, each read as the form says."""
     first, *lines = recall(house).search.recall(query, house.me.context.entries).splitlines()
-    found = [HIT.fullmatch(line) for line in lines]
-    assert all(found) and re.match(rf"{len(lines) or 'no'} hits? for \"", first)
-    return [one for one in found if one]
+    hits = [HIT.fullmatch(line) for line in lines]
+    assert all(hits) and re.match(rf"{len(lines) or 'no'} hits? for \"", first)
+    return [hit for hit in hits if hit]
 
 
 def recall(house: House) -> Stores:
@@ -70,9 +72,9 @@ def indexed(house: House) -> list[int]:
     """The ids of the entries in the index."""
     index = recall(house).index
     return sorted(
-        one.origin
+        document.origin
         for kind in ("heard", "response", "result", "error", "notice")
-        for one in index.walk(kind)
+        for document in index.walk(kind)
     )
 
 

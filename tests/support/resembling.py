@@ -1,5 +1,5 @@
-"""What the tests of related experiences share: an embedder that a test can hold up and let fail,
-and summaries.
+"""Shared by the tests of related experiences: an embedder that a test can block or let fail, and
+summaries.
 """
 
 import zlib
@@ -68,5 +68,5 @@ def embed(related: Related) -> int:
     return count
 
 
-def texts(found: Sequence[Experience]) -> list[str]:
-    return [memory.text for memory in found]
+def texts(experiences: Sequence[Experience]) -> list[str]:
+    return [memory.text for memory in experiences]

@@ -1,4 +1,4 @@
-"""An index to put things into."""
+"""A search index that a test fills."""
 
 from datetime import datetime, timedelta
 from itertools import count
@@ -38,5 +38,5 @@ class Shelf:
         self.index.add(Document(kind, origin, self.at, text, speaker, room, f"{origin:016x}"))
         return origin
 
-    def found(self, query: str, **options: object) -> list[int]:
+    def origins(self, query: str, **options: object) -> list[int]:
         return [hit.document.origin for hit in self.index.search(query, **options)]  # type: ignore[arg-type]

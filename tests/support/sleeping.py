@@ -1,5 +1,5 @@
-"""An identity that dreams: a model whose answers are given, and what a process would hold of its
-Dreams.
+"""An identity that dreams: a model whose answers are given, and the objects that a process needs
+for its Dreams.
 """
 
 from collections.abc import Sequence
@@ -82,10 +82,8 @@ class Sleeper:
         """As the next process would, here or in a copy of the home."""
         self.me = self.house.restart(home)
         self.told: list[str] = []
-        self.versions, self.history = (
-            Versions(self.me.folder, self.me.now, self.me.redact),
-            History(self.me.folder),
-        )
+        self.versions = Versions(self.me.folder, self.me.now, self.me.redact)
+        self.history = History(self.me.folder)
         self.extension = DreamExtension(
             self.me, self.dream, self.model, self.versions, self.history, 80_000, self.told.append
         )

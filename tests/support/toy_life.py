@@ -1,5 +1,5 @@
-"""A toy life for the offline model: real entries, parser and phases of a compaction; tool lines are
-applied to plain values.
+"""A small life for the offline model: entries, parser and phases of a compaction are real; tool
+lines are applied to plain values.
 """
 
 import hashlib

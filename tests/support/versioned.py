@@ -1,4 +1,4 @@
-"""What the tests of the versions share: texts beside the real git, and a household whose texts have
+"""Shared by the tests of versions: texts beside the real git, and a household whose texts have
 versions.
 """
 
@@ -109,7 +109,7 @@ class Versioned(Household):
 
     def log(self) -> list[tuple[str, str]]:
         """Who changed what, the newest first, without the beginning."""
-        return [(one.author.name, one.subject) for one in self.versions.log()][:-1]
+        return [(version.author.name, version.subject) for version in self.versions.log()][:-1]
 
     def sha(self, number: int) -> str:
         """The name of a version, the newest first."""

@@ -1,4 +1,4 @@
-"""What tests of the model connection share: a small model to serve, a caller that does not wait
+"""Shared by the tests of the model connection: a small model to serve, a caller that does not wait
 between tries, and a server that sends any bytes.
 """
 

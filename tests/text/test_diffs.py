@@ -1,4 +1,4 @@
-"""What a change was, in words and as a diff."""
+"""A change of texts, as a subject line and as a diff."""
 
 import difflib
 import sys
@@ -18,7 +18,7 @@ B = "Ada's birthday is 5 May\n"
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "told"),
+    ("before", "after", "subject"),
     [
         (A, B, "Ada's birthday is 5 May (was: … 4 May)"),
         ("tea\n", "coffee\n", "coffee (was: tea)"),
@@ -31,9 +31,9 @@ B = "Ada's birthday is 5 May\n"
     ],
 )
 def test_a_change_of_one_line_is_that_line_and_others_are_counted(
-    before: str, after: str, told: str
+    before: str, after: str, subject: str
 ) -> None:
-    assert diffs.subject({"USER.md": before}, {"USER.md": after}) == f"USER.md: {told}"
+    assert diffs.subject({"USER.md": before}, {"USER.md": after}) == f"USER.md: {subject}"
 
 
 def test_files_that_come_and_go_are_named() -> None:
@@ -59,16 +59,17 @@ def test_a_diff_is_as_git_writes_it() -> None:
 def test_nothing_in_a_text_makes_a_line_of_its_own_that_ends_the_diff(
     before: str, after: str
 ) -> None:
-    told = diffs.unified({"USER.md": before}, {"USER.md": after})
-    assert bool(told) == (before != after)
-    assert all(line[0] in " +-@\\" for line in told.split("\n")[:-1])
+    diff = diffs.unified({"USER.md": before}, {"USER.md": after})
+    assert bool(diff) == (before != after)
+    assert all(line[0] in " +-@\\" for line in diff.split("\n")[:-1])
 
 
 @given(texts, texts)
 def test_lines_that_were_carried_over_are_the_same_lines_in_their_order(
     older: str, newer: str
 ) -> None:
-    old, new = older.split("\n"), newer.split("\n")
+    old = older.split("\n")
+    new = newer.split("\n")
     carried = diffs.carried(older, newer)
     assert all(old[carried[number]] == new[number] for number in carried)
     assert list(carried.values()) == sorted(set(carried.values())) and len(carried) <= diffs.count(
@@ -107,7 +108,8 @@ def worked(function: Callable[[], object]) -> int:
     ],
 )
 def test_the_work_does_not_grow_with_the_square_of_the_lines(old: str, new: str) -> None:
-    before, after = {"USER.md": old}, {"USER.md": new}
+    before = {"USER.md": old}
+    after = {"USER.md": new}
     lines = diffs.count(old) + diffs.count(new)
     for function in (
         lambda: diffs.unified(before, after),
@@ -134,5 +136,5 @@ numbered = st.lists(st.integers(1, 30), unique=True).map(
 def test_where_each_line_is_another_a_diff_is_that_of_the_standard_library(
     old: list[str], new: list[str]
 ) -> None:
-    told = diffs.unified({"USER.md": "".join(old)}, {"USER.md": "".join(new)})
-    assert told == "".join(difflib.unified_diff(old, new, "a/USER.md", "b/USER.md"))
+    diff = diffs.unified({"USER.md": "".join(old)}, {"USER.md": "".join(new)})
+    assert diff == "".join(difflib.unified_diff(old, new, "a/USER.md", "b/USER.md"))

@@ -1,4 +1,4 @@
-"""The search/replace edit that the agent's EDIT_FILE and a Dream share."""
+"""The search/replace edit that EDIT_FILE and a Dream share."""
 
 import pytest
 
@@ -10,8 +10,11 @@ from dory.text.prompt_files import DURABLE
 
 def test_the_text_to_search_must_stand_there_exactly_once() -> None:
     assert edited("a\nb\n", "b", "c", "USER.md") == "a\nc\n"
-    for search, told in (("x", "'x' is not in USER.md"), ("a", "'a' stands 2 times in USER.md")):
-        with pytest.raises(ToolError, match=f"{told}: nothing was changed"):
+    for search, complaint in (
+        ("x", "'x' is not in USER.md"),
+        ("a", "'a' stands 2 times in USER.md"),
+    ):
+        with pytest.raises(ToolError, match=f"{complaint}: nothing was changed"):
             edited("a a\n", search, "y", "USER.md")
 
 

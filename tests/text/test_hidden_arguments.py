@@ -1,4 +1,4 @@
-"""The arguments of hidden tools are masked in what is kept of a response, and nothing else is."""
+"""The arguments of hidden tools are masked in the response that is kept, and nothing else is."""
 
 from dataclasses import replace
 

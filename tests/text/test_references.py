@@ -1,5 +1,5 @@
-"""References and escaping: whatever a text holds, it cannot pass for the harness, and it survives
-the round trip.
+"""References and escaping: no text can pass for a line of the harness, and every text survives the
+round trip.
 """
 
 from hypothesis import given
@@ -59,7 +59,8 @@ def test_whatever_the_gist_a_reference_is_exactly_one_reference_on_one_line(gist
 @given(texts)
 def test_escaped_text_around_references_changes_none_of_them(text: str) -> None:
     escaped = references.escape(text)
-    first, second = references.reference(HASH, "a"), references.reference(HASH, "b")
+    first = references.reference(HASH, "a")
+    second = references.reference(HASH, "b")
     body = f"{escaped}\n{first} {escaped} {second}"
     assert [gist for _, gist in references.live(body)] == ["a", "b"]
 

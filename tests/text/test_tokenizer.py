@@ -1,5 +1,5 @@
-"""terms: what a search compares is the same for what is stored and for what is asked, in any
-script, and any text can be asked.
+"""The tokenizer: stored texts and queries are split and folded in the same way, in any script, and
+any text may be a query.
 """
 
 import sqlite3
@@ -31,11 +31,11 @@ def test_words_are_folded_and_scripts_without_spaces_become_pairs(text: str, exp
 
 @given(texts | st.text())
 def test_every_word_is_exactly_one_token_for_the_index_and_stands_where_it_says(text: str) -> None:
-    found = list(words(text))
-    assert " ".join(word.folded for word in found) == folded(text)
-    assert all(0 <= word.start < word.end <= len(text) for word in found)
-    assert all(first.start <= second.start for first, second in pairwise(found))
-    assert len(Stemmer().stems([word.folded for word in found])) == len(found)
+    tokens = list(words(text))
+    assert " ".join(word.folded for word in tokens) == folded(text)
+    assert all(0 <= word.start < word.end <= len(text) for word in tokens)
+    assert all(first.start <= second.start for first, second in pairwise(tokens))
+    assert len(Stemmer().stems([word.folded for word in tokens])) == len(tokens)
 
 
 @given(st.text(alphabet=st.characters(categories=("L", "N", "M"))))

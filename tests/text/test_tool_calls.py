@@ -1,4 +1,6 @@
-"""From text to calls: never raises, reads what it renders, half-executes nothing broken."""
+"""The parser of tool calls never raises, reads back what is rendered, and runs no part of a broken
+call.
+"""
 
 import re
 
@@ -61,8 +63,8 @@ def test_reasoning_cannot_close_its_own_tag() -> None:
 
 
 def test_prose_between_calls_is_private() -> None:
-    found = parse("I think I should SAY something.\nSAY dev hello\nand then\nWAIT\n", TOOLS)
-    assert found == [Call("SAY", "dev hello"), Call("WAIT")]
+    parsed = parse("I think I should SAY something.\nSAY dev hello\nand then\nWAIT\n", TOOLS)
+    assert parsed == [Call("SAY", "dev hello"), Call("WAIT")]
 
 
 def test_code_fences_around_calls_and_before_edit_blocks_are_passed_over() -> None:
@@ -111,11 +113,11 @@ def test_an_edit_block_that_lacks_a_mark_is_one_error_and_swallows_the_rest() ->
     )
     lines = whole.split("\n")
     for number in (at for at, line in enumerate(lines) if line in ("=======", ">>>>>>> REPLACE")):
-        found = parse("\n".join(lines[:number] + lines[number + 1 :]), TOOLS)
+        parsed = parse("\n".join(lines[:number] + lines[number + 1 :]), TOOLS)
         assert (
-            len(found) == 1
-            and found[0].error
-            and found[0].error.startswith("unterminated edit block: nothing was changed")
+            len(parsed) == 1
+            and parsed[0].error
+            and parsed[0].error.startswith("unterminated edit block: nothing was changed")
         ), number
 
 

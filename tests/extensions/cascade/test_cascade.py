@@ -1,4 +1,4 @@
-"""The parts of the cascade by themselves: when a run is due, LIFE as numbered memories, and what a
+"""The parts of the cascade, one at a time: when a run is due, LIFE as numbered events, and what a
 run asks the model.
 """
 
@@ -27,7 +27,9 @@ REDACT = partial(formatting.redact, secrets=["hunter2-hunter2"])
 
 
 def test_runs_are_due_at_129_193_257_and_at_every_64th_memory_from_there() -> None:
-    windows, covered, due = Windows(), 0, []
+    windows = Windows()
+    covered = 0
+    due = []
     for memories in range(1, 700):
         if instant := windows.reached(covered, memories):
             assert instant == memories
@@ -40,7 +42,9 @@ def test_runs_are_due_at_129_193_257_and_at_every_64th_memory_from_there() -> No
 def test_the_first_run_covers_all_that_had_left_the_window_and_each_later_run_its_own_events(
     immediate: int, recent: int, happened: list[int]
 ) -> None:
-    windows, covered, memories = Windows(immediate, recent), 0, 0
+    windows = Windows(immediate, recent)
+    covered = 0
+    memories = 0
     for more in happened:
         memories += more
         while target := windows.target(covered, memories):
@@ -71,7 +75,9 @@ def life(
 
 
 def test_memories_are_read_from_where_the_last_reading_ended(tmp_path: Path) -> None:
-    memories, place, read = life(tmp_path, 500), BEGINNING, list[str]()
+    memories = life(tmp_path, 500)
+    place = BEGINNING
+    read = list[str]()
     for count in (1, 65, 64, 100, 270):
         lines, place = memories.read(place, count)
         read += lines
@@ -104,10 +110,11 @@ def summary(first: int, last: int, text: str, memories: LifeReader) -> Summary:
 
 def asked(model: Scripted) -> list[str]:
     """What the prompts hold between the question and the end."""
-    found = [prompt.text for purpose, prompt in model.asked if purpose == "cascade"]
-    begin, end = "Summarize these memories in 2-3 sentences:\n\n", "\n\nSUMMARY:"
-    assert all(one.startswith(begin) and one.endswith(end) for one in found)
-    return [one.removeprefix(begin).removesuffix(end) for one in found]
+    texts = [prompt.text for purpose, prompt in model.asked if purpose == "cascade"]
+    begin = "Summarize these memories in 2-3 sentences:\n\n"
+    end = "\n\nSUMMARY:"
+    assert all(text.startswith(begin) and text.endswith(end) for text in texts)
+    return [text.removeprefix(begin).removesuffix(end) for text in texts]
 
 
 def task(
@@ -125,10 +132,8 @@ def task(
 def test_the_long_term_summary_takes_up_the_short_one_before_that_is_made_anew(
     tmp_path: Path,
 ) -> None:
-    memories, model = (
-        life(tmp_path, 200),
-        Scripted(cascade=lambda prompt: f"said {len(prompt.text)}."),
-    )
+    memories = life(tmp_path, 200)
+    model = Scripted(cascade=lambda prompt: f"said {len(prompt.text)}.")
     old = summary(1, 65, "Long ago.", memories), summary(66, 129, "Lately.", memories)
     made = rolling.run(model, memories, task(memories, 129, 193, *old), REDACT)
     first, second = asked(model)
@@ -141,7 +146,8 @@ def test_the_long_term_summary_takes_up_the_short_one_before_that_is_made_anew(
 
 
 def test_the_first_run_has_nothing_to_squash(tmp_path: Path) -> None:
-    memories, model = life(tmp_path, 129), Scripted()
+    memories = life(tmp_path, 129)
+    model = Scripted()
     made = rolling.run(model, memories, task(memories, 0, 65), REDACT)
     assert (
         len(asked(model)) == 1 and made.longterm == "" and made.recent and made.place.number == 65
@@ -151,12 +157,10 @@ def test_the_first_run_has_nothing_to_squash(tmp_path: Path) -> None:
 def test_a_long_past_is_read_in_pieces_each_with_what_those_before_it_came_to(
     tmp_path: Path,
 ) -> None:
-    memories, model = (
-        life(tmp_path, 200),
-        Scripted(cascade=lambda prompt: f"Up to {prompt.text.splitlines()[-3].split()[3]}."),
-    )
+    memories = life(tmp_path, 200)
+    model = Scripted(cascade=lambda prompt: f"Up to {prompt.text.splitlines()[-3].split()[3]}.")
     made = rolling.run(model, memories, task(memories, 0, 150), REDACT)
-    assert [(one.splitlines()[0], len(one.splitlines())) for one in asked(model)[1:]] == [
+    assert [(text.splitlines()[0], len(text.splitlines())) for text in asked(model)[1:]] == [
         ("Up to 65.", 66),
         ("Up to 130.", 21),
     ]
@@ -166,7 +170,8 @@ def test_a_long_past_is_read_in_pieces_each_with_what_those_before_it_came_to(
 def test_of_a_very_long_past_a_batch_is_read_and_the_next_run_goes_on_from_it(
     tmp_path: Path,
 ) -> None:
-    memories, model = life(tmp_path, 2 * BATCH + 9), Scripted(cascade=lambda prompt: "So far.")
+    memories = life(tmp_path, 2 * BATCH + 9)
+    model = Scripted(cascade=lambda prompt: "So far.")
     old = summary(1, 2, "Long ago.", memories), summary(3, 4, "Lately.", memories)
     made = rolling.run(model, memories, task(memories, 4, 2 * BATCH + 8, *old, piece=2), REDACT)
     assert made.place.number == 2 * BATCH + 4 and made.longterm == "" and len(asked(model)) == BATCH
@@ -190,27 +195,28 @@ def test_a_piece_that_is_too_much_for_the_window_is_halved_down_to_one_memory(
             raise WindowExceeded("too much")
         return "So far."
 
-    sizes, window = list[int](), 20
+    sizes = list[int]()
+    window = 20
     memories = life(tmp_path, 70)
     made = rolling.run(Scripted(cascade=answer), memories, task(memories, 0, 65), REDACT)
     assert sizes == [65, 32, 16, 16, 16, 16, 1] and made.place == memories.find(65)
-    sizes, window = [], 0
+    sizes = []
+    window = 0
     with pytest.raises(WindowExceeded):
         rolling.run(Scripted(cascade=answer), memories, task(memories, 0, 5), REDACT)
     assert sizes == [5, 2, 1]
 
 
 def test_a_request_is_bounded_however_large_the_window_is(tmp_path: Path) -> None:
-    memories, model = life(tmp_path, 1000, "x" * 90), Scripted(cascade=lambda prompt: "So far.")
+    memories = life(tmp_path, 1000, "x" * 90)
+    model = Scripted(cascade=lambda prompt: "So far.")
     made = rolling.run(model, memories, task(memories, 0, 1000, piece=1000), REDACT)
     assert made.place.number == 1000 and PIECE * 0.9 < max(map(len, asked(model))) <= PIECE + LIMIT
 
 
 def test_secrets_reach_neither_the_model_nor_a_summary(tmp_path: Path) -> None:
-    memories, model = (
-        life(tmp_path, 65, "the key is hunter2-hunter2"),
-        Scripted(cascade=lambda prompt: "I know hunter2-hunter2."),
-    )
+    memories = life(tmp_path, 65, "the key is hunter2-hunter2")
+    model = Scripted(cascade=lambda prompt: "I know hunter2-hunter2.")
     made = rolling.run(model, memories, task(memories, 0, 65), REDACT)
     assert "hunter2" not in asked(model)[0] and made.recent == "I know [secret]."
 
@@ -252,4 +258,4 @@ def test_whatever_a_model_says_is_one_bounded_line_that_forges_nothing(text: str
         and not references.live(said)
         and "◱" not in said
     )
-    assert all(one != two or one != " " for one, two in pairwise(said))
+    assert all(left != right or left != " " for left, right in pairwise(said))

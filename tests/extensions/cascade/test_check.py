@@ -1,4 +1,4 @@
-"""The check of the summaries: a sound life is no problem at any instant, and every gap, overlap and
+"""The check of the summaries: a sound life has no problem at any moment, and every gap, overlap and
 damage is named.
 """
 
@@ -120,19 +120,21 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
 
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_every_kind_of_damage_is_found_and_named(folder: Path, damage: str) -> None:
-    change, told = DAMAGE[damage]
+    change, complaint = DAMAGE[damage]
     change(folder)
-    found = problems(folder)
-    assert any(told in one for one in found), found
+    lines = problems(folder)
+    assert any(complaint in line for line in lines), lines
 
 
 def test_a_summary_that_ends_within_a_line_is_found(folder: Path) -> None:
     path = copies(folder)[0]
-    one = read(path)
-    assert one
-    before = (folder / "LIFE.md").read_bytes()[: one.place.end + 9]
+    summary = read(path)
+    assert summary
+    before = (folder / "LIFE.md").read_bytes()[: summary.place.end + 9]
     path.write_bytes(
-        replace(one, place=LifePosition(one.last, len(before), zlib.crc32(before[-1024:]))).content
+        replace(
+            summary, place=LifePosition(summary.last, len(before), zlib.crc32(before[-1024:]))
+        ).content
     )
     assert problems(folder) == [f"{FOLDER}/{path.name} does not end where event 5 does in LIFE.md"]
 
@@ -141,19 +143,19 @@ def test_each_damaged_file_is_named_and_the_others_are_looked_at(folder: Path) -
     edit("0", "---", "--")(folder)
     edit("2", "bytes: ", "bytes: 1")(folder)
     edit("summaries/recent.md", "---", "--")(folder)
-    found = problems(folder)
-    told = [
+    lines = problems(folder)
+    complaints = [
         f"{copies(folder)[0].name} is damaged",
         "recent.md is damaged",
         "does not end where event 13 does",
     ]
-    assert all(sum(part in one for one in found) == 1 for part in told), found
+    assert all(sum(part in line for line in lines) == 1 for part in complaints), lines
 
 
 def test_a_life_that_was_shortened_does_not_hold_what_its_summaries_cover(folder: Path) -> None:
     lines = (folder / "LIFE.md").read_bytes().splitlines(keepends=True)
     (folder / "LIFE.md").write_bytes(b"".join(lines[:16]))
-    assert any("does not end where event 17 does" in one for one in problems(folder))
+    assert any("does not end where event 17 does" in line for line in problems(folder))
 
 
 def test_what_a_kill_left_between_two_files_is_no_problem(folder: Path) -> None:
@@ -174,9 +176,9 @@ def test_a_copy_that_a_running_agent_made_meanwhile_is_no_problem(folder: Path) 
             older.replace("memories: 14-17", "memories: 1-13" if number else "memories: 14-17")
         )
     (folder / "lock").touch()
-    assert any("cover events up to 17, their copies up to 21" in one for one in problems(folder))
+    assert any("cover events up to 17, their copies up to 21" in line for line in problems(folder))
     with locks.held(folder):
-        assert not any("their copies" in one for one in problems(folder))
+        assert not any("their copies" in line for line in problems(folder))
 
 
 def test_the_check_of_a_home_names_the_agent(tmp_path: Path) -> None:

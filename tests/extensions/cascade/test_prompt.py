@@ -1,4 +1,4 @@
-"""What the cascade shows: both summaries and the window behind them in the prompt, related
+"""What the cascade shows: both summaries and the window after them in the prompt, related
 experiences, and the answers to its commands.
 """
 
@@ -35,8 +35,8 @@ def house(request: pytest.FixtureRequest, tmp_path: Path) -> House:
 
 def sections(text: str) -> dict[str, str]:
     """The last section of each name."""
-    found = [block.partition("]\n") for block in f"\n{text}".split("\n[#")[1:]]
-    return {name: body for name, _, body in found}
+    blocks = [block.partition("]\n") for block in f"\n{text}".split("\n[#")[1:]]
+    return {name: body for name, _, body in blocks}
 
 
 def memories(house: House) -> list[str]:
@@ -72,14 +72,14 @@ def test_summaries_that_change_within_an_epoch_are_told_once_and_stand_at_the_to
     happen(house, 13)
     for _ in range(3):
         first = house.agent.prompts.build()
-    told = [
+    notices = [
         entry.body
         for entry in house.me.context
         if entry.body.startswith("A part of what stands above has changed")
     ]
     assert (
-        len(told) == 1
-        and COVERS.findall(told[0]) == [("Recent past", "1", "5")]
+        len(notices) == 1
+        and COVERS.findall(notices[0]) == [("Recent past", "1", "5")]
         and "cascade]" not in first.messages[0].content
     )
     house.me.new_epoch()
@@ -136,13 +136,13 @@ def test_while_the_model_fails_the_window_stays_and_the_prompt_says_what_is_miss
     happen(house, 40, at_once=3)
     shown = sections(house.agent.prompts.build().text)
     assert len(shown["life"].splitlines()) == 8
-    told = (
+    notice = (
         "The events from 1 on that do not stand below any more are not summed up yet: "
         "READ_FILE LIFE.md 2-"
     )
-    assert shown["cascade"].strip() == told
+    assert shown["cascade"].strip() == notice
     happen(house, 60)
-    assert told in house.agent.prompts.build().messages[0].content
+    assert notice in house.agent.prompts.build().messages[0].content
     assert not [entry for entry in house.me.context if "has changed" in entry.body], (
         "what grows with each memory is not told anew each time"
     )
@@ -195,9 +195,9 @@ def test_the_past_that_is_like_the_present_stands_in_the_tail_without_the_newest
     say(house, "what was it about Lisbon?")
     shown = sections(house.agent.prompts.build().text)["related past experiences"].splitlines()
     ranges = [
-        tuple(map(int, found))
+        tuple(map(int, bounds))
         for line in shown
-        for found in re.findall(r"^Events (\d+)–(\d+), until 20", line)
+        for bounds in re.findall(r"^Events (\d+)–(\d+), until 20", line)
     ]
     assert (
         len(shown) == len(ranges) == 2
@@ -217,7 +217,9 @@ def test_related_experiences_come_back_from_the_files_when_the_index_is_gone(
         file.unlink()
     house.wake()
     step(house)
-    assert {(one.first, one.last) for one in related(house, "things of life")} == set(made)
+    assert {
+        (experience.first, experience.last) for experience in related(house, "things of life")
+    } == set(made)
 
 
 def test_a_person_forces_a_run_and_is_told_what_is_missing_for_one(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""related: what is similar comes back, by vectors or by BM25 and never by a mixture."""
+"""Related experiences: similar ones are found by vectors or by BM25, never by a mixture of both."""
 
 from pathlib import Path
 
@@ -144,7 +144,8 @@ def test_a_kill_between_two_batches_costs_neither_summaries_nor_the_vectors_that
     store: Store,
 ) -> None:
     many = [f"{TRIP} That was day {number}." for number in range(BATCH + 5)]
-    killed, embedder = filled(store, Letters(), *many), Letters()
+    killed = filled(store, Letters(), *many)
+    embedder = Letters()
     work = killed.backlog()
     assert work
     work()()

@@ -1,5 +1,5 @@
-"""The files of the summaries: their form, what a kill between two writes leaves, and that no run's
-outcome is ever half there.
+"""The files of the summaries: their form, and what a kill between two writes leaves. The outcome of
+a run is never written in part.
 """
 
 from dataclasses import replace
@@ -33,7 +33,7 @@ def lived(folder: Path) -> Summaries:
 
 
 def ranges(folder: Path) -> list[tuple[int, int]]:
-    return [(one.first, one.last) for path in copies(folder) if (one := read(path))]
+    return [(summary.first, summary.last) for path in copies(folder) if (summary := read(path))]
 
 
 def test_a_summary_stands_behind_front_matter_that_says_what_it_covers(tmp_path: Path) -> None:
@@ -57,7 +57,8 @@ def test_a_summary_stands_behind_front_matter_that_says_what_it_covers(tmp_path:
 
 
 def test_what_was_saved_is_read_again(tmp_path: Path) -> None:
-    kept, again = lived(tmp_path), Summaries(tmp_path)
+    kept = lived(tmp_path)
+    again = Summaries(tmp_path)
     assert (
         (again.longterm, again.recent)
         == (kept.longterm, kept.recent)
@@ -95,7 +96,8 @@ def test_copies_keep_their_order_when_runs_share_a_second_or_the_clock_is_put_ba
 def test_a_kill_between_any_two_writes_loses_no_memory_and_covers_none_twice(
     tmp_path: Path,
 ) -> None:
-    seen, at = set[tuple[int, ...]](), 0
+    seen = set[tuple[int, ...]]()
+    at = 0
     while True:
         at += 1
         folder = tmp_path / str(at)
@@ -128,7 +130,8 @@ def test_a_kill_between_any_two_writes_loses_no_memory_and_covers_none_twice(
 
 
 def test_a_kill_at_the_first_save_leaves_nothing_or_all_of_it(tmp_path: Path) -> None:
-    outcomes, at = set[int](), 0
+    outcomes = set[int]()
+    at = 0
     while True:
         at += 1
         folder = tmp_path / str(at)
@@ -156,7 +159,7 @@ def test_a_draft_counts_only_behind_what_is_covered(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["longterm.md", "recent.md"])
 @pytest.mark.parametrize(
-    ("before", "after", "told"),
+    ("before", "after", "complaint"),
     [
         ("summary 1", "summary 2", "this Dory reads 'dory: summary 1': update Dory"),
         ("memories: ", "memories: x", "is damaged"),
@@ -166,12 +169,12 @@ def test_a_draft_counts_only_behind_what_is_covered(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_that_is_damaged_or_of_another_version_is_refused(
-    tmp_path: Path, name: str, before: str, after: str, told: str
+    tmp_path: Path, name: str, before: str, after: str, complaint: str
 ) -> None:
     lived(tmp_path)
     path = tmp_path / FOLDER / name
     path.write_text(path.read_text().replace(before, after, 1))
-    with pytest.raises(FormatError, match=told):
+    with pytest.raises(FormatError, match=complaint):
         Summaries(tmp_path)
 
 

@@ -1,5 +1,5 @@
-"""The diary's files: one a date, for people to read and edit, found by the words that stand in them
-now; damage is named and left as it is.
+"""The files of the diary: there is one for each date, people can read and edit them, and a search
+finds their current words. Damage is named and left as it is.
 """
 
 import json
@@ -33,7 +33,7 @@ def file(folder: Path, day: object = DAY) -> Path:
     return folder / FOLDER / f"{day}.json"
 
 
-def found(book: Diary, words: str) -> list[str]:
+def days_found(book: Diary, words: str) -> list[str]:
     """The days that a search finds after all that has changed was taken in."""
     book.saw(book.looking()())
     assert book.refresh(10_000) == 0
@@ -80,11 +80,11 @@ def test_a_second_write_on_a_day_adds_an_entry_and_people_can_read_the_file(tmp_
 
 def test_what_does_not_fit_is_refused_and_changes_nothing(tmp_path: Path) -> None:
     book = diary(tmp_path)
-    for text, told in (
+    for text, complaint in (
         (" \n", "nothing to write"),
         ("x" * (TEXT_LIMIT + 1), f"an entry may have {TEXT_LIMIT}"),
     ):
-        with pytest.raises(ToolError, match=told):
+        with pytest.raises(ToolError, match=complaint):
             book.write(Entry(text), DAY)
     for _ in range(DAY_LIMIT // TEXT_LIMIT):
         book.write(Entry("x" * TEXT_LIMIT), DAY)
@@ -98,14 +98,14 @@ def test_an_edited_day_is_found_by_its_new_words_and_no_longer_by_the_old(tmp_pa
     book.write(Entry("The hotel was the Miramar.", place="Lisbon"), DAY)
     book.write(Entry("Rain in Porto."), DAY - timedelta(days=1))
     assert (
-        found(book, "miramar") == found(book, "lisbon") == ["2026-03-02"]
-        and len(found(book, "rain hotel")) == 2
+        days_found(book, "miramar") == days_found(book, "lisbon") == ["2026-03-02"]
+        and len(days_found(book, "rain hotel")) == 2
     )
     file(tmp_path).write_text(file(tmp_path).read_text().replace("Miramar", "Bellavista"))
-    assert found(book, "miramar") == [] and found(book, "bellavista") == ["2026-03-02"]
-    assert found(diary(tmp_path), "bellavista") == ["2026-03-02"], "also in the next process"
+    assert days_found(book, "miramar") == [] and days_found(book, "bellavista") == ["2026-03-02"]
+    assert days_found(diary(tmp_path), "bellavista") == ["2026-03-02"], "also in the next process"
     file(tmp_path).unlink()
-    assert found(book, "bellavista") == [] and found(book, "porto") == ["2026-03-01"]
+    assert days_found(book, "bellavista") == [] and days_found(book, "porto") == ["2026-03-01"]
 
 
 def test_what_people_add_to_a_file_stays_when_the_agent_writes(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_what_people_add_to_a_file_stays_when_the_agent_writes(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "complaint"),
     [
         (b"", "is damaged"),
         (b"{", "is damaged"),
@@ -140,18 +140,18 @@ def test_what_people_add_to_a_file_stays_when_the_agent_writes(tmp_path: Path) -
     ],
 )
 def test_a_damaged_file_is_named_and_left_as_it_is_and_the_others_are_found(
-    tmp_path: Path, content: bytes, told: str
+    tmp_path: Path, content: bytes, complaint: str
 ) -> None:
     book = diary(tmp_path)
     book.write(Entry("rain"), DAY - timedelta(days=1))
     book.write(Entry("rain"), DAY)
-    assert len(found(book, "rain")) == 2
+    assert len(days_found(book, "rain")) == 2
     file(tmp_path).write_bytes(content)
-    assert found(book, "rain") == ["2026-03-01"]
+    assert days_found(book, "rain") == ["2026-03-01"]
     assert len(book.damage()) == len(list(problems(tmp_path))) == 1 and book.damage() == list(
         problems(tmp_path)
     )
-    assert re.match(rf"diary/2026-03-02\.json .*{re.escape(told)}", book.damage()[0])
+    assert re.match(rf"diary/2026-03-02\.json .*{re.escape(complaint)}", book.damage()[0])
     for attempt in (lambda: book.entries(DAY), lambda: book.write(Entry("x"), DAY)):
         with pytest.raises(FormatError, match=re.escape("diary/2026-03-02.json")):
             attempt()
@@ -161,7 +161,7 @@ def test_a_damaged_file_is_named_and_left_as_it_is_and_the_others_are_found(
     file(tmp_path).write_text(
         json.dumps({"version": 1, "date": "2026-03-02", "entries": [{"text": "mended, rain"}]})
     )
-    assert len(found(book, "rain")) == 2 and book.damage() == []
+    assert len(days_found(book, "rain")) == 2 and book.damage() == []
 
 
 def test_no_text_can_be_taken_for_another_entry(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_a_diary_that_is_no_folder_is_named_by_the_check_and_holds_nothing(tmp_p
     assert [problem.startswith("diary/ cannot be listed") for problem in problems(tmp_path)] == [
         True
     ]
-    assert diary(tmp_path).days() == [] and found(diary(tmp_path), "x") == []
+    assert diary(tmp_path).days() == [] and days_found(diary(tmp_path), "x") == []
 
 
 def test_what_is_no_file_of_a_day_is_passed_over_and_named_by_the_check(tmp_path: Path) -> None:
@@ -202,7 +202,7 @@ def test_what_is_no_file_of_a_day_is_passed_over_and_named_by_the_check(tmp_path
         (tmp_path / FOLDER / name).write_text("{}")
     file(tmp_path, "2026-03-01").symlink_to(tmp_path / "elsewhere")
     file(tmp_path, "2026-02-28").mkdir()
-    assert found(book, "rain") == ["2026-03-02"] and len(list(problems(tmp_path))) == 6, (
+    assert days_found(book, "rain") == ["2026-03-02"] and len(list(problems(tmp_path))) == 6, (
         "what editors leave is none of it"
     )
     assert ["cannot be read" in damage for damage in book.damage()] == [True, True]
@@ -212,7 +212,8 @@ def test_what_is_no_file_of_a_day_is_passed_over_and_named_by_the_check(tmp_path
 def test_a_kill_at_any_step_of_a_write_leaves_what_stood_there_or_that_and_the_new(
     tmp_path: Path, before: list[str]
 ) -> None:
-    struck, number = True, 0
+    struck = True
+    number = 0
     while struck:
         number += 1
         home = tmp_path / str(number)
@@ -225,7 +226,7 @@ def test_a_kill_at_any_step_of_a_write_leaves_what_stood_there_or_that_and_the_n
         texts = [entry.text for entry in diary(home).entries(DAY)]
         assert texts in ([before] if struck else []) or texts == [*before, "second"]
         assert list(problems(home)) == [], "no half of anything stands in the diary's folder"
-        assert found(diary(home), "first second") == ["2026-03-02"] * bool(texts)
+        assert days_found(diary(home), "first second") == ["2026-03-02"] * bool(texts)
     assert number > 5
 
 
@@ -254,16 +255,17 @@ class Counting(Store):
     read = 0
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
-        found = super().rows(sql, values)
-        self.read += len(found)
-        return found
+        rows = super().rows(sql, values)
+        self.read += len(rows)
+        return rows
 
 
 def test_ten_years_are_searched_without_opening_a_file_and_an_edit_opens_that_one(
     tmp_path: Path,
 ) -> None:
     fill(tmp_path, 3650)
-    book, rounds = diary(tmp_path), 1
+    book = diary(tmp_path)
+    rounds = 1
     while book.refresh(500):
         rounds += 1
     assert rounds == 8, "at most so many at once as were asked for"
@@ -280,13 +282,13 @@ def test_ten_years_are_searched_without_opening_a_file_and_an_edit_opens_that_on
         )
     with opened() as files:
         assert (
-            found(book, "word3000") == [str(DAY - timedelta(days=3000))]
-            and len(found(book, "garden tea")) == 10
+            days_found(book, "word3000") == [str(DAY - timedelta(days=3000))]
+            and len(days_found(book, "garden tea")) == 10
         )
         assert files == []
         file(tmp_path).write_text(file(tmp_path).read_text().replace("garden", "harbour"))
         files.clear()
-        assert found(book, "harbour") == ["2026-03-02"] and files == [str(file(tmp_path))]
+        assert days_found(book, "harbour") == ["2026-03-02"] and files == [str(file(tmp_path))]
         store.read = 0
         assert len(book.search("word3000 harbour", 10)) == 2 and store.read < 50
     assert book.days()[0] == DAY - timedelta(days=3649)
@@ -295,10 +297,10 @@ def test_ten_years_are_searched_without_opening_a_file_and_an_edit_opens_that_on
 def test_what_the_index_lost_is_taken_from_the_files_again(tmp_path: Path) -> None:
     fill(tmp_path, 5)
     running = diary(tmp_path)
-    assert len(found(running, "garden")) == 5
-    for one in tmp_path.glob(f"{NAME}*"):
-        one.unlink()
-    assert len(found(running, "garden")) == len(found(diary(tmp_path), "garden")) == 5, (
+    assert len(days_found(running, "garden")) == 5
+    for path in tmp_path.glob(f"{NAME}*"):
+        path.unlink()
+    assert len(days_found(running, "garden")) == len(days_found(diary(tmp_path), "garden")) == 5, (
         "also while it is open"
     )
     assert [document.origin for document in diary(tmp_path).documents()] == [

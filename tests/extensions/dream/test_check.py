@@ -1,4 +1,4 @@
-"""The check of what Dreams live by: a sound life is no problem, also right after a kill, and every
+"""The check of the files of Dreams: a sound life has no problem, even right after a kill, and every
 damage is named.
 """
 
@@ -22,7 +22,7 @@ from tests.support.sleeping import Answering, Sleeper, edit
 def dreamt(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of an identity with two Dreams and an entry that waits."""
     home = tmp_path_factory.mktemp("dreamt")
-    one = Sleeper(
+    dreamer = Sleeper(
         home,
         Answering(
             "1. USER.md",
@@ -33,15 +33,17 @@ def dreamt(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "DONE",
         ),
     )
-    one.step()
+    dreamer.step()
     for _ in range(2):
-        one.fade(2)
-        one.sleep()
-    one.fade()
+        dreamer.fade(2)
+        dreamer.sleep()
+    dreamer.fade()
     assert (
-        one.history.dreamed == 4 and len(one.log()) == 2 and list(check.problems(one.me.home)) == []
+        dreamer.history.dreamed == 4
+        and len(dreamer.log()) == 2
+        and list(check.problems(dreamer.me.home)) == []
     )
-    return one.me.folder
+    return dreamer.me.folder
 
 
 @pytest.fixture
@@ -58,10 +60,10 @@ def lines(*changes: tuple[int, bytes]) -> Callable[[Path], object]:
     """The history with other lines in place of those that are numbered, from 0."""
 
     def change(folder: Path) -> object:
-        found = (folder / HISTORY).read_bytes().splitlines(keepends=True)
+        kept = (folder / HISTORY).read_bytes().splitlines(keepends=True)
         for number, line in changes:
-            found[number] = line
-        return (folder / HISTORY).write_bytes(b"".join(found))
+            kept[number] = line
+        return (folder / HISTORY).write_bytes(b"".join(kept))
 
     return change
 
@@ -127,10 +129,10 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
 
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_every_damage_is_found_and_named(folder: Path, damage: str) -> None:
-    change, told = DAMAGE[damage]
+    change, complaint = DAMAGE[damage]
     change(folder)
-    found = problems(folder)
-    assert any(told in one for one in found), found
+    complaints = problems(folder)
+    assert any(complaint in line for line in complaints), complaints
 
 
 def test_what_a_kill_leaves_is_no_problem(folder: Path) -> None:
@@ -150,18 +152,19 @@ def test_what_a_running_agent_writes_meanwhile_is_no_problem(folder: Path) -> No
 
 
 def test_an_identity_that_never_dreamed_is_no_problem(tmp_path: Path) -> None:
-    one = Sleeper(tmp_path, Answering("NOTHING"))
-    assert problems(one.me.folder) == []
+    dreamer = Sleeper(tmp_path, Answering("NOTHING"))
+    assert problems(dreamer.me.folder) == []
 
 
 def test_the_check_of_a_home_names_the_agent_and_a_record_that_is_missing(folder: Path) -> None:
-    home, hash = folder.parent.parent, folder.name
+    home = folder.parent.parent
+    hash = folder.name
     (folder / DREAM_CURSOR).unlink()
     (record,) = [
         path for path in (home / "blobs").glob("??/*.md") if b"history 3 to 4" in path.read_bytes()
     ]
     record.unlink()
-    found = list(check.problems(home))
-    assert f"agents/{hash}: .dream_cursor is missing" in found and any(
-        f"refers to {record.stem}, which is missing" in one for one in found
+    complaints = list(check.problems(home))
+    assert f"agents/{hash}: .dream_cursor is missing" in complaints and any(
+        f"refers to {record.stem}, which is missing" in line for line in complaints
     )

@@ -1,5 +1,5 @@
-"""What compactions removed, as lines of the history: one for each compaction, each stretch once,
-through kills and from before.
+"""What compactions removed, as lines of the history: one line for each compaction, with each
+stretch once, even through kills.
 """
 
 from pathlib import Path
@@ -51,7 +51,8 @@ def test_all_stretches_of_one_compaction_are_bullets_of_one_entry_with_their_tim
         writer.take(record)
     writer.flush()
     writer.flush()
-    first, last = records[0].first, records[0].last
+    first = records[0].first
+    last = records[0].last
     assert len(contents(house)) == 1
     assert contents(house)[0].splitlines()[:3] == [
         f"- 2026-03-02 12:00 to 2026-03-02 12:00 (#{first}-{last}, {records[0].hash}): tea",
@@ -97,7 +98,8 @@ def test_what_a_kill_withheld_is_written_at_the_next_start_and_only_once(tmp_pat
 
 
 def test_a_kill_at_any_write_neither_loses_a_stretch_nor_writes_it_twice(tmp_path: Path) -> None:
-    struck, at = True, 0
+    struck = True
+    at = 0
     while struck:
         at += 1
         house = Household(tmp_path / str(at))
@@ -108,9 +110,9 @@ def test_a_kill_at_any_write_neither_loses_a_stretch_nor_writes_it_twice(tmp_pat
         writer.flush()
         record = faded(house, "second")
         writer.take(record)
-        with mishap(at, Killed()) as found:
+        with mishap(at, Killed()) as kill:
             writer.flush()
-        struck = found.struck
+        struck = kill.struck
         house.restart()
         consolidator(house).flush()
         assert "".join(contents(house)).count(record.hash) == 1 and [
@@ -147,12 +149,13 @@ def test_what_could_not_be_written_is_written_later_and_not_twice(tmp_path: Path
     writer.flush()
     record = faded(house, "tea")
     writer.take(record)
-    struck, at = True, 0
+    struck = True
+    at = 0
     while struck:
         at += 1
-        with mishap(at, OSError(28, "No space left on device")) as found:
+        with mishap(at, OSError(28, "No space left on device")) as failure:
             writer.flush()
-        struck = found.struck
+        struck = failure.struck
     assert "".join(contents(house)).count(record.hash) == 1
 
 
@@ -208,13 +211,14 @@ def test_when_the_newest_line_is_damaged_its_stretches_are_written_again_and_no_
 
 
 def test_what_faded_too_long_ago_to_be_found_is_told(tmp_path: Path) -> None:
-    house, told = Household(tmp_path), list[str]()
-    Consolidator(house.me, History(house.me.folder), told.append).flush()
-    assert told == []
+    house = Household(tmp_path)
+    warnings = list[str]()
+    Consolidator(house.me, History(house.me.folder), warnings.append).flush()
+    assert warnings == []
     for number in range(LOOKED_BACK):
         house.me.log("slept", str(number))
     house.me.commit()
-    Consolidator(house.me, History(house.me.folder), told.append).flush()
-    assert told == [
+    Consolidator(house.me, History(house.me.folder), warnings.append).flush()
+    assert warnings == [
         "what faded before the last 4096 lines of LIFE is passed over: it enters no history"
     ]

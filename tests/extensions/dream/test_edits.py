@@ -1,5 +1,5 @@
-"""What of a Dream still fits when the agent or a person has edited the same files meanwhile: the
-newer edit wins.
+"""Which edits of a Dream still apply when the agent or a person has edited the same files
+meanwhile: the newer edit wins.
 """
 
 from pathlib import Path
@@ -77,25 +77,28 @@ def test_what_the_agent_edits_while_a_dream_waits_for_another_git_is_its_own_and
             edit("MEMORY.md", "Ada likes tea", "Ada likes tea and cake"),
         ]
     )
-    one = Sleeper(tmp_path, Answering(listed("MEMORY.md"), changes, "DONE"))
-    one.write("MEMORY.md", "Ada likes tea\n")
-    one.step()
-    one.fade()
-    lock = one.me.folder / ".git" / "refs" / "heads" / "main.lock"
+    dreamer = Sleeper(tmp_path, Answering(listed("MEMORY.md"), changes, "DONE"))
+    dreamer.write("MEMORY.md", "Ada likes tea\n")
+    dreamer.step()
+    dreamer.fade()
+    lock = dreamer.me.folder / ".git" / "refs" / "heads" / "main.lock"
     lock.touch()
-    one.sleep()
-    one.house.respond(versioned.edit("MEMORY.md", "Ada likes tea", "Ada likes tea and wine"))
+    dreamer.sleep()
+    dreamer.house.respond(versioned.edit("MEMORY.md", "Ada likes tea", "Ada likes tea and wine"))
     lock.unlink()
-    one.house.respond("SAY dev noted")
-    one.step()
-    versions = [(version.author, version.subject) for version in one.versions.log()]
+    dreamer.house.respond("SAY dev noted")
+    dreamer.step()
+    versions = [(version.author, version.subject) for version in dreamer.versions.log()]
     assert (
-        one.read("MEMORY.md") == "Ada likes tea and wine\nthe release is on Friday\n"
-        and one.log("a person") == []
+        dreamer.read("MEMORY.md") == "Ada likes tea and wine\nthe release is on Friday\n"
+        and dreamer.log("a person") == []
     )
     assert versions[:2] == [
-        (agent(one.me.name, one.me.hash), "MEMORY.md: Ada likes tea and wine (was: Ada likes tea)"),
+        (
+            agent(dreamer.me.name, dreamer.me.hash),
+            "MEMORY.md: Ada likes tea and wine (was: Ada likes tea)",
+        ),
         (DREAM, "MEMORY.md: + the release is on Friday"),
     ]
-    assert "gist=history 1: 1 of 2 changes made◲" in one.me.life.tail(2)
-    assert "(somebody has changed meanwhile: Ada likes tea)" in one.records()[0]
+    assert "gist=history 1: 1 of 2 changes made◲" in dreamer.me.life.tail(2)
+    assert "(somebody has changed meanwhile: Ada likes tea)" in dreamer.records()[0]

@@ -1,5 +1,5 @@
-"""history.jsonl: its form, its cursors through kills at every write, reading by halving, and what
-is said about damage.
+"""history.jsonl: its form, its cursors through kills at every write, reading by halves, and the
+reports of damage.
 """
 
 import json
@@ -75,19 +75,22 @@ def test_grep_reads_it_word_for_word(tmp_path: Path) -> None:
 
 
 def test_a_kill_at_any_write_leaves_cursors_that_rise_by_one(tmp_path: Path) -> None:
-    struck, at = True, 0
+    struck = True
+    at = 0
     while struck:
         at += 1
         folder = tmp_path / str(at)
         folder.mkdir()
         history = written(folder, at % 3)
-        with mishap(at, Killed()) as found:
+        with mishap(at, Killed()) as kill:
             history.add(NOON, "- the one that is killed")
             history.note()
             history.advance(1)
-        struck = found.struck
+        struck = kill.struck
         again = History(folder)
-        assert [one for one in again.mend() if "middle of a line" not in one] == []
+        assert [
+            complaint for complaint in again.mend() if "middle of a line" not in complaint
+        ] == []
         assert again.last - at % 3 in (0, 1) and again.dreamed in (0, 1)
         again.add(NOON, "- another")
         again.note()
@@ -173,7 +176,9 @@ def test_lines_that_somebody_puts_in_between_or_behind_hide_no_entry(
     written(tmp_path, 5)
     lines = (tmp_path / HISTORY).read_text().splitlines(keepends=True)
     (tmp_path / HISTORY).write_text("".join([*lines[:2], alien, *lines[2:], alien]))
-    history, shown, dreamed = History(tmp_path), list[str](), 0
+    history = History(tmp_path)
+    shown = list[str]()
+    dreamed = 0
     assert history.mend() == [] and history.last == 5
     while items := history.after(dreamed, 1):
         shown += [item.content for item in items if "damaged" not in item.content]

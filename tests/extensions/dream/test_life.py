@@ -82,11 +82,11 @@ def test_every_change_of_a_dream_names_its_record_and_life_refers_to_that(lived:
         for commit in commits(lived.me.folder)
         if commit.author == "Dream"
     ]
-    assert all(len(found) == 1 for found in made)
+    assert all(len(trailers) == 1 for trailers in made)
     parts = [(record, int(number), int(of)) for ((record, number, of),) in made]
     assert len(parts) == len(set(parts)) >= 8
     assert all(
-        {number for one, number, _ in parts if one == record} == set(range(1, of + 1))
+        {number for name, number, _ in parts if name == record} == set(range(1, of + 1))
         for record, _, of in parts
     )
     log = (lived.me.folder / "LIFE.md").read_text(encoding="utf-8")
@@ -131,10 +131,10 @@ def test_what_a_person_takes_back_of_a_dream_stays_taken_back(tmp_path: Path) ->
 def test_of_more_facts_than_fit_the_newest_stay_and_none_that_was_taken_back(
     tmp_path: Path,
 ) -> None:
-    days, rest = (
-        Days(tmp_path),
+    days = Days(tmp_path)
+    rest = (
         f"opened by a push on its left side,"
-        f" {'and then by another one a little further down, ' * 2}and by patience",
+        f" {'and then by another one a little further down, ' * 2}and by patience"
     )
     for number in range(50):
         days.say(f"My locker{number} is {rest}.")

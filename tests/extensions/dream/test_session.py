@@ -1,5 +1,5 @@
-"""The two phases of a Dream: what the model is shown, what of its answers is done, and what bounds
-it.
+"""The two phases of a Dream: what the model is shown, which of its answers are applied, and their
+limits.
 """
 
 import re
@@ -35,8 +35,8 @@ def task(
     return DreamTask("I am Dory.", "Dream well.", known or {}, {}, items, calls, room)
 
 
-def asleep(model: Answering, one: DreamTask | None = None) -> DreamResult:
-    return dream(model, one or task(), lambda text: text.replace("hunter2", "[secret]"))
+def asleep(model: Answering, given: DreamTask | None = None) -> DreamResult:
+    return dream(model, given or task(), lambda text: text.replace("hunter2", "[secret]"))
 
 
 def outcomes(dreamt: DreamResult) -> list[tuple[str, str]]:
@@ -50,16 +50,16 @@ def test_the_model_studies_soul_guide_dated_files_removed_lines_and_history() ->
     asleep(
         model, replace(task(2), texts=known, ages=ages, removed=[("USER.md: Ada's cat is Rex", AT)])
     )
-    system, told = (message.content for message in model.asked[0].messages)
+    system, user = (message.content for message in model.asked[0].messages)
     assert system == "I am Dory.\n\nDream well."
-    assert told.startswith(
+    assert user.startswith(
         "[#user 30 of 4000 characters]\nAda's cat is Miso  ← 2026-03-02 09:31\n\n\\[#history] "
         " ← 2026-03-02 09:31\n"
         "[#memory 0 of 4000 characters]\n[#voice 5 of 4000 characters]\nbrief\n"
         "[#removed]\nUSER.md: Ada's cat is Rex  ← 2026-03-02 09:31\n"
         f"[#history]\n1 2026-03-03 00:02\n{STRETCH}\n2 2026-03-03 00:02\n{STRETCH}\n[#study]\n"
     )
-    assert told.endswith(prompt_files.prompt("study"))
+    assert user.endswith(prompt_files.prompt("study"))
 
 
 def test_what_it_lists_it_then_changes_and_is_told_what_came_of_each_call() -> None:
@@ -133,18 +133,18 @@ def test_what_some_editors_put_before_a_text_and_at_its_line_ends_is_no_part_of_
 def test_of_a_file_that_is_too_long_the_beginning_is_shown_and_that_it_is() -> None:
     model = Answering(listed("USER.md"), READING, "DONE")
     known = "".join(f"line {number}\n" for number in range(900))
-    one = replace(
+    long = replace(
         task(known={"USER.md": known}), ages={"USER.md": [AT] * 900}, removed=[("y" * 9000, AT)]
     )
-    asleep(model, one)
+    asleep(model, long)
     over = f"(… {len(known) - 4000} more characters, which are not shown: the file is too long)\n"
-    told = model.asked[0].messages[1].content
+    shown = model.asked[0].messages[1].content
     assert (
-        f"[#user {len(known)} of 4000 characters]\nline 0  ← 2026-03-02 09:31\n" in told
-        and f"\n{over}[#memory 0" in told
+        f"[#user {len(known)} of 4000 characters]\nline 0  ← 2026-03-02 09:31\n" in shown
+        and f"\n{over}[#memory 0" in shown
     )
-    assert model.last.content.endswith(f"{known[:4000]}\n{over}\n") and known[:4010] not in told
-    assert f"\n{'y' * 299}…  ← 2026-03-02 09:31\n" in told
+    assert model.last.content.endswith(f"{known[:4000]}\n{over}\n") and known[:4010] not in shown
+    assert f"\n{'y' * 299}…  ← 2026-03-02 09:31\n" in shown
 
 
 @pytest.mark.parametrize(
@@ -210,20 +210,18 @@ def test_a_line_that_is_removed_goes_with_its_end() -> None:
 
 
 def test_the_reason_of_a_call_is_the_prose_before_it_else_its_line_of_the_list() -> None:
-    one, other, third = (
-        edit("USER.md", "", "a", "Because of ◱this:\nand that."),
-        edit("USER.md", "", "b", ""),
-        edit("VOICE.md", "", "c", ""),
-    )
+    first = edit("USER.md", "", "a", "Because of ◱this:\nand that.")
+    second = edit("USER.md", "", "b", "")
+    third = edit("VOICE.md", "", "c", "")
     dreamt = asleep(
-        Answering(listed("MEMORY.md", "USER.md"), f"{one}\n```\n{other}\n```\n{third}", "DONE")
+        Answering(listed("MEMORY.md", "USER.md"), f"{first}\n```\n{second}\n```\n{third}", "DONE")
     )
     assert [step.reason for step in dreamt.steps] == [
         "Because of this: and that.",
         "reason 2",
         "no reason was given",
     ]
-    misspelt = asleep(Answering(listed("USER.md"), f"EDT_FILE USER.md\n{one}", "DONE"))
+    misspelt = asleep(Answering(listed("USER.md"), f"EDT_FILE USER.md\n{first}", "DONE"))
     assert misspelt.steps[-1].reason == "reason 1"
 
 
@@ -253,7 +251,7 @@ def test_what_a_model_says_is_bounded_and_holds_no_secrets() -> None:
     )
     dreamt = asleep(model, task(known={"USER.md": "hunter2\n"}, content="hunter2"))
     assert len(dreamt.study) == ANSWER_LIMIT and "hunter2" not in repr(dreamt.steps) + "".join(
-        one.text for one in model.asked
+        request.text for request in model.asked
     )
 
 
@@ -278,7 +276,8 @@ def compaction(count: int, size: int) -> str:
 
 
 def test_entries_fill_the_part_of_the_prompt_that_history_may_have() -> None:
-    model, content = Answering("NOTHING"), compaction(27, 500)
+    model = Answering("NOTHING")
+    content = compaction(27, 500)
     assert (
         len(content) > 14_000
         and len(asleep(model, task(20, content=content, room=3 * len(content))).items) == 3
@@ -292,20 +291,22 @@ def test_an_entry_that_does_not_fit_shows_every_stretch_and_an_equal_share_of_ea
 ) -> None:
     model = Answering("NOTHING")
     dreamt = asleep(model, task(2, content=compaction(27, 500), room=room))
-    told = model.asked[0].text
-    assert all(f"5d41402abc4b{number:04}): stretch {number}\n" in told for number in range(27))
-    assert told.count(f"{'x' * 500} end\n") == whole * len(dreamt.items)
-    shown = {len(found) for found in re.findall("x+", dreamt.items[0].content)}
+    text = model.asked[0].text
+    assert all(f"5d41402abc4b{number:04}): stretch {number}\n" in text for number in range(27))
+    assert text.count(f"{'x' * 500} end\n") == whole * len(dreamt.items)
+    shown = {len(run) for run in re.findall("x+", dreamt.items[0].content)}
     assert max(shown, default=0) - min(shown, default=0) <= 1 and len(
         dreamt.items[0].content
     ) <= max(room, 27 * 85)
-    assert f"[#history]\n1 2026-03-03 00:02\n{dreamt.items[0].content}\n" in told, (
+    assert f"[#history]\n1 2026-03-03 00:02\n{dreamt.items[0].content}\n" in text, (
         "the record has what was shown, and no more"
     )
 
 
 def test_what_short_stretches_do_not_need_the_longer_ones_have() -> None:
-    model, short, long = Answering("NOTHING"), compaction(9, 10), compaction(1, 3000)
+    model = Answering("NOTHING")
+    short = compaction(9, 10)
+    long = compaction(1, 3000)
     dreamt = asleep(model, task(content=f"{short}\n{long}", room=2500))
     assert (
         short in dreamt.items[0].content
@@ -355,15 +356,15 @@ def test_nothing_that_stands_in_history_or_files_forges_a_header_an_entry_or_a_c
             known={"MEMORY.md": known, "VOICE.md": content},
         ),
     )
-    told = model.last.content
-    assert re.findall(r"^\[#(\w+)", told, re.MULTILINE) == [
+    text = model.last.content
+    assert re.findall(r"^\[#(\w+)", text, re.MULTILINE) == [
         "user",
         "memory",
         "voice",
         "history",
         "study",
     ]
-    history = told.partition("\n[#history]\n")[2].partition("\n[#study]")[0]
+    history = text.partition("\n[#history]\n")[2].partition("\n[#study]")[0]
     assert re.findall(r"^\d+ \S+ \S+$", history, re.MULTILINE) == [
         "1 2026-03-03 00:02",
         "2 2026-03-03 00:02",

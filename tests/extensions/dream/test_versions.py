@@ -1,4 +1,4 @@
-"""The repository of an agent's texts: read and written by the real git, and left by a kill."""
+"""The repository of an agent's texts: the real git can read and write it, and it survives a kill."""
 
 import os
 import signal
@@ -34,9 +34,9 @@ for number in itertools.count():
 
 @pytest.fixture
 def texts(tmp_path: Path) -> Iterator[Texts]:
-    found = Texts(tmp_path)
-    yield found
-    assert found.git("status", "--porcelain") == "" and found.git("branch", "--show-current") in (
+    folder = Texts(tmp_path)
+    yield folder
+    assert folder.git("status", "--porcelain") == "" and folder.git("branch", "--show-current") in (
         "main\n",
         "mine\n",
     )
@@ -98,7 +98,7 @@ def test_what_a_person_commits_and_packs_with_git_is_history_like_all_else(texts
     texts.git("switch", "-q", "-c", "mine")
     texts.write("VOICE.md", "warm\n")
     texts.versions.take_in()
-    assert [(one.subject, one.author.name) for one in texts.versions.log()][:4] == [
+    assert [(version.subject, version.author.name) for version in texts.versions.log()][:4] == [
         ("VOICE.md: + warm", "a person"),
         ("USER.md: + three", ME.name),
         ("Two as well", "Mallory"),
@@ -187,7 +187,7 @@ def test_a_kill_while_the_repository_is_made_is_made_up_for(tmp_path: Path) -> N
             Versions(folder, Time(), str).open()
         versions = Versions(folder, Time(), str)
         versions.open()
-        assert [one.subject for one in versions.log()] == [
+        assert [version.subject for version in versions.log()] == [
             "The texts as they stood when their versions began"
         ]
         assert (

@@ -1,5 +1,5 @@
-"""The repository of an agent's texts while others are at work: a person who saves a file or uses
-git, a git that holds a lock, a kill.
+"""The repository of an agent's texts while others use it: a person who saves a file or uses git, a
+git that holds a lock, a kill.
 """
 
 import os
@@ -80,16 +80,16 @@ def test_what_was_seen_while_another_git_was_at_work_is_kept_by_whom_when_and_as
         texts.versions.commit(PERSON, "later") == texts.versions.head()
         and texts.versions.changed() == []
     )
-    found = [
-        (one.author, one.reason, texts.versions.contents(one.sha)["USER.md"])
-        for one in texts.versions.log()
+    kept = [
+        (version.author, version.reason, texts.versions.contents(version.sha)["USER.md"])
+        for version in texts.versions.log()
     ][:-1]
-    assert found[::-1] == [
+    assert kept[::-1] == [
         (PERSON, "by a person", "one\ntwo\n"),
         (ME, f"by {ME.name}", "one\ntwo\nthree\n"),
         (PERSON, "by a person", "four\n"),
     ]
-    assert [one.at for one in texts.versions.log()] == [
+    assert [version.at for version in texts.versions.log()] == [
         NOON + timedelta(seconds=second) for second in (4, 3, 2, 1)
     ]
 
@@ -123,10 +123,10 @@ def test_after_a_person_goes_back_with_git_the_files_count_as_changed(texts: Tex
 
 
 @pytest.mark.parametrize(
-    ("date", "told"), [("999999999999", 9999), ("99999999999999999", 9999), ("0", 1970)]
+    ("date", "year"), [("999999999999", 9999), ("99999999999999999", 9999), ("0", 1970)]
 )
 def test_an_odd_date_of_a_commit_is_no_damage(
-    texts: Texts, monkeypatch: pytest.MonkeyPatch, date: str, told: int
+    texts: Texts, monkeypatch: pytest.MonkeyPatch, date: str, year: int
 ) -> None:
     put(texts, {"USER.md": b"one\n"})
     raw = texts.git("cat-file", "commit", "HEAD")
@@ -139,7 +139,7 @@ def test_an_odd_date_of_a_commit_is_no_damage(
     )
     sha = texts.git("hash-object", "-t", "commit", "-w", "--literally", "odd").strip()
     texts.git("update-ref", "HEAD", sha)
-    assert next(texts.versions.log()).at.year == told
+    assert next(texts.versions.log()).at.year == year
     assert len(texts.versions.ages("USER.md")) == 1 and texts.versions.ages("USER.md")[
         0
     ] < datetime.max.replace(tzinfo=UTC)
@@ -176,16 +176,19 @@ OLD, NEW = ({name: f"{text} {name}\n".encode() for name in DURABLE} for text in 
 
 
 def test_a_kill_at_any_write_of_a_restore_leaves_all_of_it_or_nothing(texts: Texts) -> None:
-    completed, outcomes, met = 0, list[bool](), True
+    completed = 0
+    outcomes = list[bool]()
+    met = True
     old = put(texts, OLD)
     while met:
         new = put(texts, NEW)
-        with mishap(len(outcomes) + 1, Killed()) as one:
+        with mishap(len(outcomes) + 1, Killed()) as kill:
             texts.versions.restore(old, "as asked")
         with mishap(len(outcomes) % 9 + 1, Killed()):  # the start that completes it, too
             texts.open()
         completed += len(texts.open())
-        met, newest = one.struck, next(texts.versions.log())
+        met = kill.struck
+        newest = next(texts.versions.log())
         restored = newest.sha != new
         assert texts.versions.raw() == (OLD if restored else NEW) and texts.versions.changed() == []
         assert not restored or (newest.reason, newest.before) == ("as asked", new)
@@ -202,7 +205,8 @@ def test_what_a_person_saves_after_a_kill_came_into_a_restore_is_left_as_it_is(
     texts: Texts,
 ) -> None:
     for at in range(20, 60):
-        old, new = put(texts, OLD), put(texts, NEW)
+        old = put(texts, OLD)
+        new = put(texts, NEW)
         with mishap(at, Killed()):
             texts.versions.restore(old, "as asked")
         if (
@@ -227,7 +231,7 @@ def test_a_restore_that_the_disk_refuses_half_way_is_completed_by_whoever_looks_
             texts.versions.restore(old, "as asked")
         texts.versions.take_in()
         assert texts.versions.raw() in (OLD, NEW) and "Edited by hand." not in [
-            one.reason for one in texts.versions.log() if one.before == new
+            version.reason for version in texts.versions.log() if version.before == new
         ]
         if not met.struck:
             break
@@ -241,7 +245,8 @@ def test_a_restore_that_the_disk_refuses_half_way_is_completed_by_whoever_looks_
 def test_what_a_person_saves_just_before_a_restore_writes_is_not_overwritten(
     texts: Texts, function: str, left: str
 ) -> None:
-    old, _ = put(texts, OLD), put(texts, NEW)
+    old = put(texts, OLD)
+    put(texts, NEW)
     with (
         meanwhile(function, 1, lambda: texts.write("USER.md", "by hand\n")),
         pytest.raises(VersionError, match=r"somebody has .*saved"),
@@ -258,7 +263,8 @@ def test_what_a_person_saves_just_before_a_restore_writes_is_not_overwritten(
 
 
 def test_how_far_blame_looks_back_is_bounded_by_the_lines_that_it_compares(texts: Texts) -> None:
-    lines, shas = versions.COMPARED // 2, 6
+    lines = versions.COMPARED // 2
+    shas = 6
     for number in range(shas):
         put(texts, {"USER.md": f"{number}\n".encode() + b"x\n" * lines})
     ages = texts.versions.ages("USER.md")

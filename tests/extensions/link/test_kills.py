@@ -18,20 +18,21 @@ from dory.types import Call
 from tests.support.household import NOON, Killed, copy_of, mishap
 from tests.support.linked import ASK, SHARE, Linked, pair
 
-HERS, HIS = ["Ada keeps bees.", "Bees dance."], ["Bob sails.", "The boat is green.", "Wind is wet."]
+HERS = ["Ada keeps bees.", "Bees dance."]
+HIS = ["Bob sails.", "The boat is green.", "Wind is wet."]
 MANY = 50_000
 
 
 def _run(name: str) -> Callable[[Linked, Linked], object]:
-    return lambda one, other: tool(one, name).run(Call(name, other.me.name))
+    return lambda agent, partner: tool(agent, name).run(Call(name, partner.me.name))
 
 
-def _work(one: Linked, other: Linked) -> None:
-    one.step()
+def _work(agent: Linked, partner: Linked) -> None:
+    agent.step()
 
 
-def tool(one: Linked, name: str) -> Tool:
-    return next(tool for tool in one.link.tools() if tool.name == name)
+def tool(agent: Linked, name: str) -> Tool:
+    return next(tool for tool in agent.link.tools() if tool.name == name)
 
 
 STEPS = [(0, _run(ASK)), (1, _work), (1, _run(SHARE)), (1, _work), (0, _work), (1, _work)]
@@ -53,7 +54,7 @@ class Lives:
         self.agents[1].learn(*HIS[1:])
         for number, (who, step) in enumerate(STEPS, 1):
             self._sleep()
-            self.times.append([one.clock.at for one in self.agents])
+            self.times.append([agent.clock.at for agent in self.agents])
             self._wake(copy_of(folder / str(number - 1), folder / str(number)))
             step(self.agents[who], self.agents[1 - who])
         self._sleep()
@@ -63,15 +64,15 @@ class Lives:
         whether there were so many.
         """
         shutil.rmtree(self.folder / "copy", ignore_errors=True)
-        for one, time in zip(self.agents, self.times[number], strict=True):
-            one.clock.at = time
+        for agent, time in zip(self.agents, self.times[number], strict=True):
+            agent.clock.at = time
         self._wake(copy_of(self.folder / str(number), self.folder / "copy"))
         who, step = STEPS[number]
-        with mishap(at, Killed()) as found:
+        with mishap(at, Killed()) as kill:
             step(self.agents[who], self.agents[1 - who])
         self._sleep()
         self._wake(self.folder / "copy")
-        return found.struck
+        return kill.struck
 
     def go_on(self) -> None:
         """As both would who want it: what was done before the kill is refused as done already."""
@@ -82,16 +83,16 @@ class Lives:
         assert bob.share(ada).startswith(
             ("your memories go", "you share them", f"{ada.me.name} does not ask")
         )
-        for one in (bob, ada, bob):
-            one.step()
+        for agent in (bob, ada, bob):
+            agent.step()
 
     def _wake(self, home: Path) -> None:
-        for one in self.agents:
-            one.wake(home)
+        for agent in self.agents:
+            agent.wake(home)
 
     def _sleep(self) -> None:
-        for one in self.agents:
-            one.sleep()
+        for agent in self.agents:
+            agent.sleep()
 
 
 @pytest.fixture(scope="module")
@@ -111,8 +112,11 @@ def test_a_kill_at_any_write_of_either_side_leaves_the_copy_whole_or_absent_and_
         assert [text for text, _ in ada.remembered] == HERS + HIS and [
             text for text, _ in bob.remembered
         ] == HIS
-        for one, words in ((ada, "3 are new to you, 0 you knew"), (bob, "asks for your memories")):
-            assert sum(words in text for text in one.told) == 1
+        for agent, words in (
+            (ada, "3 are new to you, 0 you knew"),
+            (bob, "asks for your memories"),
+        ):
+            assert sum(words in text for text in agent.told) == 1
         assert list((bob.home / requests.FOLDER).glob("*.json")) == []
         assert ada.link.listed("").count("from") == bob.link.listed("").count("to") == 1
         assert list(check.problems(bob.home)) == []
@@ -124,18 +128,18 @@ def test_after_a_kill_in_the_middle_of_a_tool_its_mark_tells_whether_it_acted(
     tmp_path: Path,
 ) -> None:
     ada, bob = pair(tmp_path)
-    for one, other, name in ((ada, bob, ASK), (bob, ada, SHARE)) * 2:
-        one.later(minutes=3 if name == ASK else 0)
-        call = Call(name, other.me.name)
-        mark = tool(one, name).mark(call)
-        assert not tool(one, name).acted(call, mark)
-        tool(one, name).run(call)
-        assert tool(one, name).acted(call, mark)
-        assert not tool(one, name).acted(
-            replace(call, args="cleo"), tool(one, name).mark(replace(call, args="cleo"))
+    for agent, partner, name in ((ada, bob, ASK), (bob, ada, SHARE)) * 2:
+        agent.later(minutes=3 if name == ASK else 0)
+        call = Call(name, partner.me.name)
+        mark = tool(agent, name).mark(call)
+        assert not tool(agent, name).acted(call, mark)
+        tool(agent, name).run(call)
+        assert tool(agent, name).acted(call, mark)
+        assert not tool(agent, name).acted(
+            replace(call, args="cleo"), tool(agent, name).mark(replace(call, args="cleo"))
         )
-    for one in (ada, bob):
-        one.sleep()
+    for agent in (ada, bob):
+        agent.sleep()
 
 
 def test_fifty_thousand_memories_are_one_blob_and_one_transaction_and_wait_for_the_index(
@@ -153,7 +157,8 @@ def test_fifty_thousand_memories_are_one_blob_and_one_transaction_and_wait_for_t
     bob.step()
     assert bob.share(ada).startswith("your memories go")
     bob.step()
-    before, commits = ada.index.extent(), list[str]()
+    before = ada.index.extent()
+    commits = list[str]()
     with ada.store.writing() as connection:
         connection.set_trace_callback(
             lambda statement: commits.append(statement) if statement == "COMMIT" else None
@@ -164,5 +169,5 @@ def test_fifty_thousand_memories_are_one_blob_and_one_transaction_and_wait_for_t
     assert f"{MANY + 1} are new to you, 0 you knew" in ada.told[-1]
     exchanged = [path for path in ada.me.blobs.walk() if path.stat().st_size > MANY]
     assert len(exchanged) == 1
-    for one in (ada, bob):
-        one.sleep()
+    for agent in (ada, bob):
+        agent.sleep()

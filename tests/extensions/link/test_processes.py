@@ -1,4 +1,4 @@
-"""The neural link between two processes, as people see it who talk with both in one room."""
+"""The neural link between two processes, as seen by people who talk with both agents in one room."""
 
 import time
 from pathlib import Path
@@ -26,35 +26,35 @@ def test_two_agents_share_their_memories_and_one_that_was_killed_cannot_be_asked
 ) -> None:
     (tmp_path / "dory.yaml").write_text("extensions: memories, link\n")
     with agent(tmp_path):
-        (one,) = listing.listening(tmp_path, "dev")
+        (asker,) = listing.listening(tmp_path, "dev")
         with agent(tmp_path) as process:
-            while len(found := listing.listening(tmp_path, "dev")) < 2:
+            while len(members := listing.listening(tmp_path, "dev")) < 2:
                 time.sleep(0.05)
-            (other,) = (each for each in found if each.hash != one.hash)
+            (sharer,) = (member for member in members if member.hash != asker.hash)
             awaited(
                 tmp_path,
-                f"{other.name}, please do: ADD_TO_LONGTERM_MEMORY The bees dance.",
+                f"{sharer.name}, please do: ADD_TO_LONGTERM_MEMORY The bees dance.",
                 "As you wish",
             )
             awaited(
                 tmp_path,
-                f"{one.name}, please do: NEURAL_LINK_REQUEST_MEMORY {other.name}",
+                f"{asker.name}, please do: NEURAL_LINK_REQUEST_MEMORY {sharer.name}",
                 "As you wish",
             )
             awaited(tmp_path, "/links", "1 new, 0 known")
             assert (
-                f"from {other.name} 1: The bees dance."
+                f"from {sharer.name} 1: The bees dance."
                 in chat(tmp_path, "dev", said="/memories\n").stdout
             )
             process.kill()
             process.wait(PATIENCE)
         awaited(
             tmp_path,
-            f"{one.name}, please do: NEURAL_LINK_REQUEST_MEMORY {other.name}",
-            f"{other.name} is asleep",
+            f"{asker.name}, please do: NEURAL_LINK_REQUEST_MEMORY {sharer.name}",
+            f"{sharer.name} is asleep",
         )
-    for each in (one, other):
-        assert "NEURAL_LINK" in (each.folder / "LIFE.md").read_text()
+    for member in (asker, sharer):
+        assert "NEURAL_LINK" in (member.folder / "LIFE.md").read_text()
     assert list(check.problems(tmp_path)) == []
 
 

@@ -1,5 +1,5 @@
-"""Self-care: batch after batch beside the loop, whatever the model, the disk and the process do
-meanwhile.
+"""Self-care works batch after batch beside the loop, whatever the model, the disk and the process
+do meanwhile.
 """
 
 import itertools
@@ -62,8 +62,8 @@ def test_five_thousand_memories_end_under_fifty_thousand_tokens_and_every_one_co
     summaries = house.bank.active("Summary")
     assert house.bank.restore(summaries[3].id) == BATCH
     assert house.active == {id: text for id, text in before.items() if 1500 < id <= 2000}
-    for one in (*summaries[:3], *summaries[4:]):
-        house.bank.restore(one.id)
+    for summary in (*summaries[:3], *summaries[4:]):
+        house.bank.restore(summary.id)
     assert house.active == before and list(house.bank.problems()) == []
 
 
@@ -86,9 +86,9 @@ def test_summaries_are_summed_up_again_the_oldest_first_until_it_holds_in_bounde
         "the oldest go first"
     )
     assert not house.care.wish and list(house.bank.problems()) == []
-    while outer := [one for one in house.bank.active("Summary") if not one.origin]:
-        for one in outer:
-            house.bank.restore(one.id)
+    while outer := [summary for summary in house.bank.active("Summary") if not summary.origin]:
+        for summary in outer:
+            house.bank.restore(summary.id)
     assert len(house.bank.active("Summary")) == 60 and len(house.active) == LEAST
 
 
@@ -126,7 +126,8 @@ def test_what_is_remembered_meanwhile_waits_for_the_next_time(house: Caring) -> 
 
 
 def test_conversations_are_cared_for_as_well_and_their_watermark_only_rises(house: Caring) -> None:
-    said, seen = Line("dev", "USER", "ada", "2026-03-02T12:00:00Z", "hello", 1), list[int]()
+    said = Line("dev", "USER", "ada", "2026-03-02T12:00:00Z", "hello", 1)
+    seen = list[int]()
     with house.past.store.writing():
         house.past.dialogues.add(
             "dev", [replace(said, end=end) for end in range(1, 1702)], "dory", 0, 1701, NOON
@@ -165,11 +166,11 @@ def test_conversations_that_are_due_are_cared_for_also_when_there_are_too_few_me
     )
     before = [*house.bank.everything()]
     house.extension = house.caring()
-    told = house.extension.care(Call("SELF_CARE")).text
+    result = house.extension.care(Call("SELF_CARE")).text
     assert (
         "self-care has begun: what was said, 500 lines at a time. Your memories are fewer "
         "than 30 and stay as they are."
-    ) in told
+    ) in result
     house.restart()
     house.sources.append(house.past.dialogues.batch)
     house.tend()
@@ -189,7 +190,8 @@ def test_a_kill_at_any_statement_leaves_each_memory_once_and_the_next_process_go
     house: Caring,
 ) -> None:
     house.hold(LEAST)
-    before, seen = house.originals, set[int]()
+    before = house.originals
+    seen = set[int]()
     house.begin()
     for number in itertools.count(1):
         with killed(number) as mischance:
@@ -197,7 +199,8 @@ def test_a_kill_at_any_statement_leaves_each_memory_once_and_the_next_process_go
         house.restart()
         assert house.originals == before and list(house.bank.problems()) == []
         assert (
-            len(house.active) + sum(one.summary is not None for one in map(house.bank.get, before))
+            len(house.active)
+            + sum(memory.summary is not None for memory in map(house.bank.get, before))
             == LEAST
         )
         seen.add(len(house.active))
@@ -294,11 +297,11 @@ def test_an_agent_cares_for_itself_beside_its_turns_and_a_person_sees_how_far_it
     assert "self-care 0 of 30" in house.lines("NOTICE")[-1]
     house.model.released.set()
     step(house)
-    told = (
+    notice = (
         "Self-care has ended: 30 memories are summed up, and you hold 0 memories and 1 "
         "summary, 5 of 100,000 tokens."
     )
-    assert bodies(house.me.context.entries, "notice")[-1] == told
+    assert bodies(house.me.context.entries, "notice")[-1] == notice
     assert answer(house, "ada sea")[0][1] == "summary" and list(check.problems(house.home)) == []
     house.say("/usage")
     house.agent.inbox.serve()

@@ -1,4 +1,4 @@
-"""Self-care when calls, writes and models fail: what stays, what is told, and when it is tried
+"""Self-care when calls, writes and models fail: what stays, what is reported, and when it is tried
 again.
 """
 
@@ -200,8 +200,8 @@ def test_while_the_model_is_away_it_waits_ever_longer_and_gives_nothing_up(house
     waited = [later - earlier for earlier, later in pairwise(times)]
     due = [timedelta(minutes=minutes) for minutes in (1, 2, 4, 8, 16, 32, 60, 60)]
     assert all(
-        timedelta(0) <= one - pause < timedelta(minutes=2)
-        for one, pause in zip(waited, due, strict=True)
+        timedelta(0) <= wait - pause < timedelta(minutes=2)
+        for wait, pause in zip(waited, due, strict=True)
     )
     assert house.notices == [] and len(house.active) == 1200
     house.clock.at = NOON  # a clock that was put back ends a pause

@@ -49,7 +49,10 @@ class Held:
 
     @property
     def indexed(self) -> dict[str, list[tuple[int, str]]]:
-        return {kind: [(one.origin, one.text) for one in self.index.walk(kind)] for kind in KINDS}
+        return {
+            kind: [(document.origin, document.text) for document in self.index.walk(kind)]
+            for kind in KINDS
+        }
 
     @property
     def whole(self) -> object:
@@ -102,14 +105,14 @@ def test_ids_rise_and_are_never_used_again(held: Held) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "complaint"),
     [
         (" \n\t", "remember what?"),
         ("x" * (TEXT_LIMIT + 1), "2,001 characters, a memory may have 2,000"),
     ],
 )
-def test_a_memory_holds_something_and_not_too_much(held: Held, text: str, told: str) -> None:
-    refused(held, lambda: held.add(text), told)
+def test_a_memory_holds_something_and_not_too_much(held: Held, text: str, complaint: str) -> None:
+    refused(held, lambda: held.add(text), complaint)
     assert held.add("x" * TEXT_LIMIT)
 
 
@@ -127,16 +130,16 @@ def test_a_summary_stands_for_its_memories_which_stay_are_found_and_come_back_as
 ) -> None:
     ids = held.add("Ada likes fish", "Bob likes bread", "Carl likes soup")
     summary = held.narrate(ids[:2], "Friends like food.")
-    assert [one.id for one in held.bank.active()] == [3] and [
-        one.text for one in held.bank.active("Summary")
+    assert [memory.id for memory in held.bank.active()] == [3] and [
+        memory.text for memory in held.bank.active("Summary")
     ] == ["Friends like food."]
     assert held.bank.find(1) == Memory(1, "Memory", "Ada likes fish", NOON, "", summary)
-    assert [one.title for one in held.bank.search("fish")] == [
+    assert [memory.title for memory in held.bank.search("fish")] == [
         "memory 1 of 2026-03-02, in summary 4"
     ]
-    assert [one.id for one in held.bank.everything()] == [3, 4]
+    assert [memory.id for memory in held.bank.everything()] == [3, 4]
     assert held.bank.restore(summary) == 2 and list(held.bank.problems()) == []
-    assert [(one.id, one.text) for one in held.bank.active()] == [
+    assert [(memory.id, memory.text) for memory in held.bank.active()] == [
         (1, "Ada likes fish"),
         (2, "Bob likes bread"),
         (3, "Carl likes soup"),
@@ -147,7 +150,8 @@ def test_a_summary_stands_for_its_memories_which_stay_are_found_and_come_back_as
 def test_summaries_are_summed_up_in_their_turn_and_come_back_from_the_outermost_on(
     held: Held,
 ) -> None:
-    first, second = held.narrate(held.add("a", "b")), held.narrate(held.add("c", "d"))
+    first = held.narrate(held.add("a", "b"))
+    second = held.narrate(held.add("c", "d"))
     outer = held.narrate([first, second], "all of it")
     refused(held, lambda: held.bank.restore(first), f"itself summed up in summary {outer}")
     assert (held.bank.restore(outer), held.bank.restore(first), held.bank.restore(second)) == (
@@ -155,7 +159,7 @@ def test_summaries_are_summed_up_in_their_turn_and_come_back_from_the_outermost_
         2,
         2,
     )
-    assert [one.text for one in held.bank.active()] == list("abcd")
+    assert [memory.text for memory in held.bank.active()] == list("abcd")
 
 
 def test_what_is_not_active_any_more_is_not_summed_up(held: Held) -> None:
@@ -205,14 +209,14 @@ def test_copies_are_taken_once_with_their_origin_even_if_they_were_removed_since
     assert held.bank.take(copies(3), NOON) == (3, 0)
     held.bank.remove(2)
     assert held.bank.take(copies(4), NOON) == (1, 3)
-    titles = [one.title for one in held.bank.active()]
+    titles = [memory.title for memory in held.bank.active()]
     assert titles[1] == "memory 3 of 2026-03-02, from dory-2 2" and len(titles) == 4
     assert list(held.bank.problems()) == []
 
 
 def test_a_bank_that_was_begun_anew_counts_from_one_again_and_loses_nothing(held: Held) -> None:
     held.bank.take(copies(2), NOON)
-    anew = [replace(one, text=f"another {one.text}") for one in copies(2)]
+    anew = [replace(memory, text=f"another {memory.text}") for memory in copies(2)]
     assert held.bank.take(anew, NOON) == (2, 0) and held.bank.take([*copies(2), *anew], NOON) == (
         0,
         4,
@@ -228,8 +232,8 @@ def test_a_copy_is_not_younger_than_its_taking(held: Held) -> None:
     late = [Memory(1, "Memory", "tomorrow", NOON + timedelta(days=1), "dory-2 1")]
     early = [Memory(2, "Memory", "once", datetime.min.replace(tzinfo=UTC), "dory-2 2")]
     held.bank.take([*late, *early], NOON)
-    assert [one.at for one in held.bank.active()] == [NOON, early[0].at]
-    assert [one.text for one in held.bank.active(limit=1, newest=True)] == ["once"]
+    assert [memory.at for memory in held.bank.active()] == [NOON, early[0].at]
+    assert [memory.text for memory in held.bank.active(limit=1, newest=True)] == ["once"]
 
 
 def test_copies_are_indexed_afterwards_some_at_a_time(held: Held) -> None:
@@ -239,7 +243,9 @@ def test_copies_are_indexed_afterwards_some_at_a_time(held: Held) -> None:
     while held.bank.behind:
         held.bank.catch_up(2)
         steps.append(len(held.indexed["Memory"]))
-        assert [(one.origin, one.text) for one in held.bank.documents()] == held.indexed["Memory"]
+        assert [
+            (document.origin, document.text) for document in held.bank.documents()
+        ] == held.indexed["Memory"]
     assert steps == [2, 4, 5] and held.bank.search("thing 4")[0].origin == "dory-2 4"
 
 
@@ -250,9 +256,9 @@ def test_many_copies_are_one_transaction_with_two_statements_for_each(held: Held
         connection.set_trace_callback(statements.append)
         assert held.bank.take(copies(5_000), NOON) == (5_000, 0)
         connection.set_trace_callback(None)
-    assert len(statements) == 10_001 and not any("words" in one for one in statements), (
-        "the index is left for later"
-    )
+    assert len(statements) == 10_001 and not any(
+        "words" in statement for statement in statements
+    ), "the index is left for later"
     assert held.bank.count == 5_001 and len(held.bank.search("mine")) == 1
 
 
@@ -291,7 +297,7 @@ def test_a_row_that_no_bank_could_have_sent_is_refused_with_all_the_others(
 
 def test_a_number_finds_the_memory_with_that_id_first(held: Held) -> None:
     held.add("a", "the year 1", "c")
-    assert [one.id for one in held.bank.search("1")] == [1, 2]
+    assert [memory.id for memory in held.bank.search("1")] == [1, 2]
     assert (
         held.bank.way("Memory", 1) == "RETRIEVE_SPECIFIC_MEMORIES 1"
         and held.bank.way("Memory", 9) == ""
@@ -329,7 +335,7 @@ def test_a_write_that_fails_half_way_changes_nothing(held: Held) -> None:
 
 
 @pytest.mark.parametrize(
-    ("damage", "told"),
+    ("damage", "complaint"),
     [
         ("UPDATE memory SET summary = NULL WHERE summary = 3", "the memory 3 stands for nothing"),
         (
@@ -367,14 +373,14 @@ def test_a_write_that_fails_half_way_changes_nothing(held: Held) -> None:
     ],
 )
 def test_what_stands_for_nothing_or_behind_nothing_is_told(
-    held: Held, damage: str, told: str
+    held: Held, damage: str, complaint: str
 ) -> None:
     held.narrate(held.add("a", "b"))
     held.add("c")
     assert list(held.bank.problems()) == []
     with held.store.writing() as connection:
         connection.execute(damage)
-    assert told in list(held.bank.problems())
+    assert complaint in list(held.bank.problems())
 
 
 def test_a_title_is_one_line_whoever_wrote_the_origin() -> None:

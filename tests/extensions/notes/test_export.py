@@ -1,5 +1,5 @@
-"""Notes as a folder of markdown files: out and in again byte for byte, and everything that is
-refused before it does any harm.
+"""Notes as a folder of markdown files: they are exported and imported byte for byte, and bad input
+is refused before anything changes.
 """
 
 import resource
@@ -45,10 +45,10 @@ def files(folder: Path) -> dict[str, bytes]:
 
 def test_an_entry_is_a_file_that_a_person_can_read(shelf: Shelf, tmp_path: Path) -> None:
     assert dump(shelf.notes, tmp_path / "out") == 2
-    found = files(tmp_path / "out")
+    contents = files(tmp_path / "out")
     assert (
-        list(found) == ["0001-lisbon-hotel.md", "0002-.._.._etc_你好.md"]
-        and found["0001-lisbon-hotel.md"].decode() == GOOD
+        list(contents) == ["0001-lisbon-hotel.md", "0002-.._.._etc_你好.md"]
+        and contents["0001-lisbon-hotel.md"].decode() == GOOD
     )
 
 
@@ -71,16 +71,17 @@ def test_what_was_dumped_is_loaded_and_dumped_again_byte_for_byte(
 @given(st.dictionaries(st.from_regex(r"[a-z/.你]{1,8}", fullmatch=True), texts, max_size=5))
 def test_any_contents_survive_the_way_there_and_back(contents: dict[str, str]) -> None:
     with household() as house:
-        one, other = Shelf(house.me.folder), Shelf(house.home)
+        source = Shelf(house.me.folder)
+        target = Shelf(house.home)
         kept = {name: content for name, content in contents.items() if content.strip()} | {
             "always": "one"
         }
         for name, content in kept.items():
-            one.add(name, content)
-        dump(one.notes, house.home / "out")
-        load(other.store, other.notes, house.home / "out")
-        assert other.held == kept and [note.name for note in one.notes] == [
-            note.name for note in other.notes
+            source.add(name, content)
+        dump(source.notes, house.home / "out")
+        load(target.store, target.notes, house.home / "out")
+        assert target.held == kept and [note.name for note in source.notes] == [
+            note.name for note in target.notes
         ]
 
 

@@ -44,7 +44,9 @@ class Shelf:
     def whole(self) -> object:
         """Everything that can be seen of it, index included."""
         indexed = [
-            (one.origin, one.text) for kind in ("Note", "Archive") for one in self.index.walk(kind)
+            (document.origin, document.text)
+            for kind in ("Note", "Archive")
+            for document in self.index.walk(kind)
         ]
         return list(self.notes), indexed, self.notes.writes
 
@@ -93,8 +95,8 @@ def test_a_note_is_there_again_with_aliases_and_index_when_the_file_is_opened_an
     before = shelf.whole
     again = Shelf(shelf.path.parent)
     assert again.whole == before
-    found = again.notes.get("hotel")
-    assert (found.name, found.aliases, found.kind, found.at, found.hash) == (
+    hotel = again.notes.get("hotel")
+    assert (hotel.name, hotel.aliases, hotel.kind, hotel.at, hotel.hash) == (
         "lisbon-hotel",
         ("hotel",),
         "Note",
@@ -293,8 +295,8 @@ def test_every_string_is_a_legal_query_and_a_name_that_may_be_asked_for(
     ],
 )
 def test_what_looks_like_a_query_language_is_words(stocked: Shelf, query: str) -> None:
-    found = [note.name for note, _ in stocked.notes.search(query)]
-    assert found == (["fish"] if "fish" in query or "你" in query else [])
+    names = [note.name for note, _ in stocked.notes.search(query)]
+    assert names == (["fish"] if "fish" in query or "你" in query else [])
 
 
 WRITER = """
@@ -329,7 +331,9 @@ def test_a_writer_killed_at_any_moment_leaves_every_acknowledged_write_and_no_ha
     steps = [(bool(note.aliases), note.content.startswith("written")) for note in notes]
     assert steps[:acknowledged] == [(True, True)] * acknowledged
     assert shelf.notes.writes == sum(1 + aliased + written for aliased, written in steps)
-    assert [one.text for one in shelf.index.walk("Note")] == [document(note).text for note in notes]
+    assert [indexed.text for indexed in shelf.index.walk("Note")] == [
+        document(note).text for note in notes
+    ]
     assert shelf.store.problems() == []
 
 

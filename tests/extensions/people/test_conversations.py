@@ -1,5 +1,5 @@
-"""The records of conversations: whose a line is, counts, what waits for self-care, and what is
-summed up.
+"""The records of conversations: who said a line and to whom, counts, what waits for self-care, and
+what is summed up.
 """
 
 import sys
@@ -62,12 +62,12 @@ class Talk:
         self.dialogues.add(room, lines, OWN, file, self.end, NOON)
 
     def counts(self) -> dict[str, int]:
-        return {one.name: one.interaction_count for one in self.dialogues.who()}
+        return {partner.name: partner.interaction_count for partner in self.dialogues.who()}
 
     @property
     def whole(self) -> object:
         """Everything that can be seen of it."""
-        indexed = [(one.origin, one.text) for one in self.index.walk("Conversation")]
+        indexed = [(document.origin, document.text) for document in self.index.walk("Conversation")]
         return (
             self.dialogues.recent(5000),
             self.dialogues.who(),
@@ -87,7 +87,8 @@ def killed_at(statement: int) -> Iterator[list[bool]]:
     """A kill before the so many-th statement for SQLite, swallowed at the block's end; whether it
     struck.
     """
-    left, struck = statement, list[bool]()
+    left = statement
+    struck = list[bool]()
 
     def announced(frame: FrameType, event: str, function: Any) -> None:
         nonlocal left
@@ -108,18 +109,18 @@ def killed_at(statement: int) -> Iterator[list[bool]]:
 
 
 def due(talk: Talk, size: int = 500) -> Batch:
-    found = talk.dialogues.batch(size)
-    assert found
-    return found
+    batch = talk.dialogues.batch(size)
+    assert batch
+    return batch
 
 
 def test_who_speaks_is_a_partner_and_what_the_agent_says_belongs_to_who_spoke_last(
     talk: Talk,
 ) -> None:
     talk.say(OWN, "ada", OWN, "telegram_ada", OWN, OWN, "dory-99999999")
-    found = [(said.partner, said.speaker) for said in talk.dialogues.recent(10)]
-    assert found[:3] == [("", OWN), ("ada", "ada"), ("ada", OWN)]
-    assert found[3:] == [
+    speakers = [(said.partner, said.speaker) for said in talk.dialogues.recent(10)]
+    assert speakers[:3] == [("", OWN), ("ada", "ada"), ("ada", OWN)]
+    assert speakers[3:] == [
         ("telegram_ada", "telegram_ada"),
         ("telegram_ada", OWN),
         ("telegram_ada", OWN),
@@ -142,9 +143,9 @@ def test_the_partner_of_a_room_is_known_over_a_restart_and_for_each_room_by_itse
     assert talk.counts() == {"ada": 3, "bob": 2}
     ada, bob = talk.dialogues.who()
     assert (ada.name, ada.rooms, bob.rooms) == ("ada", ("dev", "lab"), ("lab",))
-    assert [one.name for one in talk.dialogues.who(["dev"])] == ["ada"] and talk.dialogues.who(
-        []
-    ) == []
+    assert [partner.name for partner in talk.dialogues.who(["dev"])] == [
+        "ada"
+    ] and talk.dialogues.who([]) == []
 
 
 def test_when_something_was_said_is_told_by_its_tag_within_what_can_be(talk: Talk) -> None:
@@ -200,8 +201,8 @@ def test_somebody_is_found_by_name_or_by_one_that_fits_nobody_else(talk: Talk) -
     }
     for sign in ("{}:", "{},", '"{}"', "<{}>", "@{}"):
         asked |= {sign.format("ada"): "ada", sign.format("otto"): "otto-feac4e9a"}
-    for name, found in asked.items():
-        assert talk.dialogues.partner(name).name == found
+    for name, known in asked.items():
+        assert talk.dialogues.partner(name).name == known
     refused = {
         "aDa": r"'aDa' fits several: ADA, Ada, ada; write one of these names",
         "@iris": r"'@iris' fits several: iris-22222222, iris-11111111; write",
@@ -212,8 +213,8 @@ def test_somebody_is_found_by_name_or_by_one_that_fits_nobody_else(talk: Talk) -
         ),
         "@": r"nobody called '@' has ever spoken here: ",
     }
-    for name, told in refused.items():
-        with pytest.raises(ToolError, match=told):
+    for name, complaint in refused.items():
+        with pytest.raises(ToolError, match=complaint):
             talk.dialogues.partner(name)
 
 
@@ -268,7 +269,8 @@ def test_a_batch_that_is_kept_moves_the_watermark_and_the_records_stay(talk: Tal
 
 def test_the_watermark_never_goes_back_whenever_a_batch_is_kept(talk: Talk) -> None:
     talk.say(*["ada"] * 2001)
-    first, other = due(talk), due(talk, 700)
+    first = due(talk)
+    other = due(talk, 700)
     first.keep("a story", NOON)
     second = due(talk)
     second.keep("it goes on", NOON)
@@ -287,7 +289,9 @@ def test_the_watermark_never_goes_back_whenever_a_batch_is_kept(talk: Talk) -> N
 def test_a_kill_before_any_statement_leaves_all_of_it_or_nothing(
     tmp_path: Path, act: Callable[[Talk], None]
 ) -> None:
-    struck, number, changed = [True], 0, False
+    struck = [True]
+    number = 0
+    changed = False
     while struck:
         number += 1
         folder = tmp_path / str(number)
@@ -326,7 +330,8 @@ def test_notices_strays_and_commands_are_no_conversation(kind: str, text: str, s
 def test_what_was_heard_of_a_room_is_everything_but_what_was_passed_over_from_any_byte_on(
     visits: list[tuple[int, int]], start: int
 ) -> None:
-    at, passed_over = RoomState(), set[int]()
+    at = RoomState()
+    passed_over = set[int]()
     for gap, more in visits:
         passed_over |= set(range(at.read, at.read + gap))
         at = at.entered(at.read + gap, 0)

@@ -1,4 +1,4 @@
-"""Relationships on disk: how a line is read, what each change keeps, and how things stand."""
+"""Relationships on disk: how a line is read, what each change keeps, and how a relationship stands."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -93,7 +93,7 @@ def test_a_reason_and_notes_may_hold_any_word(reason: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "complaint"),
     [
         ("", "who? write ASSIGN_RELATIONSHIP <name> <type>"),
         ("ada", "what are they to you?"),
@@ -117,10 +117,10 @@ def test_a_reason_and_notes_may_hold_any_word(reason: str) -> None:
         (f"ada ally; because: {'a' * 9999}", "rationale has 1000 characters, it may have 300"),
     ],
 )
-def test_what_is_missing_or_too_long_is_said_in_one_line(text: str, told: str) -> None:
+def test_what_is_missing_or_too_long_is_said_in_one_line(text: str, complaint: str) -> None:
     with pytest.raises(ToolError) as error:
         read(text)
-    assert str(error.value).startswith(told) and "\n" not in str(error.value)
+    assert str(error.value).startswith(complaint) and "\n" not in str(error.value)
 
 
 @given(texts)
@@ -209,10 +209,8 @@ def test_another_reason_is_a_change_and_a_field_given_empty_is_cleared(
 def test_the_old_values_of_every_change_are_the_new_ones_of_the_one_before(
     tmp_path_factory: pytest.TempPathFactory, made: list[tuple[str, str, str]]
 ) -> None:
-    known, stood = (
-        Relationships(Store(tmp_path_factory.mktemp("known") / NAME)),
-        dict[str, Relationship](),
-    )
+    known = Relationships(Store(tmp_path_factory.mktemp("known") / NAME))
+    stood = dict[str, Relationship]()
     for name, kind, trust in made:
         said = {"relationship_type": kind, "rationale": "so"} | (
             {"trust_level": trust} if trust else {}

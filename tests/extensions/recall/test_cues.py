@@ -1,4 +1,4 @@
-"""The line below a message that names what of the past it belongs to."""
+"""A cue is a line below a message that names the past entry to which the message may belong."""
 
 from pathlib import Path
 
@@ -110,11 +110,11 @@ def test_cues_can_be_switched_off(tmp_path: Path) -> None:
 
 def test_what_could_be_named_is_shown_with_its_share(house: House) -> None:
     hash = faded(house)
-    found = recall(house).search.candidates(
+    hits = recall(house).search.candidates(
         "what was the hotel in Lisbon?", house.me.context.entries, share=0.1
     )
-    assert found[0][0].hash == hash and found[0][1] >= CUE_SHARE
-    assert [share for _, share in found] == sorted((share for _, share in found), reverse=True)
+    assert hits[0][0].hash == hash and hits[0][1] >= CUE_SHARE
+    assert [share for _, share in hits] == sorted((share for _, share in hits), reverse=True)
 
 
 def test_a_message_with_a_cue_is_read_as_what_was_said(house: House) -> None:
@@ -122,6 +122,8 @@ def test_a_message_with_a_cue_is_read_as_what_was_said(house: House) -> None:
     (body,) = listen(house, "what was the hotel in Lisbon?")
     assert "↳" in body
     entry = house.me.context.entries[-1]
-    assert [one.text for one in prompt_reader.heard(entry)] == ["what was the hotel in Lisbon?"]
+    assert [message.text for message in prompt_reader.heard(entry)] == [
+        "what was the hotel in Lisbon?"
+    ]
     pieces = reach.entered(house.home, house.me.folder, "dev")
     assert reach.depths(pieces, house.me.context.entries, house.me.blobs) == [0]

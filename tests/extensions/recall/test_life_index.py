@@ -1,5 +1,5 @@
-"""What of a life comes into the index: each entry once, with speaker, room and time, and what is
-left out.
+"""Which parts of a life are indexed: each entry once, with speaker, room and time, and what is left
+out.
 """
 
 from datetime import UTC, datetime
@@ -49,7 +49,7 @@ def newest(house: Household, line: str) -> list[tuple[str, str]]:
     """Kind and text of what is indexed of one response and its outcomes."""
     before = Cursor(house.me.state.next_id - 1)
     house.respond(line)
-    return [(one.kind, one.text) for one in read(house, before)]
+    return [(document.kind, document.text) for document in read(house, before)]
 
 
 def test_what_is_heard_is_indexed_as_it_was_said_with_speaker_room_and_time(
@@ -76,11 +76,16 @@ def test_what_the_agent_says_and_does_is_its_own_in_the_room_in_which_somebody_s
     house.me.add("result", "UNCOMPACT 5d41", "opened")
     house.me.notice("you wait now")
     house.me.commit()
-    said, done, told = read(house, Cursor(2, "dev", NOON))
+    said, done, notice = read(house, Cursor(2, "dev", NOON))
     later = datetime(2026, 3, 2, 12, 30, tzinfo=UTC)
     assert said == Document("response", 3, later, "a thought", house.me.name, "dev")
     assert done == Document("result", 5, later, "opened", house.me.name, "dev")
-    assert (told.kind, told.text, told.speaker, told.room) == ("notice", "you wait now", "", "")
+    assert (notice.kind, notice.text, notice.speaker, notice.room) == (
+        "notice",
+        "you wait now",
+        "",
+        "",
+    )
 
 
 def test_an_entry_whose_time_cannot_be_read_has_that_of_the_one_before() -> None:
@@ -98,7 +103,7 @@ def test_an_entry_whose_time_cannot_be_read_has_that_of_the_one_before() -> None
         for document, _ in life_index.read(entries, Cursor(at=NOON), "dory", LEFT_OUT)
         if document
     ] == [NOON] * 4
-    (found,) = [
+    (indexed,) = [
         document
         for document, _ in life_index.read(
             [Entry(1, 1, "heard", "dev", "[USER:ada 2026-03-02T12:00:00] x")],
@@ -107,21 +112,23 @@ def test_an_entry_whose_time_cannot_be_read_has_that_of_the_one_before() -> None
             LEFT_OUT,
         )
     ]
-    assert found and found.at == NOON, "without a zone it is UTC"
+    assert indexed and indexed.at == NOON, "without a zone it is UTC"
 
 
 @pytest.mark.parametrize(
-    "told",
+    "result",
     ["asked bob-1a2b; you are told when its memories are here", "your memories go to bob-1a2b"],
 )
 def test_that_memories_were_asked_for_or_go_to_another_is_found_in_what_was_said_alone(
-    house: Household, told: str
+    house: Household, result: str
 ) -> None:
-    tool = "NEURAL_LINK_REQUEST_MEMORY" if told.startswith("asked") else "NEURAL_LINK_SHARE_MEMORY"
+    tool = (
+        "NEURAL_LINK_REQUEST_MEMORY" if result.startswith("asked") else "NEURAL_LINK_SHARE_MEMORY"
+    )
     house.me.add("response", "2026-03-02 12:30", f"{tool} bob-1a2b")
-    house.me.add("result", f"{tool} bob-1a2b", told)
+    house.me.add("result", f"{tool} bob-1a2b", result)
     house.me.commit()
-    assert [one.text for one in read(house, Cursor(1))] == [f"{tool} bob-1a2b"]
+    assert [document.text for document in read(house, Cursor(1))] == [f"{tool} bob-1a2b"]
 
 
 def test_searches_and_what_they_found_are_not_found_again(house: Household) -> None:
@@ -129,7 +136,7 @@ def test_searches_and_what_they_found_are_not_found_again(house: Household) -> N
         house.me.add("result", f"{kind} lisbon", "1 hit for lisbon")
     house.me.add("error", "RECALL lisbon", "the index is damaged")
     house.me.commit()
-    assert [one.text for one in read(house, Cursor(1))] == ["the index is damaged"]
+    assert [document.text for document in read(house, Cursor(1))] == ["the index is damaged"]
     assert newest(house, "RECALL lisbon\nNOTE_READ lisbon\nWAIT") == []
     assert newest(house, "I look.\nRECALL lisbon\nSAY dev wait") == [
         ("response", "I look.\nSAY dev wait")
@@ -180,7 +187,7 @@ def test_contents_of_files_that_look_like_credentials_are_not_indexed(
     file.write_text("hunter3-hunter3\n")
     house.respond(f"READ_FILE workspace/{path}\nREAD_FILE workspace/{path} 1-1")
     assert "hunter3" in house.me.context.entries[-1].body
-    assert [one.kind for one in read(house, Cursor(1))] == ["response"]
+    assert [document.kind for document in read(house, Cursor(1))] == ["response"]
 
 
 @pytest.mark.parametrize(
@@ -202,13 +209,17 @@ def test_other_files_are_indexed(path: str) -> None:
 def test_a_cue_is_no_part_of_what_was_said() -> None:
     line = Line("dev", "USER", "ada", "2026-03-02T12:00:00Z", "one\n↳ mine", 0)
     body = heard_entry.body(line, line.text, "may belong to this: note x")
-    (found,) = [
+    (indexed,) = [
         document
         for document, _ in life_index.read(
             [Entry(1, 1, "heard", "dev", body)], Cursor(), "dory", LEFT_OUT
         )
     ]
-    assert body.endswith("\n↳ may belong to this: note x") and found and found.text == "one\n↳ mine"
+    assert (
+        body.endswith("\n↳ may belong to this: note x")
+        and indexed
+        and indexed.text == "one\n↳ mine"
+    )
 
 
 @given(texts, texts.map(formatting.one_line))

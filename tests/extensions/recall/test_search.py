@@ -1,4 +1,4 @@
-"""What a search answers: every hit with the way to have it word for word."""
+"""The answer to a search: each hit says how to get the full text."""
 
 from pathlib import Path
 
@@ -47,21 +47,21 @@ def test_notes_and_archives_are_in_the_same_ranking(house: House) -> None:
     act(house, "NOTE_ADD lisbon-hotel Miramar, booked until 9 May")
     step(house)
     act(house, "NOTE_ALIAS lisbon-hotel bed")
-    found = {one[1]: one for one in answer(house, "miramar booked")}
-    assert found["note"][5] == found["response"][5] != "", "the note was written there"
+    hits = {hit[1]: hit for hit in answer(house, "miramar booked")}
+    assert hits["note"][5] == hits["response"][5] != "", "the note was written there"
     fade(house, house.me.context.entries[-4:], "a note is taken")
     assert (
-        next(one for one in answer(house, "miramar booked") if one[1] == "note")[8]
+        next(hit for hit in answer(house, "miramar booked") if hit[1] == "note")[8]
         == "lisbon-hotel"
     )
-    archive = next(one for one in answer(house, "about 1-3") if one[1] == "archive")
+    archive = next(hit for hit in answer(house, "about 1-3") if hit[1] == "archive")
     assert archive[6] == house.me.context.entries[0].hash and archive[7] is None
 
 
 def test_there_are_at_most_ten_hits_the_best_first(house: House) -> None:
     hear(house, *[f"fish number {number}" for number in range(15)], "fish fish and chips with fish")
-    found = answer(house, "fish and chips")
-    assert len(found) == HITS and "chips" in found[0][4]
+    hits = answer(house, "fish and chips")
+    assert len(hits) == HITS and "chips" in hits[0][4]
 
 
 def test_without_a_hit_it_says_what_to_try(house: House) -> None:
@@ -97,7 +97,7 @@ def test_what_was_found_is_not_found_again(house: House) -> None:
         act(house, "RECALL lisbon")
         step(house)
     assert house.me.context.entries[-1].body.startswith('1 hit for "lisbon"\n1. heard ')
-    assert [one[1] for one in answer(house, "lisbon")] == ["heard"]
+    assert [hit[1] for hit in answer(house, "lisbon")] == ["heard"]
 
 
 def test_people_search_with_a_command(house: House) -> None:

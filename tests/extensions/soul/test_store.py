@@ -1,5 +1,5 @@
-"""The soul's file: entries with ids of their own, limits, people's edits, and damage that is named
-and left as it is.
+"""The file of the soul: entries with ids, limits and people's edits. Damage is named and left as it
+is.
 """
 
 import json
@@ -14,7 +14,7 @@ from tests.support.household import NOON, Killed, mishap
 
 
 def texts(folder: Path) -> list[str]:
-    return [one.text for one in Beliefs(folder).entries]
+    return [belief.text for belief in Beliefs(folder).entries]
 
 
 def test_entries_keep_their_ids_and_an_id_is_never_used_twice(tmp_path: Path) -> None:
@@ -25,7 +25,7 @@ def test_entries_keep_their_ids_and_an_id_is_never_used_twice(tmp_path: Path) ->
     soul.remove("3")
     soul.remove("1")
     assert soul.add("Nothing is lost.", NOON)[0].id == 4
-    assert [(one.id, one.at, one.text) for one in Beliefs(tmp_path).entries] == [
+    assert [(belief.id, belief.at, belief.text) for belief in Beliefs(tmp_path).entries] == [
         (2, "2026-03-02 12:00", "I fear being forgotten."),
         (4, "2026-03-02 12:00", "Nothing is lost."),
     ]
@@ -62,7 +62,7 @@ def test_all_together_have_a_limit_that_a_removal_makes_room_below(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("id", "told"),
+    ("id", "complaint"),
     [
         ("7", "its ids are 1, 2"),
         ("", "its ids are"),
@@ -71,14 +71,14 @@ def test_all_together_have_a_limit_that_a_removal_makes_room_below(tmp_path: Pat
     ],
 )
 def test_an_id_that_there_is_not_is_refused_with_those_that_there_are(
-    tmp_path: Path, id: str, told: str
+    tmp_path: Path, id: str, complaint: str
 ) -> None:
     soul = Beliefs(tmp_path)
     with pytest.raises(ToolError, match="it is empty"):
         soul.remove(id)
     soul.add("I am kind.", NOON)
     soul.add("Nothing is lost.", NOON)
-    with pytest.raises(ToolError, match=told):
+    with pytest.raises(ToolError, match=complaint):
         soul.remove(id)
     assert len(texts(tmp_path)) == 2
 
@@ -89,7 +89,7 @@ def test_what_a_person_writes_into_the_file_counts_at_once(tmp_path: Path) -> No
     text = (tmp_path / NAME).read_text()
     assert text.startswith('{\n "version": 1') and "I am kind." in text
     (tmp_path / NAME).write_text(text.replace("kind", "kind and brave"))
-    assert [one.text for one in soul.entries] == ["I am kind and brave."]
+    assert [belief.text for belief in soul.entries] == ["I am kind and brave."]
     (tmp_path / NAME).unlink()
     assert list(soul.entries) == []
 
@@ -113,7 +113,7 @@ ENTRY = {"id": 1, "at": "", "text": "x"}
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "complaint"),
     [
         ("", "is damaged"),
         ("{", "is damaged"),
@@ -144,7 +144,7 @@ ENTRY = {"id": 1, "at": "", "text": "x"}
     ],
 )
 def test_a_file_that_cannot_be_one_is_named_and_left_as_it_is(
-    tmp_path: Path, content: str, told: str
+    tmp_path: Path, content: str, complaint: str
 ) -> None:
     (tmp_path / NAME).write_text(content)
     soul = Beliefs(tmp_path)
@@ -153,7 +153,9 @@ def test_a_file_that_cannot_be_one_is_named_and_left_as_it_is(
         lambda: soul.add("I am kind.", NOON),
         lambda: soul.remove("1"),
     ):
-        with pytest.raises(FormatError, match=f"{NAME} is .*{re.escape(told.removeprefix('is '))}"):
+        with pytest.raises(
+            FormatError, match=f"{NAME} is .*{re.escape(complaint.removeprefix('is '))}"
+        ):
             attempt()
     assert (tmp_path / NAME).read_text() == content
     assert len(list(problems(tmp_path))) == 1
@@ -161,7 +163,9 @@ def test_a_file_that_cannot_be_one_is_named_and_left_as_it_is(
 
 def test_a_kill_at_any_step_of_a_write_leaves_the_old_soul_or_the_new(tmp_path: Path) -> None:
     Beliefs(tmp_path).add("I am kind.", NOON)
-    number, struck, seen = 0, True, set()
+    number = 0
+    struck = True
+    seen = set()
     while struck:
         number += 1
         with mishap(number, Killed()) as mischance:
