@@ -1,4 +1,4 @@
-"""The repository of an agent's texts: the real git can read and write it, and it survives a kill."""
+"""The repository of an agent's texts: the real git reads and writes it, and it survives a kill."""
 
 import os
 import signal

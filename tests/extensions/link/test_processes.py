@@ -1,4 +1,4 @@
-"""The neural link between two processes, as seen by people who talk with both agents in one room."""
+"""The neural link between two processes, as people see it who talk with both in one room."""
 
 import time
 from pathlib import Path

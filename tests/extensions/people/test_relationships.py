@@ -1,4 +1,4 @@
-"""Relationships on disk: how a line is read, what each change keeps, and how a relationship stands."""
+"""Relationships on disk: how a line is read, what each change keeps, and how one stands now."""
 
 from dataclasses import replace
 from datetime import timedelta
