@@ -37,7 +37,9 @@ class Config:
     """
 
     model: str = _setting(
-        "", "the model's name at its endpoint; empty: chosen by the key that is found, see README"
+        "",
+        "the model's name at its endpoint; empty: chosen by the key that is found,"
+        " see docs/models.md",
     )
     base_url: str = _setting(
         "",
@@ -74,7 +76,8 @@ class Config:
     )
     workers: int = _setting(8, "model calls that a compaction may have under way at once")
     prices: Prices = _setting(  # noqa: RUF009 it is frozen
-        Prices(), "dollars per million tokens by model, see README; wins over what is known"
+        Prices(),
+        "dollars per million tokens by model, see docs/spending.md; wins over what is known",
     )
     spend_per_hour: float = _setting(
         0.0, "dollars that model calls may cost within an hour before the agent pauses; 0: no limit"
@@ -83,7 +86,9 @@ class Config:
         0.0,
         "dollars that model calls may cost within 24 hours before the agent pauses; 0: no limit",
     )
-    profiles: Profiles = _setting(Profiles(), "models beside the agent's own, by name, see README")  # noqa: RUF009 it is frozen
+    profiles: Profiles = _setting(  # noqa: RUF009 it is frozen
+        Profiles(), "models beside the agent's own, by name, see docs/models.md"
+    )
     embeddings: str = _setting(
         "",
         "the profile whose model makes vectors of summaries, so that similar ones are found; "
