@@ -3,7 +3,7 @@
 
 At each size that many vectors are written and looked up by each way, and BM25 looks for a situation
 among as many summaries that mean nothing. Then summaries of real conversations are chosen for
-questions, if there are any. Exit code 0; 1 if a look-up in the own table takes ``MOST_MS``.
+questions, if there are any. Exit code 0; 1 if a look-up in Dory's table takes ``MOST_MS``.
 """
 
 import json
@@ -18,7 +18,7 @@ from bench.related import choosing, costs
 
 SIZES = "1000,10000,100000"
 DATA = Path("../shared/locomo")
-OWN = "own table"
+OWN = "Dory's table"
 MOST_MS = 20.0
 """Processor milliseconds that a look-up may take at any size."""
 ROWS = {

@@ -2,7 +2,7 @@
 it.
 
 Times are processor time of all threads, memory is what looking up adds to the process at the most.
-``same`` is how many of the nearest are those that the whole matrix has, in per cent.
+``same`` is how many of the nearest vectors are those of the plain matrix, in per cent.
 """
 
 import importlib.util
@@ -31,7 +31,7 @@ LOOK_UPS = 50
 SUMMARY, SITUATION = 30, 120
 """Words, without stop words."""
 VOCABULARY = 300_000
-WORDS, EXACT = "BM25", "matrix in memory"
+WORDS, EXACT = "BM25", "plain matrix"
 _AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 

@@ -1,9 +1,10 @@
-"""Ways to find the nearest of many vectors, each with a file of its own: what ``dory/vectors.py``
-does, a matrix in memory, and sqlite-vec.
+"""Engines that find the nearest of many vectors, each with a file of its own: Dory's table
+(``dory/search/vectors.py``), a plain matrix of 32-bit floats, and sqlite-vec.
 
-sqlite-vec is an extension of SQLite. Not every Python lets one be loaded, so it runs in the SQLite
-here that ``apsw`` brings. It compares all vectors, or the signs of their numbers first and the best
-500 of those exactly. What is not installed is not measured.
+sqlite-vec is an extension of SQLite. Not every Python can load such extensions, so here it runs in
+the SQLite that ``apsw`` brings. It compares all numbers of all vectors; or it compares the signs of
+the numbers first, and then all numbers of the best 500. An engine that is not installed is not
+measured.
 """
 
 from __future__ import annotations
@@ -22,72 +23,75 @@ if TYPE_CHECKING:
     from dory.search.vectors import Matrix
 
 _AT_ONCE = 1000
+"""Vectors that are written in one transaction."""
 _SIGNS = 500
+"""Vectors with the most similar signs, whose numbers are then compared."""
 
 
 class Engine(Protocol):
-    """One way; ids are the places in what it was built of, from 1 on."""
+    """One engine. The id of a vector is the number of its row in the built matrix, from 1 on."""
 
     def __init__(self, path: Path) -> None: ...
 
     def build(self, vectors: Matrix) -> None:
-        """Write the file."""
+        """Write the vectors, one in each row, to the file."""
         ...
 
     def find(self, vector: Matrix, count: int) -> list[int]:
-        """The ids of the nearest, best first."""
+        """Return the ids of the ``count`` nearest vectors, best first."""
         ...
 
 
 class Own:
-    """Signatures in memory, and the best of those exactly from the file."""
+    """Dory's table of 16-bit numbers. The first look-up loads it into a matrix of 32-bit floats."""
 
     def __init__(self, path: Path) -> None:
         self._store = Store(path)
         self._vectors = Vectors(self._store)
 
     def build(self, vectors: Matrix) -> None:
-        """As an agent's."""
-        for start, some in _parts(vectors):
+        """Write the table as an agent does."""
+        for start, part in _parts(vectors):
             self._vectors.add(
-                "bench", {start + at: vector.tolist() for at, vector in enumerate(some, 1)}
+                "bench", {start + row: vector.tolist() for row, vector in enumerate(part, 1)}
             )
         self._store.tidy()
         self._store.close()
 
     def find(self, vector: Matrix, count: int) -> list[int]:
-        """As an agent's."""
+        """Look up as an agent does."""
         return [id for id, _ in self._vectors.nearest(vector.tolist(), count)]
 
 
 class Whole:
-    """All numbers in memory, 32 bits each; the measure of what is right."""
+    """A matrix of 32-bit floats that numpy loads from a file. Its results are the reference."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._all: Matrix | None = None
+        self._matrix: Matrix | None = None
 
     def build(self, vectors: Matrix) -> None:
-        """One array."""
+        """Write one array."""
         with open(self._path, "wb") as file:
             numpy.save(file, vectors)
 
     def find(self, vector: Matrix, count: int) -> list[int]:
-        """By one thread, as the others; a product of matrices would keep all processors busy for
-        longer than it takes.
+        """Look up in one thread, as the other engines do. A product of matrices would use all
+        processors, and keep them busy for longer than it takes.
         """
-        if self._all is None:
+        if self._matrix is None:
             with open(self._path, "rb") as file:
-                self._all = numpy.load(file)
-        cosines: Matrix = numpy.vecdot(self._all, vector)
+                self._matrix = numpy.load(file)
+        cosines: Matrix = numpy.vecdot(self._matrix, vector)
         best = numpy.argpartition(-cosines, count)[:count]
-        return [int(at) + 1 for at in best[numpy.argsort(-cosines[best])]]
+        return [int(row) + 1 for row in best[numpy.argsort(-cosines[best])]]
 
 
 class Extension:
-    """sqlite-vec over all numbers."""
+    """sqlite-vec, which compares all numbers."""
 
-    columns, values = "numbers float[{}] distance_metric=cosine", "(id, numbers) VALUES (?1, ?2)"
+    columns = "numbers float[{}] distance_metric=cosine"
+    values = "(id, numbers) VALUES (?1, ?2)"
     query = "SELECT id FROM vector WHERE numbers MATCH ?1 AND k = ?2 ORDER BY distance"
 
     def __init__(self, path: Path) -> None:
@@ -96,28 +100,26 @@ class Extension:
         self._connection.load_extension(importlib.import_module("sqlite_vec").loadable_path())
 
     def build(self, vectors: Matrix) -> None:
-        """One virtual table."""
+        """Write one virtual table."""
         columns = self.columns.format(vectors.shape[1])
         self._connection.execute(
             f"CREATE VIRTUAL TABLE vector USING vec0(id INTEGER PRIMARY KEY, {columns})"
         )
-        for start, some in _parts(vectors):
+        for start, part in _parts(vectors):
             with self._connection:
-                rows = [(start + at, vector.tobytes()) for at, vector in enumerate(some, 1)]
+                rows = [(start + row, vector.tobytes()) for row, vector in enumerate(part, 1)]
                 self._connection.executemany(f"INSERT INTO vector {self.values}", rows)
 
     def find(self, vector: Matrix, count: int) -> list[int]:
-        """One statement."""
+        """Look up with one statement."""
         return [id for (id,) in self._connection.execute(self.query, (vector.tobytes(), count))]
 
 
 class Signs(Extension):
-    """sqlite-vec over the signs, the best of those exactly."""
+    """sqlite-vec, which compares the signs first and the numbers of the best."""
 
-    columns, values = (
-        "signs bit[{}], +whole BLOB",
-        "(id, signs, whole) VALUES (?1, vec_quantize_binary(?2), ?2)",
-    )
+    columns = "signs bit[{}], +whole BLOB"
+    values = "(id, signs, whole) VALUES (?1, vec_quantize_binary(?2), ?2)"
     query = (
         "SELECT id FROM (SELECT id, whole FROM vector WHERE signs MATCH "
         f"vec_quantize_binary(?1) AND k = {_SIGNS})"
@@ -126,15 +128,15 @@ class Signs(Extension):
 
 
 ENGINES: dict[str, type[Engine]] = {
-    "own table": Own,
-    "matrix in memory": Whole,
+    "Dory's table": Own,
+    "plain matrix": Whole,
     "sqlite-vec": Extension,
     "sqlite-vec, signs first": Signs,
 }
 
 
 def _parts(vectors: Matrix) -> Iterator[tuple[int, Matrix]]:
-    """Some at a time, with how many came before."""
+    """Parts of the rows, each with the number of rows before it."""
     return (
         (start, vectors[start : start + _AT_ONCE]) for start in range(0, len(vectors), _AT_ONCE)
     )

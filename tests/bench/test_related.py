@@ -44,10 +44,10 @@ def test_the_report_has_every_way_and_what_it_finds_and_chooses(
     printed = capsys.readouterr().out
     figures = json.loads(printed.splitlines()[-1])
     ways = figures["sizes"]["400"]
-    assert set(ways) >= {"own table", "matrix in memory", "BM25"} and all(
+    assert set(ways) >= {"Dory's table", "plain matrix", "BM25"} and all(
         name in printed for name in ways
     )
-    assert ways["own table"]["same"] == ways["matrix in memory"]["same"] == 100
+    assert ways["Dory's table"]["same"] == ways["plain matrix"]["same"] == 100
     assert figures["chosen"]["right"] == {"BM25": 100, "offline vectors": 100, "chance": 66.7}
     assert (figures["chosen"]["questions"], figures["chosen"]["summaries"]) == (2, 4)
 
