@@ -51,8 +51,8 @@ LINE = 70
 the index, so that a search has work.
 """
 PRICE, LIMIT = Price(prompt=0.66, cached=0.022, completion=1.98), 1_000_000.0
-"""What every call costs, and the dollars an hour and a day that are never reached: budgets count
-as it does below any limit.
+"""What every call costs, and a limit of dollars an hour and a day that is never reached: the budget
+counts as it does below any limit.
 """
 _BEGAN = datetime(2016, 1, 1, 9, tzinfo=UTC)
 _FRONT = (
