@@ -103,7 +103,7 @@ def main(flags: Sequence[str], room: str, boot: bool, name: str, wait: float, ho
     # asked now, because a terminal that is closed later is none any more
     by_person = sys.stdin.isatty() and sys.stdout.isatty()
     try:
-        session = Session(home, room, name)
+        session = Session(home, room, name, commands)
         with ExitStack() as stack:
             if boot:
                 agent = listening_agent(session, ROOT / "agent.py", flags, complain, signals)

@@ -100,6 +100,7 @@ class Screen:
         if not self._listeners:
             self._tell(self._session.absence())
         self._tell(_HINT)
+        Job(self._session.commands, "commands")  # loaded while the person types, for the first Tab
         with patch_stdout(raw=True):
             tasks = [
                 asyncio.create_task(task)

@@ -249,7 +249,7 @@ def test_damaged_summaries_are_told_once_and_used_again_when_they_were_put_back(
     happen(house, 20)
     told = [entry.body for entry in house.me.context if "update Dory" in entry.body]
     assert len(told) == 1 and told[0].startswith(
-        "the extension cascade failed at its background work: FormatError"
+        "the extension cascade failed at its background work: UnknownVersion"
     )
     assert "Recent past" not in house.agent.prompts.build().text and copied(house) == [(1, 5)]
     file.write_bytes(sound)
