@@ -225,7 +225,10 @@ def draw(transcript: str, file: Path) -> None:
         if new or indent < len("  Dory: "):  # the lines below a speech have its style
             style = new or "white"
         console.print(Text.assemble(" " * indent, (text, style)), no_wrap=True, overflow="ellipsis")
-    console.save_svg(str(file), title="make demo", unique_id="demo")
+    picture = console.export_svg(title="make demo", unique_id="demo")
+    # without fonts from the web: the reader's own monospace font will do
+    picture = re.sub(r"\s*@font-face \{[^}]*\}", "", picture)
+    file.write_text(picture, encoding="utf-8")
 
 
 def _shortened(lines: Sequence[str]) -> Iterator[str]:

@@ -19,8 +19,10 @@ from bench.related import choosing, costs
 SIZES = "1000,10000,100000"
 DATA = Path("../shared/locomo")
 OWN = "Dory's table"
-MOST_MS = 20.0
-"""Processor milliseconds that a look-up may take at any size."""
+MOST_MS = 50.0
+"""Processor milliseconds that a look-up may take at any size: as long as a turn waits for the vector
+of its situation. 100,000 summaries are those of six million events.
+"""
 ROWS = {
     "ms": "median",
     "ms_p95": "95 of 100",

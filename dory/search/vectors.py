@@ -120,7 +120,7 @@ class Vectors:
         if rows:
             ids = numpy.append(ids, [id for id, _ in rows])
             added = self._matrix([numbers for _, numbers in rows], dimension)
-            matrix = numpy.concatenate([matrix, added])
+            matrix = numpy.concatenate([matrix, added]) if len(matrix) else added
         self._loaded = ids, matrix
         return self._loaded
 
