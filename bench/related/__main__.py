@@ -20,8 +20,8 @@ SIZES = "1000,10000,100000"
 DATA = Path("../shared/locomo")
 OWN = "Dory's table"
 MOST_MS = 50.0
-"""Processor milliseconds that a look-up may take at any size: as long as a turn waits for the vector
-of its situation. 100,000 summaries are those of six million events.
+"""Processor milliseconds that a look-up may take at any size: as long as a turn waits for the
+vector of its situation. 100,000 summaries are those of six million events.
 """
 ROWS = {
     "ms": "median",

@@ -37,7 +37,7 @@ from dory.text.prompt_files import MEMORY, USER
 from dory.types import Call
 
 _INTRODUCTION = (
-    "I am the offline model for a language model: I note facts, read files, and answer questions"
+    "I am the offline model, not a language model: I note facts, read files, and answer questions"
     " by quoting what was said."
 )
 _ACKNOWLEDGEMENTS = ("I see, {}.", "All right, {}.", "Got it, {}.")
