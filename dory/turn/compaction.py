@@ -130,11 +130,10 @@ class Compaction:
         while self._job and not self._job.wait(0.05) and time.monotonic() < deadline:
             meanwhile()
         self.step(affordable=False)
-        state = self._identity.state
         folded: list[int] = []
         while self.at_hard_limit and self.fold_oldest():
-            folded = [*folded, *state.last_swap]
-            state.last_swap = folded
+            folded += self._identity.state.last_swap
+            self._identity.state.last_swap = list(folded)  # each fold begins a state of its own
 
     def fold_oldest(self, least: int = 1) -> bool:
         """Replace the oldest entries, about half of the context, by one reference, without a model.

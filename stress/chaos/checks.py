@@ -149,7 +149,8 @@ def logged(home: Home) -> Iterator[str]:
     """LIFE.md has one line for every entry, and only grew."""
     if not home.log.startswith(home.life_before):
         yield f"LIFE.md no longer begins with the {len(home.life_before)} bytes that it had"
-    kinds = Counter(line.split(" ", 3)[2] for line in home.log.decode().splitlines()[1:])
+    whole = home.log.rpartition(b"\n")[0]  # a living agent may be in the midst of the next line
+    kinds = Counter(line.split(" ", 3)[2] for line in whole.decode().splitlines()[1:])
     entries = Counter(entry.kind for entry in home.life[0])
     for kind in ("heard", "response", "notice"):
         if kinds[kind] != entries[kind]:

@@ -106,6 +106,14 @@ def test_at_the_hard_limit_the_oldest_entries_fold_when_the_model_stays_away(
     assert kept == [entry for entry in before if entry.kind != "notice"]
 
 
+def test_all_folds_that_the_hard_limit_needs_count_as_one_swap(tmp_path: Path) -> None:
+    house = House(tmp_path, Scripted(segment=never))
+    house.hear(200)
+    house.compaction.make_room(lambda: None)
+    assert len(house.records) > 1
+    assert house.me.state.last_swap == [record.first for record in house.records]
+
+
 def test_at_the_hard_limit_a_compaction_that_helps_is_waited_for(tmp_path: Path) -> None:
     house = House(tmp_path, Scripted())
     house.hear(45, 200)
