@@ -110,7 +110,7 @@ def test_all_folds_that_the_hard_limit_needs_count_as_one_swap(tmp_path: Path) -
     house = House(tmp_path, Scripted(segment=never))
     house.hear(200)
     house.compaction.make_room(lambda: None)
-    folds = [line for line in house.me.life.tail(50) if " compacted " in line]
+    folds = [line for line in house.me.life.tail(50).splitlines() if " compacted " in line]
     assert len(folds) > 1
     assert len(house.me.state.last_swap) == len(folds)
 
