@@ -32,7 +32,7 @@ _LEAST_MEASURED = 100
 """Tokens of a prompt from which characters per token are measured. In a shorter one, what the
 provider adds of its own distorts the ratio.
 """
-_VARYING = re.compile(r"\w*\d\w*")
+_VARYING = re.compile(r"[\w.]*\d[\w.]*")
 
 
 class TurnRetry:
