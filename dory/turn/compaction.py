@@ -29,7 +29,7 @@ from dory.types import Compacted, Model
 
 LEAST_ELIGIBLE = 1 / 3
 """The share of the context's characters that must be eligible; with less, asking the model is not
-worth its price. What is eligible, ``context.eligible`` says: the older two thirds but what is pinned.
+worth its price. ``context.eligible`` says what is: the older two thirds but what is pinned.
 """
 
 
