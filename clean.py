@@ -17,7 +17,6 @@ from pathlib import Path
 
 import click
 
-from dory import check
 from dory.cli.output import show, show_table, tell
 from dory.config.command_line import command, failure
 from dory.config.options import home_option, program
@@ -57,6 +56,8 @@ def checked(home: Path) -> int:
         message = f"{home} holds no agents, rooms or blobs to check: is it the right folder?"
         tell(main.shown_name, message)
         return 2
+    from dory import check  # --help and wiping need not wait for it
+
     problems = list(check.problems(home))
     for problem in problems:
         show(formatting.one_line(problem, _PROBLEM_WIDTH))

@@ -28,13 +28,10 @@ from pathlib import Path
 
 import click
 
-from dory import check
 from dory.cli.output import show, tell
 from dory.config.command_line import failure
 from dory.config.options import home_option, program
 from dory.errors import ConfigError, DoryError, FormatError
-from dory.extensions import Stores
-from dory.extensions.notes import export
 from dory.identity import listing
 from dory.storage import locks
 from dory.storage.blobs import Blobs
@@ -102,6 +99,9 @@ def _tell(text: str) -> None:
 
 
 def _searched(folder: Path, blobs: Blobs, query: str) -> int:
+    from dory import check
+    from dory.extensions import Stores
+
     record, live = check.as_committed(folder)
     with closing(Stores(folder, blobs, readonly=True)) as past:
         indexed = past.chronicle.cursor.newest
@@ -115,12 +115,18 @@ def _searched(folder: Path, blobs: Blobs, query: str) -> int:
 
 
 def _dumped(folder: Path, blobs: Blobs, target: Path) -> int:
+    from dory.extensions import Stores
+    from dory.extensions.notes import export
+
     with closing(Stores(folder, blobs, readonly=True)) as past:
         show(f"{export.dump(past.notes, target)} notes and archives are in {target}")
     return 0
 
 
 def _loaded(folder: Path, blobs: Blobs, source: Path) -> int:
+    from dory.extensions import Stores
+    from dory.extensions.notes import export
+
     with locks.held(folder), closing(Stores(folder, blobs)) as past:
         count = export.load(past.store, past.notes, source)
         show(f"{count} notes and archives were loaded from {source}")
@@ -128,6 +134,9 @@ def _loaded(folder: Path, blobs: Blobs, source: Path) -> int:
 
 
 def _rebuilt(folder: Path, blobs: Blobs) -> int:
+    from dory import check
+    from dory.extensions import Stores
+
     with locks.held(folder), closing(Stores(folder, blobs)) as past:
         record, live = check.as_committed(folder)
         count = len(list(past.notes))  # if these cannot be read, --dump would be of no use either

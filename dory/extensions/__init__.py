@@ -40,7 +40,7 @@ from dory.extensions.people.conversations_extension import ConversationsExtensio
 from dory.extensions.people.relationships import Relationships
 from dory.extensions.people.relationships_extension import RelationshipExtension
 from dory.extensions.recall.extension import RecallExtension
-from dory.extensions.recall.life_index import LifeIndexer
+from dory.extensions.recall.life_index import LeftOut, LifeIndexer
 from dory.extensions.recall.search import Layer, RecallSearch
 from dory.extensions.soul.extension import SoulExtension
 from dory.identity.identity import Identity
@@ -154,6 +154,9 @@ def ordered(
         members += _factory(name)(shared)
     for member in members:
         called |= {command.name for command in member.commands() if command.called}
+    known = {tool.name for tool in tools()}
+    others = [tool for member in members for tool in member.tools() if tool.name not in known]
+    past.chronicle.left_out = LeftOut([*tools(), *others])  # the tools of other packages count, too
     return members
 
 

@@ -163,7 +163,7 @@ class Extension:
     name = "extension"
     """Also the header of its section. Unless the section is of the freshness ``turn``, one word."""
     freshness: Freshness = "change"
-    pauses: tuple[float, float] = (30.0, 600.0)
+    pauses: tuple[float, float] = (2.0, 60.0)
     """Seconds until failed background work is tried again: after the first failure, and at most.
     With zeros the work has a schedule of its own.
     """
@@ -273,15 +273,23 @@ class _Member:
                 job = self.job
                 self.job = None
                 job.result()()
-                self.backoff.succeeded()
-                self.tell_failure.forget()
+                self._succeeded()
             if not self.job and self.backoff.ready(now) and (work := self.extension.background()):
                 self.job = Job(work, self.extension.name)
         except PartlyDone:
+            self._succeeded()
+            raise
+        except SpendingLimit:  # no failure: the pause does not grow
+            self.backoff.succeeded()
+            self.backoff.failed(now)
             raise
         except Exception:
             self.backoff.failed(now)
             raise
+
+    def _succeeded(self) -> None:
+        self.backoff.succeeded()
+        self.tell_failure.forget()
 
     def _rendered(self) -> str:
         text = self.extension.section()

@@ -164,15 +164,15 @@ def test_failed_work_is_tried_again_after_a_pause_that_grows_and_told_once() -> 
     assert told[1:] == ["no luck at 3"], "there was a success between them"
 
 
-@pytest.mark.parametrize("error", [SpendingLimit("spent"), Postponed("later")])
-def test_of_work_that_has_to_wait_nobody_is_told(error: Exception) -> None:
+@pytest.mark.parametrize(
+    ("error", "seconds"),
+    [(SpendingLimit("spent"), [0, 10, 20, 30]), (Postponed("later"), [0, 10, 30])],
+)
+def test_of_work_that_has_to_wait_nobody_is_told(error: Exception, seconds: list[int]) -> None:
     worker, clock, told = Worker(), Time(), list[str]()
     worker.error = error
-    assert tried(ExtensionHost([worker], told.append, lambda: clock.at), worker, clock, 35) == [
-        0,
-        10,
-        30,
-    ]
+    host = ExtensionHost([worker], told.append, lambda: clock.at)
+    assert tried(host, worker, clock, 35) == seconds
     assert told == []
 
 
