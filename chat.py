@@ -22,14 +22,9 @@ from pathlib import Path
 
 import click
 
-from dory.chat import pipe
-from dory.chat.agent_process import listening_agent
-from dory.chat.session import Session
-from dory.chat.signals import Signals
 from dory.config.command_line import failure
 from dory.config.options import Program, home_option, positive_seconds, program
 from dory.errors import DoryError, ToolError
-from dory.storage.rooms import check_id
 from dory.text.prompt_files import ROOT
 
 
@@ -48,6 +43,8 @@ class ChatProgram(Program):
 
 def room_id(text: str) -> str:
     """A legal room id. Raises ``click.BadParameter``."""
+    from dory.storage.rooms import check_id
+
     try:
         return check_id(text)
     except ToolError as error:
@@ -99,6 +96,11 @@ def main(flags: Sequence[str], room: str, boot: bool, name: str, wait: float, ho
     """Run the chat; 0 if all went well, 1 if nobody answers or listens, 2 if the command line is
     wrong, 128 and more after a signal.
     """
+    from dory.chat import pipe  # here, so that --help and a wrong flag do not wait for them
+    from dory.chat.agent_process import listening_agent
+    from dory.chat.session import Session
+    from dory.chat.signals import Signals
+
     signals = Signals()
     # asked now, because a terminal that is closed later is none any more
     by_person = sys.stdin.isatty() and sys.stdout.isatty()

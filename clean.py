@@ -20,8 +20,6 @@ import click
 from dory.cli.output import show, show_table, tell
 from dory.config.command_line import command, failure
 from dory.config.options import home_option, program
-from dory.identity import listing
-from dory.text import formatting
 
 STATE = ("agents", "chats", "blobs", "links")
 _PROBLEM_WIDTH = 1000
@@ -56,7 +54,8 @@ def checked(home: Path) -> int:
         message = f"{home} holds no agents, rooms or blobs to check: is it the right folder?"
         tell(main.shown_name, message)
         return 2
-    from dory import check  # --help and wiping need not wait for it
+    from dory import check  # here, so that --help and wiping do not wait for it
+    from dory.text import formatting
 
     problems = list(check.problems(home))
     for problem in problems:
@@ -70,6 +69,8 @@ def checked(home: Path) -> int:
 
 def wiped(home: Path, yes: bool) -> int:
     """Show what goes, ask, remove."""
+    from dory.identity import listing
+
     running = [agent for agent in listing.agents(home) if agent.pid is not None]
     if running:
         names = ", ".join(f"{agent.name} (process {agent.pid})" for agent in running)
@@ -94,6 +95,8 @@ def _row(folder: Path) -> tuple[str, str, str]:
     """A folder, the number of what it holds, and its size."""
     files = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
     if folder.name == "agents":
+        from dory.identity import listing
+
         count = len(listing.folders(folder.parent))
     else:
         count = sum(path.suffix in (".md", ".json") for path in files)
