@@ -1,8 +1,8 @@
 """The registry: which extensions there are, and how those in use are made.
 
 An extension is one folder, its entry in ``_REGISTRY`` at the end of this module, and its name in
-the setting ``extensions``; to take it out, delete these, and for one that stores something its lines
-in ``Stores`` and ``check/``. The lists of all tools and commands are
+the setting ``extensions``; to take it out, delete these, and for one that stores something also its
+lines in ``Stores`` and ``check/``. The lists of all tools and commands are
 derived from the declarations of the registered classes, in use or not: SOUL.md teaches all tools,
 and a life may hold lines of tools that are off by now.
 
