@@ -42,6 +42,8 @@ class RoomState:
     """
     replaced: int = 0
     """How often the file was replaced by a shorter one."""
+    waiting: list[str] = field(default_factory=list)
+    """The people who have spoken there since the agent's own last message, in order."""
 
     def entered(self, at: int, end: int) -> "RoomState":
         """Return the state of one who enters the room and hears it from byte ``at`` on. The
@@ -160,6 +162,10 @@ class State:
     mood: str = ""
     place: str = HOME
     """How the agent feels (empty if it has not said so), and where it is, in its own words."""
+
+    def waiting(self) -> list[tuple[str, str]]:
+        """Each room in which people wait for an answer, with the name of each of them, in order."""
+        return [(room, name) for room, at in self.rooms.items() for name in at.waiting]
 
     def names(self, content: bytes) -> bool:
         """Whether ``content`` is, byte for byte, the context that this record commits. Its epoch is

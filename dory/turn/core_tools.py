@@ -49,6 +49,8 @@ class CoreTools(Extension):
         if not text.strip():
             raise ToolError("nothing to say: write SAY <room> <message>")
         self._identity.rooms.say(room, "AGENT", self._identity.name, text, self._identity.now())
+        if room in self._identity.state.rooms:
+            self._identity.state.rooms[room].waiting = []
         return Outcome(f"said in {room}")
 
     def read_file(self, call: Call) -> Outcome:

@@ -156,11 +156,15 @@ class Inbox:
     def _hear(self, line: Line, position: RoomState, cued: bool) -> None:
         me = self._identity
         own = line.kind == "AGENT" and line.name == me.name
+        if own:
+            position.waiting = []
         if own or line.kind == "NOTICE" or self._command(line):
             return
         cue = self._cue(line) if cued and line.kind == "USER" else ""
         entry = me.add("heard", line.room, heard_entry.body(line, self._shortened(line), cue))
         me.log("heard", f"{line.room} {line.name}: {line.text}")
+        if line.kind == "USER" and line.name not in position.waiting:
+            position.waiting.append(line.name)
         position.exchanges = 0 if line.kind == "USER" else position.exchanges + 1
         if position.exchanges <= EXCHANGE_LIMIT:
             me.wake(entry.first)

@@ -43,7 +43,7 @@ def _model() -> Path:
     """The model's file, fetched and unpacked if need be; a fetch that was cut short leaves nothing
     that passes for it.
     """
-    environment = Path(__file__).parent.parent / ".venv"
+    environment = Path(__file__).parents[2] / ".venv"
     folder = (
         environment if environment.is_dir() else Path(tempfile.gettempdir()) / "dory"
     ) / "models"
