@@ -7,6 +7,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal, Protocol
 
+TURN = "\n[#turn]\n"
+"""The header of the request for a response, with which a prompt ends. No text from outside can look
+like it.
+"""
 Purpose = Literal["turn", "segment", "summarise", "cascade", "dream", "care", "embedding"]
 
 
@@ -25,11 +29,15 @@ class Prompt:
     messages: tuple[Message, ...]
 
     def fork(self, instruction: str) -> "Prompt":
-        """This prompt byte for byte, with one instruction appended to its last message: the
-        provider has the rest cached.
+        """This prompt byte for byte up to its request for a response, with another instruction in
+        its place, or else behind everything: the provider has the rest cached, and the model reads
+        one order.
         """
         last = self.messages[-1]
-        longer = replace(last, content=f"{last.content}\n\n{instruction}")
+        content, turn, request = last.content.rpartition(TURN)
+        if not turn or "\n[#" in request:  # something else was told since
+            content = last.content
+        longer = replace(last, content=f"{content}\n\n{instruction}")
         return Prompt((*self.messages[:-1], longer))
 
     @property

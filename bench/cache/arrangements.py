@@ -5,6 +5,7 @@ a part stands changes nothing in the life: the scripted model does not look at i
 lived once and counted in every order.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -15,12 +16,13 @@ from dory.clock import Clock, second
 from dory.extensions.cascade.related_extension import RelatedExtension
 from dory.types import Message, Prompt
 
-_RELATED, _MEMORY, _LIFE, _TURN = (
+_RELATED, _MEMORY, _LIFE = (
     f"\n[#{RelatedExtension.name}]\n",
     "\n[#memory ",
     "\n[#life]\n",
-    "\n[#turn]\n",
 )
+_REQUEST = re.compile(r"\n\[#turn\]\n|\n\n\[#(?:segment|summarise) ")
+"""Where the request begins: for a response, or for a step of a compaction."""
 _BETWEEN = timedelta(seconds=20)
 """From one turn to the next."""
 
@@ -28,7 +30,7 @@ _BETWEEN = timedelta(seconds=20)
 @dataclass(frozen=True, slots=True)
 class Parts:
     """Of a prompt, in its order; ``related`` are past experiences like the present, ``request``
-    ends with what a compaction appended.
+    is what a turn or a compaction asks for.
     """
 
     system: str
@@ -93,14 +95,15 @@ def parts(prompt: Prompt) -> Parts:
     before, _, tail = user.content.partition(_MEMORY)
     context, related, experiences = before.partition(_RELATED)
     memory, _, tail = tail.partition(_LIFE)
-    life, _, request = tail.partition(_TURN)
+    request = tail[at.start() :] if (at := _REQUEST.search(tail)) else ""
+    life = tail.removesuffix(request)
     return Parts(
         system.content,
         context,
         related + experiences,
         _MEMORY + memory,
         _LIFE + life,
-        _TURN + request,
+        request,
     )
 
 

@@ -107,9 +107,10 @@ class Script:
 
     def _summarise(self, prompt: Prompt) -> str:
         ids = asked_ids(prompt)
+        relevance = random.Random(ids).randint(1, 9)
         return (
-            f"GIST: {self._words(ids, 10)}\nRELEVANCE: {random.Random(ids).randint(1, 9)}\n"
-            f"SUMMARY:\n{self._words(ids, SUMMARY)}"
+            f"GIST: {PERSON} {self._words(ids, 10)}\nRELEVANCE: {relevance}\n"
+            f"SUMMARY:\n{PERSON} {self._words(ids, SUMMARY)}"
         )
 
     def _sum_up(self, prompt: Prompt) -> str:

@@ -175,6 +175,6 @@ def _recounted(prompt: Prompt) -> str:
 
 def _summary(prompt: Prompt) -> str:
     return (
-        f"GIST: what was said at {asked_ids(prompt)}\nRELEVANCE: 5\nSUMMARY:\nThis and that "
-        "was said."
+        f"GIST: what {PERSON} said at {asked_ids(prompt)}\nRELEVANCE: 5\nSUMMARY:\n"
+        f"{PERSON} said this and that."
     )

@@ -184,6 +184,8 @@ class Compaction:
         drafts = [draft for draft in result.drafts if self._unchanged(draft)]
         chosen = choose(drafts, self._eligible)
         error = job.error or result.failure
+        for reason in result.refused:
+            self._log(f"compaction: {reason}")
         if chosen:
             self._swap(chosen, "")
         elif isinstance(error, SpendingLimit):

@@ -2,23 +2,36 @@
 A ``ValueError`` tells the model what is wrong with its answer.
 """
 
+import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from itertools import accumulate
 
-from dory.identity import context
+from dory.identity import context, heard_entry
 from dory.identity.context import Entry
-from dory.text import formatting, references
+from dory.text import formatting, references, tool_calls
 
-_RANGE = re.compile(r"[\s*\-#]*(\d{1,15})(?:\s*(?:-|–|—|to)\s*#?(\d{1,15}))?\b.*")
-_GIST = re.compile(r"^[^\w\n]*GIST[^\w\n]*:(.*)", re.MULTILINE | re.IGNORECASE)
-_RELEVANCE = re.compile(
-    r"^[^\w\n]*RELEVANCE[^\w\n]*:[^\d\n-]*(-?\d*)", re.MULTILINE | re.IGNORECASE
+_TO = r"[>\])*`]*\s*(?:-|–|—|to|through|until|\.\.+|…)\s*[#<\[(*`]*"
+_RANGE = re.compile(
+    r"[^\w\n]*"
+    rf"(?:\d{{1,3}}[.)]\s+(?=[^\w\n]*(?:[a-z]+\s+)*[^\w\n]*\d+{_TO}\d))?"  # the number of an item
+    r"(?:(?:chunk|part|segment|stretch|section|topic)\s*(?:\d{1,3}\s*[:.)]|:)?[^\w\n]*)?"
+    r"(?:(?:entries|entry|ids?|messages|from)[^\w\n]*)*"
+    rf"(\d{{1,15}})(?:{_TO}(\d{{1,15}}))?\b.*",
+    re.IGNORECASE,
 )
-_SUMMARY = re.compile(
-    r"^[^\w\n]*SUMMARY[^\w\n]*:[*_]*\s*(.+)", re.MULTILINE | re.IGNORECASE | re.DOTALL
+_IN_PROSE = re.compile(
+    rf"\b(?:entries|ids|messages)\s+[^\w\n]*(\d{{1,15}}){_TO}(\d{{1,15}})\b", re.IGNORECASE
 )
+_LABEL = re.compile(
+    r"[^\w\n]*(?:\d[.)]\s*[*_]*)?(GIST|RELEVANCE|SUMMARY)\b[^\w\n:]*(?::|$)(.*)", re.IGNORECASE
+)
+_RELEVANCE = re.compile(r"[^\d\n-]*(-?\d*)")
+_SENTENCE_END = re.compile(r"(?<=[.!?…])\s|(?<=[。！？])|\n")
+_FENCED = re.compile(r"^\s*(?:```|~~~).*$", re.MULTILINE)
+_MINUTE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 
 _MECHANICAL = ", not summarised: "
 LEAST_SAVING = 0.2
@@ -26,6 +39,16 @@ LEAST_SAVING = 0.2
 CHUNK_LIMIT = 100
 """Chunks of one compaction, each of which is a model call. If there are more, the largest are taken
 and the others are left to the next compaction.
+"""
+
+
+DEFAULT_RELEVANCE = 5
+"""Of a summary that does not say it."""
+PAUSE = timedelta(hours=1)
+"""Silence after which what follows is taken for another chunk when no model names the chunks."""
+_LEAST_ENTRIES, _ENOUGH_ENTRIES, _MOST_ENTRIES = 3, 8, 12
+"""Entries of such a chunk: fewer only at the end of a run; with enough, the next message of a
+person ends it; more never.
 """
 
 
@@ -67,11 +90,11 @@ def read_ranges(answer: str, runs: Sequence[Sequence[Entry]]) -> list[tuple[Entr
     """The chunks that an answer to SEGMENT.md names. They are cut at entries, and in two where a
     pinned entry lies between.
     """
-    matches = [_RANGE.fullmatch(line) for line in answer.splitlines()]
-    spans = sorted((int(match[1]), int(match[2] or match[1])) for match in matches if match)
+    spans = sorted(_spans(tool_calls.without_thoughts(answer)))
     if not spans:
         raise ValueError(
-            "no line names a chunk; answer with lines such as '12-19 planning the trip'"
+            "no line names a chunk; each line begins with the first id of a chunk, a hyphen, and"
+            " its last id"
         )
     low, high = runs[0][0].first, runs[-1][-1].last
     for (first, last), (after, _) in zip(spans, [*spans[1:], (high + 1, 0)], strict=True):
@@ -87,26 +110,135 @@ def read_ranges(answer: str, runs: Sequence[Sequence[Entry]]) -> list[tuple[Entr
     whole = _disjoint([piece for piece in pieces if piece])
     if not whole:  # only pinned entries were named
         raise ValueError(f"no chunk holds any of {listed(runs)}")
-    parts = [part for piece in whole for part in _balanced(piece)] or whole
+    return _largest(whole)
+
+
+def at_pauses(runs: Sequence[Sequence[Entry]]) -> list[tuple[Entry, ...]]:
+    """Chunks without a model: the runs cut where nobody said anything for long, else where a person
+    begins anew. Pairs of references are left out, as they cannot shrink.
+    """
+    pieces = [piece for run in runs for piece in _cut(run)]
+    useful = [
+        piece
+        for piece in pieces
+        if len(piece) >= _LEAST_ENTRIES or any(entry.kind != "compacted" for entry in piece)
+    ]
+    return _largest(useful or pieces)
+
+
+def _cut(run: Sequence[Entry]) -> Iterator[tuple[Entry, ...]]:
+    piece: list[Entry] = []
+    before: datetime | None = None
+    for entry in run:
+        at = _time(entry) or before
+        paused = at and before and at - before >= PAUSE
+        asked = entry.kind == "heard" and entry.body.startswith("[USER:")
+        if (
+            (len(piece) >= _LEAST_ENTRIES and paused)
+            or (len(piece) >= _ENOUGH_ENTRIES and asked)
+            or len(piece) >= _MOST_ENTRIES
+        ):
+            yield tuple(piece)
+            piece = []
+        piece.append(entry)
+        before = at
+    if piece:
+        yield tuple(piece)
+
+
+def _time(entry: Entry) -> datetime | None:
+    """When an entry came into the context, to the minute; None if it does not say."""
+    text = heard_entry.read(entry.body).at if entry.kind == "heard" else entry.about
+    found = _MINUTE.match(text)
+    try:
+        return datetime.fromisoformat(found[0]) if found else None
+    except ValueError:  # the month 13
+        return None
+
+
+def _largest(chunks: Sequence[tuple[Entry, ...]]) -> list[tuple[Entry, ...]]:
+    """As many of the chunks as one compaction takes, in their order; see ``_balanced``."""
+    parts = [part for piece in chunks for part in _balanced(piece)] or chunks
     largest = sorted(parts, key=lambda part: len(context.render(part)), reverse=True)[:CHUNK_LIMIT]
     return sorted(largest, key=lambda part: part[0].first)
 
 
+def _spans(answer: str) -> list[tuple[int, int]]:
+    """The first and the last id of each chunk that an answer names: in lines, in JSON, or else in
+    sentences.
+    """
+    try:
+        named = list(_spans_in_json(json.loads(_FENCED.sub("", answer))))
+    except (ValueError, RecursionError):
+        named = []
+    if not named:
+        lines = [match for line in answer.splitlines() if (match := _RANGE.fullmatch(line))]
+        matches = lines or list(_IN_PROSE.finditer(answer))
+        named = [(int(match[1]), int(match[2] or match[1])) for match in matches]
+    return named
+
+
+def _spans_in_json(value: object) -> Iterator[tuple[int, int]]:
+    """The spans in objects with two numbers, in lists that begin with two, and in texts."""
+    if isinstance(value, str):
+        if match := _RANGE.fullmatch(value):
+            yield int(match[1]), int(match[2] or match[1])
+        return
+    if not isinstance(value, (dict, list)):
+        return
+    inner = list(value.values()) if isinstance(value, dict) else value
+    ids = [each for each in inner if type(each) is int and 0 <= each < 10**15]
+    if len(ids) == 2:
+        yield ids[0], ids[1]
+        return
+    for each in [*value, *inner] if isinstance(value, dict) else inner:
+        yield from _spans_in_json(each)
+
+
 def read_summary(answer: str, entries: tuple[Entry, ...]) -> Draft:
-    """The draft that an answer to SUMMARISE.md makes."""
-    gist = _GIST.search(answer)
-    relevance = _RELEVANCE.search(answer)
-    summary = _SUMMARY.search(answer)
-    if not gist or not relevance or not summary:
-        parts = {"GIST:": gist, "RELEVANCE:": relevance, "SUMMARY:": summary}
-        missing = [name for name, match in parts.items() if not match]
-        raise ValueError(f"no line begins with {' or '.join(missing)}")
-    if not re.fullmatch("[1-9]|10", relevance[1]):
-        raise ValueError(f"RELEVANCE is {relevance[1][:20] or 'no number'}; it must be 1 to 10")
-    one_line = formatting.one_line(gist[1].strip(" \t*_"))
+    """The draft that an answer to SUMMARISE.md makes: of its own form, or of a JSON object. A gist
+    that is missing is the first sentence of the summary.
+    """
+    parts = _labelled(tool_calls.without_thoughts(answer))
+    if not parts.get("SUMMARY"):
+        raise ValueError("no line begins with SUMMARY:, or nothing stands behind it")
+    relevance = str(DEFAULT_RELEVANCE)
+    if "RELEVANCE" in parts:
+        match = _RELEVANCE.match(parts["RELEVANCE"])
+        relevance = match[1] if match else ""
+    if not re.fullmatch("[1-9]|10", relevance):
+        raise ValueError(f"RELEVANCE is {relevance[:20] or 'no number'}; it must be 1 to 10")
+    given = parts.get("GIST", _SENTENCE_END.split(parts["SUMMARY"], maxsplit=1)[0])
+    one_line = formatting.one_line(given.strip(' \t*_"`'))
     if not one_line:
         raise ValueError("GIST is empty")
-    return Draft(entries, one_line, summary[1].strip(), int(relevance[1]))
+    return Draft(entries, one_line, parts["SUMMARY"], int(relevance))
+
+
+def _labelled(answer: str) -> dict[str, str]:
+    """What stands behind GIST, RELEVANCE and SUMMARY, each up to the next of them. Where one comes
+    twice, the first counts.
+    """
+    try:
+        given = json.loads(_FENCED.sub("", answer))
+    except (ValueError, RecursionError):
+        given = None
+    if isinstance(given, dict):
+        return {str(name).strip().upper(): _flat(value) for name, value in given.items()}
+    parts: dict[str, list[str]] = {}
+    current: list[str] = []
+    for line in answer.splitlines():
+        if label := _LABEL.fullmatch(line):
+            current = []
+            parts.setdefault(label[1].upper(), current)
+            line = label[2].lstrip(" \t*_")
+        current.append(line)
+    return {name: "\n".join(lines).strip() for name, lines in parts.items()}
+
+
+def _flat(value: object) -> str:
+    """A value of JSON as text: a list as lines."""
+    return "\n".join(map(str, value)) if isinstance(value, list) else str(value).strip()
 
 
 def choose(drafts: Sequence[Draft], eligible: int) -> list[Draft]:

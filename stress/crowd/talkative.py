@@ -74,9 +74,10 @@ def _segment(prompt: Prompt) -> str:
 
 def _summarise(prompt: Prompt) -> str:
     ids = _asked(prompt)
+    begin = read(prompt).named("summarise")[0][0].body.rpartition("] ")[2][:80]
     return (
-        f"GIST: what was said in {ids}\nRELEVANCE: {1 + sum(map(ord, ids)) % 10}\nSUMMARY:\n"
-        f"Many spoke, from {ids}."
+        f"GIST: {begin} in {ids}\nRELEVANCE: {1 + sum(map(ord, ids)) % 10}\nSUMMARY:\n"
+        f"Many spoke, from {begin} on."
     )
 
 

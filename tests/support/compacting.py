@@ -127,7 +127,7 @@ class House:
             self.me.add(
                 "heard",
                 "dev",
-                f"[USER:ada 2026-01-01T00:00:00Z] {f'thing {number} ' * (size // 9)}".strip(),
+                f"[USER:ada 2026-01-01T00:00:00Z] {f'crate {number} ' * (size // 9)}".strip(),
             )
         self.me.commit()
 

@@ -21,7 +21,7 @@ class Rounds(Scripted):
     """
 
     def __init__(self) -> None:
-        super().__init__(segment=forgetting.parts, summarise=lambda prompt: summary("short", 5))
+        super().__init__(segment=forgetting.parts, summarise=lambda prompt: summary("a crate", 5))
         self.arrived = threading.Semaphore(0)
         self.go = threading.Semaphore(0)
 

@@ -18,7 +18,7 @@ from dory.text import references
 from dory.turn.extension import Extension, ExtensionHost, Freshness
 from dory.turn.inbox import Inbox
 from dory.turn.prompt import PromptBuilder
-from dory.types import Prompt
+from dory.types import Message, Prompt
 from tests.support.household import Household, household, moments, turns_of_life
 
 LAYOUTS = pytest.mark.parametrize("layout", ["tail", "ledger"])
@@ -171,7 +171,9 @@ def test_in_the_ledger_each_prompt_is_a_prefix_of_the_next_and_of_what_a_compact
             prompt = prompts.build()
             assert prompt.text.startswith(before.text)
             assert prompts.build() == prompt == prompts.live()[0]
-            assert prompt.fork("Name the chunks.").text.startswith(prompt.text)
+            ends_with_request = prompt.text.rpartition("\n[#")[2].startswith("turn]\n")
+            kept = prompt.text.rpartition("\n[#")[0] if ends_with_request else prompt.text
+            assert prompt.fork("Name the chunks.").text == f"{kept}\n\nName the chunks."
             roles = [message.role for message in prompt.messages]
             assert roles == ["system", "user", *["assistant", "user"] * ((len(roles) - 2) // 2)]
             before = prompt
@@ -292,8 +294,26 @@ def test_a_section_that_fails_is_told_of_in_the_very_prompt(house: Household) ->
     assert entries == tuple(house.me.context)
 
 
-def test_a_fork_is_the_prompt_byte_for_byte_and_an_instruction(house: Household) -> None:
+def test_a_fork_is_the_prompt_with_an_instruction_in_place_of_its_request(
+    house: Household,
+) -> None:
     prompt = builder(house).build()
+    before = prompt.text[: prompt.text.rindex("\n[#turn]\n")]
+    assert prompt.fork("Name the chunks.").text == f"{before}\n\nName the chunks."
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "[#1 heard dev]\nhi\n",
+        "[#1 heard dev]\nhi\n[#turn]\nRespond.\n[#2 result SAY dev]\ndone\n",
+        "[#1 heard dev]\nof [#turn]\n",
+    ],
+)
+def test_a_fork_of_a_prompt_without_a_request_at_its_end_is_all_of_it_and_an_instruction(
+    content: str,
+) -> None:
+    prompt = Prompt((Message("system", "You are Dory."), Message("user", content)))
     assert prompt.fork("Name the chunks.").text == f"{prompt.text}\n\nName the chunks."
 
 

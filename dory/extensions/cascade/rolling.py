@@ -25,7 +25,7 @@ from dory.errors import ModelAway, WindowExceeded
 from dory.extensions.cascade.life_reader import LifePosition, LifeReader
 from dory.extensions.cascade.store import Summary
 from dory.identity.life import LINE_LIMIT
-from dory.text import formatting, prompt_files, references
+from dory.text import formatting, grounding, prompt_files, references
 from dory.text.packing import fitting
 from dory.types import Message, Model, Prompt
 
@@ -121,9 +121,13 @@ def rolling_summary(
 
 
 def _ask(model: Model, lines: Sequence[str], redact: Callable[[str], str]) -> str:
-    question = prompt_files.prompt("memories").format(memories=redact("\n".join(lines)))
+    instruction = prompt_files.prompt("memories")
+    memories = redact("\n".join(lines))
+    question = instruction.format(memories=memories)
     reply = model.complete(Prompt((Message("user", question),)), "cascade")
     text = formatting.bounded(redact(reply.text), LIMIT, reply.cut)
     if not text:
         raise ModelAway(f"{model.name} had no summary to give")
+    if grounding.copied(text, instruction, memories):
+        raise ModelAway(f"{model.name} gave the instruction back instead of a summary")
     return text

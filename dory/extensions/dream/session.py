@@ -17,15 +17,15 @@ redacted and cut at a length.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from dory.errors import ModelAway, ToolError, WindowExceeded
 from dory.extensions.dream import prompt
-from dory.extensions.dream.edits import EDIT, READ, TITLE_LIMIT, DreamEdit, file_of, revised
+from dory.extensions.dream.edits import EDIT, READ, TITLE_LIMIT, DreamEdit, file_of, lines, revised
 from dory.extensions.dream.history import Item
-from dory.text import formatting, prompt_files, references, tool_calls
+from dory.text import formatting, grounding, prompt_files, references, tool_calls
 from dory.text.prompt_files import DURABLE
 from dory.types import Call, Message, Model, Prompt
 
@@ -188,11 +188,26 @@ class _Dream:
             if call.tool == READ:
                 return DreamEdit(call, reason, "read", prompt.shown(text))
             after = revised(text, name, call.edits)
+            _refuse_examples(lines(after) - lines(text))
         except ToolError as error:
             return DreamEdit(call, reason, "refused", str(error))
         self._texts[name] = after
         message = f"{name} changed; it has {len(after)} characters now"
         return DreamEdit(call, reason, "changed", message)
+
+
+def _refuse_examples(added: Collection[str]) -> None:
+    """Raise ``ToolError`` for a line that repeats the instructions of a Dream: weak models copy
+    their examples, and the agent would believe them.
+    """
+    for line in sorted(added):
+        for name in ("study", "revise"):
+            if grounding.copied(line, prompt_files.prompt(name)):
+                shown = formatting.one_line(line, TITLE_LIMIT)
+                raise ToolError(
+                    f"{shown!r} comes from the instruction, not from the history: nothing was"
+                    " changed; write what somebody told"
+                )
 
 
 def _wants_changes(answer: str) -> bool:

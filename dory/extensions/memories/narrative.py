@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dory.errors import ModelError
 from dory.extensions.cascade.rolling import rolling_summary
 from dory.extensions.memories.store import NARRATIVE_LIMIT
-from dory.text import formatting, prompt_files
+from dory.text import formatting, grounding, prompt_files
 from dory.types import Message, Model, Prompt
 
 PIECE = 64_000
@@ -34,12 +34,15 @@ def narrate(model: Model, lines: Sequence[str], redact: Callable[[str], str]) ->
 
 def _ask(model: Model, lines: Sequence[str], limit: int, redact: Callable[[str], str]) -> str:
     memories = redact("\n".join(f"- {line}" for line in lines))
-    question = prompt_files.prompt("narrative").format(limit=limit, memories=memories)
+    instruction = prompt_files.prompt("narrative")
+    question = instruction.format(limit=limit, memories=memories)
     reply = model.complete(Prompt((Message("user", question),)), "care")
     text = formatting.bounded(redact(reply.text), limit)
     # A ``ModelError``, not a ``ModelAway``: the model has answered and would answer so again.
     if not text:
         raise ModelError(f"{model.name} had no narrative to give")
+    if grounding.copied(text, instruction, memories):
+        raise ModelError(f"{model.name} gave the instruction back instead of a narrative")
     if reply.cut:
         raise ModelError(f"the narrative of {model.name} was cut off at its length limit")
     return text

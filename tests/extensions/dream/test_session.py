@@ -377,3 +377,14 @@ def test_no_answer_makes_a_dream_raise_or_go_on_for_ever(answer: str) -> None:
     model = Answering(f"1. USER.md: {answer}", f"{answer}\n{BIRTHDAY}\n{answer}")
     dreamt = asleep(model, task(calls=4))
     assert len(dreamt.steps) <= 5 and len(model.asked) <= 5
+
+
+@pytest.mark.parametrize(
+    "line", ["<the new line>", "- the new line", "the old line, word for word"]
+)
+def test_a_line_of_the_instruction_is_no_memory(line: str) -> None:
+    model = Answering(listed("USER.md: add it"), edit("USER.md", "", line), "DONE")
+    result = dream(model, task(), str)
+    assert [step.outcome for step in result.steps] == ["refused"]
+    assert "comes from the instruction, not from the history" in result.steps[0].message
+    assert "comes from the instruction" in model.asked[-1].text, "the model is told"

@@ -65,6 +65,7 @@ def test_when_not_even_one_memory_fits_the_batch_fails() -> None:
     [
         (Telling(lambda _: " \n"), "no narrative"),
         (Telling(lambda _: "Half an", cut=True), "cut off"),
+        (Telling(lambda prompt: prompt.partition("\n")[0]), "gave the instruction back"),
     ],
 )
 def test_an_answer_that_is_empty_or_was_cut_off_is_none(model: Telling, why: str) -> None:
@@ -75,7 +76,11 @@ def test_an_answer_that_is_empty_or_was_cut_off_is_none(model: Telling, why: str
 
 @pytest.mark.parametrize(
     "rule",
-    [lambda prompt: prompt, lambda _: "It goes on. " * 9000, lambda _: "x" * 90_000],
+    [
+        lambda prompt: prompt.partition("\n\n")[2],
+        lambda _: "It goes on. " * 9000,
+        lambda _: "x" * 90_000,
+    ],
     ids=["echo", "long", "no end"],
 )
 def test_a_narrative_is_at_most_half_as_long_as_what_it_sums_up(rule: Callable[[str], str]) -> None:

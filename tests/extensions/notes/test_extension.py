@@ -188,7 +188,7 @@ def marked(house: House) -> list[Marker]:
 
 
 def lived(tmp_path: Path, things: int = 12) -> House:
-    gist = "GIST: Ada's trip to Lisbon!\nRELEVANCE: 5\nSUMMARY:\nflights and a hotel"
+    gist = "GIST: Ada's trip to Lisbon!\nRELEVANCE: 5\nSUMMARY:\nflights and a hotel for Ada"
     house = House(tmp_path, Scripted(summarise=lambda prompt: gist))
     step(house)
     house.hear(things)
