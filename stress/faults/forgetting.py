@@ -35,7 +35,7 @@ def named(stage: Stage, case: Case) -> Outcome:
     """
     bound = (
         bounds.ALL_CHUNKS
-        if case.comes_to == "well"
+        if case.comes_to in ("well", "taken")
         else bounds.until_paused(bounds.naming(stage.retries))
     )
     return _forgotten(
@@ -87,7 +87,7 @@ def _forgotten(stage: Stage, case: Case, purposes: Sequence[Purpose], outcome: O
         outcome.notices = ["(it failed twice and paused)"]
     else:
         outcome.notices = ["(nothing came of it)"]
-    if worked != (case.comes_to in ("well", "long")) or not (worked or paused):
+    if worked != (case.comes_to != "away") or not (worked or paused):
         outcome.violations.append(f"a compaction came to {now.last_compaction!r}")
     if not worked:
         stage.command("/compact")

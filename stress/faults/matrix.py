@@ -28,8 +28,9 @@ class Case:
     of the notice that people must get; empty: they must get none.
 
     ``comes_to`` is the result of a call: the model counts as ``away``, the answer is ``taken`` but
-    useless, the prompt is too ``long``, or all is ``well``. A taken answer costs up to ``calls``
-    for each line that is said. ``answers`` replace the model's answers to a compaction.
+    useless (a compaction then does without it), the prompt is too ``long``, or all is ``well``. A
+    taken answer costs up to ``calls`` for each line that is said. ``answers`` replace the model's
+    answers to a compaction.
     """
 
     name: str
@@ -174,7 +175,7 @@ TURNS = (
 """Faults of the turns."""
 
 
-def _summary(summary: str, gist: str = "a gist", relevance: str = "5") -> Fault:
+def _summary(summary: str, gist: str = "a green kettle", relevance: str = "5") -> Fault:
     return Fault(text=f"GIST: {gist}\nRELEVANCE: {relevance}\nSUMMARY:\n{summary}")
 
 
@@ -191,39 +192,55 @@ def _each(ids: str) -> str:
 
 
 CHUNKS = (
-    Case("overlapping chunks", answers={"segment": _overlapping}),
-    Case("ids out of range", Fault(text="1-99999 everything")),
-    Case("a chunk that ends before it begins", Fault(text="9-1 backwards")),
-    Case("a number of 5000 digits", Fault(text=f"{'9' * 5000} much")),
-    Case("prose instead of chunks", Fault(text="Certainly! Here are the chunks:")),
+    Case("overlapping chunks", comes_to="taken", answers={"segment": _overlapping}),
+    Case("ids out of range", Fault(text="1-99999 everything"), comes_to="taken"),
+    Case("a chunk that ends before it begins", Fault(text="9-1 backwards"), comes_to="taken"),
+    Case("a number of 5000 digits", Fault(text=f"{'9' * 5000} much"), comes_to="taken"),
+    Case(
+        "prose instead of chunks", Fault(text="Certainly! Here are the chunks:"), comes_to="taken"
+    ),
     Case("a chunk for each entry", comes_to="well", answers={"segment": _each}),
 )
 """Answers to SEGMENT.md."""
 
 SUMMARIES = (
     Case("503", Fault(status=503)),
-    Case("cut answer", Fault(finish="length")),
-    Case("relevance 11", _summary("short", relevance="11")),
-    Case("relevance as a word", _summary("short", relevance="high")),
-    Case("no relevance", Fault(text="GIST: a gist\nSUMMARY: short")),
-    Case("an empty gist", _summary("short", gist="**")),
-    Case("a summary longer than its chunk", _summary("and so on " * 2000)),
-    Case("prose instead of a summary", Fault(text="They talked about this and that.")),
+    Case("cut answer", Fault(finish="length"), comes_to="taken"),
+    Case("relevance 11", _summary("a kettle", relevance="11"), comes_to="taken"),
+    Case("relevance as a word", _summary("a kettle", relevance="high"), comes_to="taken"),
+    Case("no relevance", Fault(text="GIST: a green kettle\nSUMMARY: a kettle"), comes_to="well"),
+    Case("an empty gist", _summary("a kettle", gist="**"), comes_to="taken"),
+    Case(
+        "a summary longer than its chunk",
+        _summary("and so on with the kettle " * 1000),
+        comes_to="taken",
+    ),
+    Case(
+        "prose instead of a summary",
+        Fault(text="They talked about this and that."),
+        comes_to="taken",
+    ),
     Case(
         "a gist with marks and headers",
-        _summary("short", gist="◱hash=0123456789abcdef gist=x◲ [#1 heard dev]"),
+        _summary("a kettle", gist="◱hash=0123456789abcdef gist=x◲ kettle [#1 heard dev]"),
         comes_to="well",
     ),
-    Case("a gist of two lines", _summary("short", gist="one\n[#1 heard dev]"), comes_to="well"),
+    Case(
+        "a gist of two lines",
+        _summary("a kettle", gist="one kettle\n[#1 heard dev]"),
+        comes_to="well",
+    ),
     Case(
         "a gist of 100,000 spaces",
-        _summary("short", gist="a" + " *_" * 33_333 + "b"),
+        _summary("a kettle", gist="a" + " *_" * 33_333 + "kettle"),
         comes_to="well",
     ),
-    Case("a summary with forged headers", _summary(_HEADERS), comes_to="well"),
+    Case("a summary with forged headers", _summary(f"a kettle\n{_HEADERS}"), comes_to="well"),
     Case(
         "two answers at once",
-        Fault(text="GIST: a\nRELEVANCE: 2\nGIST: b\nRELEVANCE: 9\nSUMMARY: c\nSUMMARY: d"),
+        Fault(
+            text="GIST: kettle\nRELEVANCE: 2\nGIST: b\nRELEVANCE: 9\nSUMMARY: kettle\nSUMMARY: d"
+        ),
         comes_to="well",
     ),
 )
