@@ -15,7 +15,8 @@ one line that says what to do.
         ├── ModelRefused     do not repeat: key refused, unknown model, bad request
         ├── ModelAway        repeat later: unreachable, overloaded, cut off
         ├── WindowExceeded   the prompt is longer than the model's window
-        └── SpendingLimit    no call was made: the budget of the hour or the day is spent
+        ├── SpendingLimit    no call was made: the budget of the hour or the day is spent
+        └── Cancelled        a person stopped the call, or it gave way to a more urgent one
 """
 
 from typing import Any
@@ -88,3 +89,7 @@ class WindowExceeded(ModelError):
 
 class SpendingLimit(ModelError):
     """The budget of the hour or the day is spent; the call was not made."""
+
+
+class Cancelled(ModelError):
+    """The call was ended on request. Nobody need be told, and it is no failure."""

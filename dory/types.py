@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal, Protocol
 
+from dory.control import Control
+
 TURN = "\n[#turn]\n"
 """The header of the request for a response, with which a prompt ends. No text from outside can look
 like it.
@@ -81,9 +83,10 @@ class Model(Protocol):
 
     name: str
 
-    def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
+    def complete(self, prompt: Prompt, purpose: Purpose, control: Control | None = None) -> Reply:
         """Raise ``ModelRefused``, ``ModelAway`` or ``WindowExceeded``; never return half an
-        answer.
+        answer. ``control`` gets the text as it comes; once it is cancelled, ``Cancelled`` is
+        raised within a second.
         """
         ...
 

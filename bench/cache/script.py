@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from dory.control import Control
 from dory.text import tool_calls
 from dory.text.prompt_files import DURABLE, MEMORY, USER, VOICE
 from dory.types import Call, Message, Prompt, Purpose, Reply, Usage
@@ -55,7 +56,7 @@ class Script:
         self._turns = self._dreams = 0
         self._lock = threading.Lock()
 
-    def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
+    def complete(self, prompt: Prompt, purpose: Purpose, control: Control | None = None) -> Reply:
         """Answer at once. Raises nothing."""
         if purpose == "turn":
             self.wait()

@@ -16,6 +16,7 @@ from bench.cascade.life import PERSON, ROOM, Size, measured, rest, sentences
 from bench.forgetting.meter import Meter, rates
 from dory.clock import utc
 from dory.config.settings import Config
+from dory.control import Control
 from dory.identity.create import boot
 from dory.identity.identity import Identity
 from dory.offline import OfflineModel
@@ -63,13 +64,13 @@ class Person:
         self._sentences = sentences(seed)
         self._chance = random.Random(seed)
 
-    def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
+    def complete(self, prompt: Prompt, purpose: Purpose, control: Control | None = None) -> Reply:
         """As the model's own."""
         if purpose == "turn":
             self.sizes.append(measured(self._me.life.remembered, prompt))
             self._stop.asked = self.sizes[-1].events >= self._events
             self.speak()
-        return self._model.complete(prompt, purpose)
+        return self._model.complete(prompt, purpose, control)
 
     def speak(self) -> None:
         """Say something in the room."""

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 from dory.config import prices
 from dory.config.prices import Price
+from dory.control import Control
 from dory.llm.cache_monitor import BLOCK, shared
 from dory.text.formatting import CHARACTERS_PER_TOKEN
 from dory.types import Model, Prompt, Purpose, Reply
@@ -47,9 +48,9 @@ class Meter:
         self._sent: deque[str] = deque(maxlen=KEPT)
         self._lock = threading.Lock()
 
-    def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
+    def complete(self, prompt: Prompt, purpose: Purpose, control: Control | None = None) -> Reply:
         """As the model's own."""
-        reply = self._model.complete(prompt, purpose)
+        reply = self._model.complete(prompt, purpose, control)
         used = reply.usage
         with self._lock:
             served = self._served(prompt.text)

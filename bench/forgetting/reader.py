@@ -10,6 +10,7 @@ import heapq
 import math
 import time
 
+from dory.control import Control
 from dory.identity.context import Entry
 from dory.offline import OfflineModel
 from dory.offline.prompt_reader import Reading, read
@@ -31,10 +32,10 @@ def room(entries: list[Entry]) -> int:
 class Reader(OfflineModel):
     """The ``Model``."""
 
-    def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
+    def complete(self, prompt: Prompt, purpose: Purpose, control: Control | None = None) -> Reply:
         """As the offline model, and in the same way when one summary is asked for."""
         if f"\n[#{SECTION} " not in prompt.messages[-1].content[-2000:]:
-            return super().complete(prompt, purpose)
+            return super().complete(prompt, purpose, control)
         began, reading = time.monotonic(), read(prompt)
         text = condensed([entry for run in reading.named(SECTION) for entry in run], reading)
         return Reply(

@@ -16,6 +16,7 @@ from bench.turn.homes import LIMIT, LINE, PERSON, PRICE, ROOM
 from bench.turn.process import Spent, peak_bytes, processor_seconds, surroundings
 from dory.clock import utc
 from dory.config.prices import Prices
+from dory.control import Control
 from dory.errors import DoryError
 from dory.offline.server import Server
 from dory.offline.server.faults import Request
@@ -34,7 +35,7 @@ class Silent:
 
     name = "silent"
 
-    def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
+    def complete(self, prompt: Prompt, purpose: Purpose, control: Control | None = None) -> Reply:
         """WAIT, always."""
         return Reply("WAIT", "", Usage(purpose, self.name, 0, None, 1, 0.0))
 

@@ -14,6 +14,7 @@ from bench.cache.script import asked_ids
 from bench.turn.company import TIMEOUT, agent
 from bench.turn.homes import PERSON, ROOM, Home
 from dory.clock import utc
+from dory.control import Control
 from dory.identity import state
 from dory.offline.server import Server
 from dory.storage.rooms import Rooms
@@ -47,7 +48,7 @@ class Slow:
         self._rooms = rooms
         self._lock = threading.Lock()
 
-    def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
+    def complete(self, prompt: Prompt, purpose: Purpose, control: Control | None = None) -> Reply:
         """Answer after a second."""
         came = time.monotonic()
         time.sleep(CALL)

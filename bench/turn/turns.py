@@ -12,6 +12,7 @@ from bench.turn.homes import LIMIT, LINE, PERSON, PRICE, ROOM
 from dory.clock import utc
 from dory.config.prices import Prices
 from dory.config.settings import Config
+from dory.control import Control
 from dory.extensions import NAMES
 from dory.identity.identity import Identity
 from dory.process.signals import ShutdownSignal
@@ -43,7 +44,7 @@ class Metronome:
         self._answered = 0.0
         self._noise = Noise(2)
 
-    def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
+    def complete(self, prompt: Prompt, purpose: Purpose, control: Control | None = None) -> Reply:
         """Answer at once. What is asked beside the loop is no turn."""
         if purpose in BESIDE:
             return Reply(

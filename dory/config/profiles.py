@@ -44,7 +44,8 @@ APIS = ("chat", "completions")
 @dataclass(frozen=True)
 class Profile:
     """One model and how it is asked. An answer ends before any of the texts ``stop``. A
-    ``max_tokens`` of 0 and a ``temperature`` of None leave these to the endpoint.
+    ``temperature`` of None is the endpoint's own; with a ``max_tokens`` of 0 the purpose of a call
+    limits its answer.
     """
 
     model: str = ""

@@ -59,7 +59,14 @@ class Config:
     window: int = _setting(
         0, "tokens that the model can take at all, prompt and answer; 0: not known"
     )
-    max_tokens: int = _setting(0, "tokens that one answer may have; 0: the endpoint's own limit")
+    max_tokens: int = _setting(
+        0, "tokens that one answer may have; 0: by what it is for, 4,096 for a turn"
+    )
+    slots: int = _setting(
+        0,
+        "calls that the endpoint answers at once; with 1, background work gives way to turns; "
+        "0: a local server is asked",
+    )
     temperature: float | None = _setting(None, "sampling temperature; empty: the endpoint's own")
     timeout: float = _setting(
         120.0,

@@ -3,20 +3,23 @@
 
 A call ends with a whole answer or with one of Dory's errors; ``llm/retry.py`` repeats it where that
 may help. Half an answer is never returned: one without a finish reason was cut off. An answer
-without an end is not read on. Neither an answer nor a message holds the key or another secret.
+without an end is not read on, and one that only repeats itself is cut. Neither an answer nor a
+message holds the key or another secret.
 ``llm/embeddings.py`` asks for vectors in the same manner.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
 from dory.config.profiles import Profile
 from dory.config.settings import Config
+from dory.control import Control
 from dory.errors import ModelError
 from dory.llm import openai_format
 from dory.llm.connection import Connection
+from dory.llm.dialect import LENGTH
 from dory.text import formatting
 from dory.types import Prompt, Purpose, Reply, Usage
 
@@ -27,6 +30,25 @@ COMPLETION_TOKENS = 400
 """The limit of a plain completion unless its profile has one. An endpoint's own limit may be 16,
 and base models do not end by themselves.
 """
+LIMITS: Mapping[Purpose, int] = {
+    "turn": 4096,  # three times the longest useful answer; a file to write may be long
+    "segment": 2048,  # a line of 10 to 20 tokens for each of some 50 chunks
+    "summarise": 1024,
+    "cascade": 1024,
+    "dream": 4096,  # edits of several durable texts
+    "care": 1024,
+}
+"""Tokens of an answer by purpose, unless the settings say how many. A weak model that does not come
+to an end writes for minutes otherwise.
+"""
+THOUGHTS = 8192
+"""Tokens that are added for a model that thinks first: endpoints count its thoughts, too."""
+_SHARE = 4
+"""A limit by purpose is at most the model's window divided by this."""
+_HEADER = "\n[#"
+"""How each part of a prompt begins. A model that writes it goes on with the prompt by itself."""
+_CHECKED = 1000
+"""Characters after which an answer is looked at again for whether it only repeats itself."""
 _CUT_OFF = ("", "error", "insufficient_system_resource")
 """Finish reasons of an answer that was cut off: none, OpenRouter's, DeepSeek's."""
 
@@ -43,67 +65,93 @@ class Endpoint:
     def __init__(self, config: Config, profile: Profile | None = None) -> None:
         profile = profile or config.own
         self.name = profile.model
+        self._profile = profile
         self._plain = profile.api == "completions"
-        self._stop = list(profile.stop)
-        limit = profile.max_tokens
-        if self._plain and not limit:
-            limit = COMPLETION_TOKENS
-        options: dict[str, Any] = {"stream_options": {"include_usage": True}}
-        if limit:
-            options["max_tokens"] = limit
-        if profile.temperature is not None:
-            options["temperature"] = profile.temperature
-        if self._stop:
-            options["stop"] = self._stop
-        self._connection = Connection(config, profile, options)
+        self._window = config.window if profile == config.own else 0
+        self._thinks = False
+        """Whether an answer of this model has begun with thoughts."""
+        self._connection = Connection(config, profile)
 
-    def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
-        """Return the model's answer to one try. Raises ``ModelRefused``, ``WindowExceeded`` or, if
-        it may be repeated, ``TransientError``.
+    def complete(self, prompt: Prompt, purpose: Purpose, control: Control | None = None) -> Reply:
+        """Return the model's answer to one try. Raises ``ModelRefused``, ``WindowExceeded``,
+        ``Cancelled`` or, if it may be repeated, ``TransientError``.
         """
         started = time.monotonic()
         answer = openai_format.Answer()
+        control = control or Control()
 
         def usage() -> Usage:
             counts = openai_format.counts(answer.usage, prompt.text, "".join(answer.parts()))
             return Usage(purpose, self.name, *counts, time.monotonic() - started)
 
         try:
-            self._connection.ask(*self._request(prompt), partial(self._read, answer))
+            self._connection.ask(
+                *self._request(prompt),
+                partial(self._read, answer, control),
+                self._options(purpose),
+                control,
+            )
         except ModelError as error:
             if answer.usage or answer.size:
                 error.usage = usage()
             raise
         text, reasoning = (self._connection.redact(part) for part in answer.parts())
+        self._thinks = self._thinks or answer.thinks
         cut = answer.finish == "length"
         if self._plain:
             text = text.strip()
-            if not self._stop and _BLANK_LINE in text:
+            if not self._profile.stop and _BLANK_LINE in text:
                 text = text.partition(_BLANK_LINE)[0]
                 cut = False
         return Reply(text, reasoning, usage(), cut=cut)
 
     def _request(self, prompt: Prompt) -> tuple[str, dict[str, Any]]:
         """The path and the body of the request for a prompt."""
+        profile = self._profile
+        request: dict[str, Any] = {"stream": True}
+        if profile.temperature is not None:
+            request["temperature"] = profile.temperature
+        if profile.stop:
+            request["stop"] = list(profile.stop)
         if self._plain:
             text = formatting.encodable(prompt.text)
-            request: dict[str, Any] = {"prompt": text, "stream": True}
-            if not self._stop:
+            if not profile.stop:
                 request["stop"] = [text.lstrip().partition("\n")[0]]
-            return "/completions", request
+            return "/completions", {"prompt": text, **request}
         messages = [
             {"role": message.role, "content": formatting.encodable(message.content)}
             for message in prompt.messages
         ]
-        return "/chat/completions", {"messages": messages, "stream": True}
+        return "/chat/completions", {"messages": messages, **request}
 
-    def _read(self, answer: openai_format.Answer, chunks: Iterator[object]) -> None:
+    def _options(self, purpose: Purpose) -> dict[str, Any]:
+        """The parts of a request that its endpoint may not take."""
+        options: dict[str, Any] = {"stream_options": {"include_usage": True}}
+        options[LENGTH] = self._profile.max_tokens or self._limit(purpose)
+        # some servers look for stop texts in the thoughts, too, which may quote the prompt
+        if purpose == "turn" and not (self._plain or self._profile.stop or self._thinks):
+            options["stop"] = [_HEADER]
+        return options
+
+    def _limit(self, purpose: Purpose) -> int:
+        """Tokens of an answer that the settings do not limit."""
+        if self._plain:
+            return COMPLETION_TOKENS
+        limit = LIMITS[purpose] + (THOUGHTS if self._thinks else 0)
+        return min(limit, self._window // _SHARE) if self._window else limit
+
+    def _read(
+        self, answer: openai_format.Answer, control: Control, chunks: Iterator[object]
+    ) -> None:
         """Read the answer from a body. Raises what a transport raises, ``ValueError``, or the
         ``ModelError`` that is reported in the body.
         """
         failures = self._connection.failures
+        checked = 0
         for chunk in chunks:
-            answer.add(chunk)
+            if delta := answer.add(chunk):
+                control.on_text(delta)
+            control.check()
             if answer.error:
                 raise failures.reported(openai_format.status(answer.error), answer.error)
             if answer.size > ANSWER_LIMIT:
@@ -111,6 +159,11 @@ class Endpoint:
                     f"an answer had more than {ANSWER_LIMIT:,} characters and was not read on: set"
                     " --max-tokens"
                 )
+            if not answer.finish and answer.size - checked >= _CHECKED:
+                checked = answer.size
+                if answer.looping():
+                    answer.finish = "length"
+                    return
         if answer.finish in _CUT_OFF:
             raise failures.transient("broke off in the middle of an answer")
         if answer.finish == "content_filter":

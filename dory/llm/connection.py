@@ -4,18 +4,25 @@ limits, whose exceptions become Dory's.
 Bodies are read as plain JSON (``llm/stream.py``) and not by the client. Endpoints add fields,
 change the shape of others, or answer without a stream; the client's types and its reader of streams
 would turn these into unrelated errors.
+
+An option that the endpoint complains about is not sent again (``llm/dialect.py``). A call that is
+cancelled closes its socket (``llm/sockets.py``).
 """
 
 import os
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dory.config.profiles import Profile
 from dory.config.secrets import secrets
 from dory.config.settings import Config
+from dory.control import Control
+from dory.errors import ModelError
 from dory.llm import openai_format
+from dory.llm.dialect import LENGTH, Dialect
 from dory.llm.errors import Failures
 from dory.text import formatting
 
@@ -29,17 +36,37 @@ LONGEST_ANSWER = 10
 """Times ``timeout``: how long an answer may take to its end, even if data comes in all the time."""
 
 _CONNECT_TIMEOUT = 10.0
+_BAD_REQUEST = (400, 404, 413, 422)
+"""The statuses with which endpoints refuse an option. The words of others are about other things.
+"""
+
+
+def load_client() -> None:
+    """Import the client library, which takes a second. Raises ``ImportError``."""
+    import openai
+
+    from dory.llm import sockets, stream
+
+    del openai, sockets, stream
+
+
+class _Complaint(Exception):
+    """The endpoint refused a request with these words. ``mapped`` is the error that they mean
+    unless they are about an option.
+    """
+
+    def __init__(self, words: str, mapped: ModelError) -> None:
+        self.words = words
+        self.mapped = mapped
 
 
 class Connection:
-    """One endpoint. ``options`` are parts of every request that it may not know: an option that it
-    complains about is not sent again. Any number of threads may call; they share one client.
-    """
+    """One endpoint. Any number of threads may call; they share one client."""
 
-    def __init__(self, config: Config, profile: Profile, options: Mapping[str, Any]) -> None:
+    def __init__(self, config: Config, profile: Profile) -> None:
         self._profile = profile
         self._timeout = config.timeout
-        self._options = dict(options)
+        self.dialect = Dialect()
         self._key = profile.api_key.strip()
         self._secrets = secrets(config, os.environ)
         key_name = "DORY_API_KEY" if profile == config.own else "api_key of its profile"
@@ -52,24 +79,72 @@ class Connection:
         return formatting.redact(text, self._secrets)
 
     def ask(
-        self, path: str, request: Mapping[str, Any], read: Callable[[Iterator[object]], T]
+        self,
+        path: str,
+        request: Mapping[str, Any],
+        read: Callable[[Iterator[object]], T],
+        options: Mapping[str, Any] = MappingProxyType({}),
+        control: Control | None = None,
     ) -> T:
         """Post a request, and return what ``read`` makes of the decoded JSON in the answer: its
-        chunks, or one chunk if it was not streamed.
+        chunks, or one chunk if it was not streamed. ``options`` are parts of the request that the
+        endpoint may not take.
 
         ``read`` may raise ``ModelError``, and ``ValueError`` for broken data. Raises
-        ``ModelRefused``, ``WindowExceeded`` or ``TransientError``.
+        ``ModelRefused``, ``WindowExceeded``, ``Cancelled`` or ``TransientError``.
         """
+        control = control or Control()
+        while True:
+            control.begin()
+            try:
+                return self._asked(path, {**request, **self.dialect.spoken(options)}, read, control)
+            except _Complaint as complaint:
+                fewer = self._after(complaint, options)
+                if fewer is None:
+                    raise complaint.mapped from complaint.__cause__
+                options = fewer
+            except ModelError:
+                control.check()
+                raise
+
+    def _after(
+        self, complaint: "_Complaint", options: Mapping[str, Any]
+    ) -> Mapping[str, Any] | None:
+        """The options of the next try, now that the endpoint has complained; None if that is about
+        something else.
+        """
+        if openai_format.too_long(complaint.words):
+            if not self.dialect.too_long_with_answer(options, complaint.words):
+                return None
+            return {name: value for name, value in options.items() if name != LENGTH}
+        dialect = self.dialect.after(options, complaint.words)
+        if dialect is None:
+            return None
+        self.dialect = dialect  # for all later requests, too
+        return options
+
+    def _asked(
+        self,
+        path: str,
+        request: Mapping[str, Any],
+        read: Callable[[Iterator[object]], T],
+        control: Control,
+    ) -> T:
+        """One try. Raises ``_Complaint`` if the endpoint refused it."""
         import httpx2
         import openai
 
-        options = self._options
-        body = {"model": self._profile.model, **request, **options}
+        from dory.llm.sockets import cancellable
+
+        body = {"model": self._profile.model, **request}
         try:
             client = self._client()
-            with client.post(
-                path, body=body, cast_to=object, stream=True, stream_cls=openai.Stream[object]
-            ) as stream:
+            with (
+                cancellable(control),
+                client.post(
+                    path, body=body, cast_to=object, stream=True, stream_cls=openai.Stream[object]
+                ) as stream,
+            ):
                 return read(self._chunks(stream.response))
         except (
             openai.OpenAIError,
@@ -79,13 +154,10 @@ class Connection:
             ImportError,
             OSError,
         ) as error:
-            fewer_options = None
-            if isinstance(error, openai.APIStatusError):
-                fewer_options = openai_format.without_complaint(options, str(error.body))
-            if fewer_options is None:
-                raise self.failures.mapped(error) from error
-            self._options = fewer_options  # for all later requests, too
-        return self.ask(path, request, read)
+            mapped = self.failures.mapped(error)
+            if isinstance(error, openai.APIStatusError) and error.status_code in _BAD_REQUEST:
+                raise _Complaint(str(error.body), mapped) from error
+            raise mapped from error
 
     def _chunks(self, response: "httpx2.Response") -> Iterator[object]:
         from dory.llm.stream import chunks
@@ -99,6 +171,7 @@ class Connection:
     def _client(self) -> "openai.OpenAI":
         import openai  # takes a second, so not at the start
 
+        from dory.llm import sockets
         from dory.llm.stream import Bounded
 
         longest = LONGEST_ANSWER * self._timeout
@@ -112,8 +185,8 @@ class Connection:
             if not (self._key.isascii() and self._key.isprintable()):
                 raise self.failures.bad_key("has characters that no key has")
             timeout = openai.Timeout(self._timeout, connect=min(self._timeout, _CONNECT_TIMEOUT))
-            transport = openai.DefaultHttpxClient(
-                event_hooks={"response": [bound]}, timeout=timeout
+            transport = sockets.client(
+                openai.DefaultHttpxClient(event_hooks={"response": [bound]}, timeout=timeout)
             )
             self._made_client = openai.OpenAI(
                 base_url=self._profile.base_url,

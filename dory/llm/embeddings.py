@@ -16,7 +16,7 @@ class Embeddings:
 
     def __init__(self, config: Config, profile: Profile) -> None:
         self.name = profile.model
-        self._connection = Connection(config, profile, {})
+        self._connection = Connection(config, profile)
 
     def embed(self, texts: Sequence[str]) -> Embedded:
         """Return the vectors of ``texts``, in one request. Raises ``ModelRefused``,

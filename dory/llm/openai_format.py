@@ -30,6 +30,10 @@ _TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 
+_LOOP = 3000
+_TIMES = 10
+"""An answer is in a loop if its last ``_LOOP`` characters are one block, at least ``_TIMES`` times.
+"""
 _MOST_TOKENS = 10**9
 """A greater number is no count of tokens."""
 _MOST_NUMBER = 1e30
@@ -49,8 +53,10 @@ class Answer:
         self._content: list[str] = []
         self._reasoning: list[str] = []
 
-    def add(self, chunk: object) -> None:
-        """Add one chunk of a stream, or a whole answer, as decoded from JSON."""
+    def add(self, chunk: object) -> str:
+        """Add one chunk of a stream, or a whole answer, as decoded from JSON. Returns what it adds
+        to the text.
+        """
         choices = _mapping(chunk).get("choices")
         choice = _mapping(choices[0]) if isinstance(choices, list) and choices else {}
         delta = _mapping(choice.get("delta")) or _mapping(choice.get("message"))
@@ -65,6 +71,24 @@ class Answer:
             if text:  # empty parts would fill the memory, too
                 parts.append(text)
                 self.size += len(text)
+        return content
+
+    @property
+    def thinks(self) -> bool:
+        """Whether the model thinks before it writes."""
+        details = _mapping(self.usage.get("completion_tokens_details"))
+        return bool(self.parts()[1] or _number(details.get("reasoning_tokens")))
+
+    def looping(self) -> bool:
+        """Whether the end of the text or of the reasoning is one block again and again. Such a
+        model would not end by itself. What repeats is dropped then, but for its first time.
+        """
+        for parts in (self._content, self._reasoning):
+            text = "".join(parts)
+            if (end := _unrepeated(text)) < len(text):
+                parts[:] = [text[:end]]
+                return True
+        return False
 
     def parts(self) -> tuple[str, str]:
         """Return text and reasoning, both encodable as UTF-8. A ``<think>`` block at the beginning
@@ -102,6 +126,23 @@ class Vectors:
         self.vectors = [[float(number) for number in by_index[index]] for index in range(count)]
         if [] in self.vectors or len({len(vector) for vector in self.vectors}) != 1:
             raise ValueError("vectors of different lengths, or of none")
+
+
+def _unrepeated(text: str) -> int:
+    """Where a text begins to repeat its end; its length if it does not."""
+    tail = text[-_LOOP:]
+    if len(tail) < _LOOP:
+        return len(text)
+    beginning = tail[: _LOOP // _TIMES]
+    period = tail.find(beginning, 1)
+    while 0 < period <= _LOOP // _TIMES and not tail.startswith(tail[period:]):
+        period = tail.find(beginning, period + 1)
+    if not 0 < period <= _LOOP // _TIMES:
+        return len(text)
+    at = len(text) - _LOOP
+    while at > 0 and text[at - 1] == text[at - 1 + period]:
+        at -= 1
+    return at + period
 
 
 def counts(usage: Mapping[str, Any], prompt: str, answer: str) -> tuple[int, int | None, int]:
@@ -148,21 +189,6 @@ def status(body: object) -> int:
 def too_long(body: object) -> bool:
     """Whether an error's body says that the prompt does not fit into the model's window."""
     return bool(_TOO_LONG.search(str(body)))
-
-
-def without_complaint(options: Mapping[str, Any], complaint: str) -> dict[str, Any] | None:
-    """Return the request's options without the one that the endpoint complains about; None if the
-    complaint is about something else.
-    """
-    remaining = dict(options)
-    if "stream_options" in remaining and re.search("stream_options|include_usage", complaint):
-        del remaining["stream_options"]
-        return remaining
-    # OpenAI's reasoning models have renamed this option
-    if "max_tokens" in remaining and "max_completion_tokens" in complaint:
-        remaining["max_completion_tokens"] = remaining.pop("max_tokens")
-        return remaining
-    return None
 
 
 def requested_pause(headers: Mapping[str, str], now: datetime) -> float | None:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 
 from dory.config.settings import Config
+from dory.control import Control
 from dory.llm.errors import TransientError
 from dory.process.failures import Backoff
 from dory.types import Model, Prompt, Purpose, Reply
@@ -32,8 +33,9 @@ class RetryingModel:
         model: Model,
         config: Config,
         log: Callable[[str], None],
-        sleep: Callable[[float], None] = time.sleep,
+        sleep: Callable[[float], None] | None = None,
     ) -> None:
+        """``sleep`` pauses in place of the call's ``Control``."""
         self.name = model.name
         self._model = model
         self._config = config
@@ -42,13 +44,14 @@ class RetryingModel:
         self._exhausted = False
         """Whether the last call failed although it was retried."""
 
-    def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
+    def complete(self, prompt: Prompt, purpose: Purpose, control: Control | None = None) -> Reply:
         """Return the model's answer. Raises what the model raises; ``TransientError`` only when
-        retries did not help.
+        retries did not help, ``Cancelled`` also in a pause.
 
         After such a call, each further call is tried only once, until one succeeds: the caller
         decides when to try again. An empty answer is retried once; a second empty one is returned.
         """
+        control = control or Control()
         deadline = time.monotonic() + self._config.timeout
         backoff = Backoff(FIRST_PAUSE, LONGEST_PAUSE)
         was_empty = False
@@ -56,7 +59,7 @@ class RetryingModel:
             last = backoff.failures == self._config.retries or self._exhausted
             reply = None
             try:
-                reply = self._model.complete(prompt, purpose)
+                reply = self._model.complete(prompt, purpose, control)
                 self._exhausted = False
                 if was_empty or reply.cut or (reply.text + reply.reasoning).strip():
                     return reply
@@ -77,4 +80,4 @@ class RetryingModel:
                 f"{failure}; trying again in {pause:.1f} s"
                 f" ({backoff.failures} of {self._config.retries})"
             )
-            self._sleep(pause)
+            (self._sleep or control.wait)(pause)

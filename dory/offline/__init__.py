@@ -20,6 +20,7 @@ HTTP, for tests and benchmarks. Only ``python -m dory.offline`` joins the two.
 import time
 from collections.abc import Sequence
 
+from dory.control import Control
 from dory.offline.dreaming import dream
 from dory.offline.embedding import vector
 from dory.offline.prompt_reader import read
@@ -37,7 +38,7 @@ class OfflineModel:
 
     name: str = "offline"
 
-    def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
+    def complete(self, prompt: Prompt, purpose: Purpose, control: Control | None = None) -> Reply:
         """Answer at once. A token is counted as four characters, and nothing is cached. Raises
         nothing.
         """

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from dory.config.profiles import Profile
 from dory.config.settings import Config
+from dory.control import Control
 from dory.llm.budget import Budget
 from dory.llm.retry import RetryingModel
 from dory.types import Embedded, Embedder, Model, Prompt, Purpose, Reply
@@ -66,9 +67,11 @@ class Paid:
         self._profile = profile
         self._budget = budget
 
-    def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
+    def complete(self, prompt: Prompt, purpose: Purpose, control: Control | None = None) -> Reply:
         """The model's reply, with its ``dollars``. Raises ``SpendingLimit``, too."""
-        return self._budget.pay(self._profile, lambda: self._model.complete(prompt, purpose))
+        return self._budget.pay(
+            self._profile, lambda: self._model.complete(prompt, purpose, control)
+        )
 
 
 class _Vectors(Protocol):

@@ -11,6 +11,7 @@ twice. The model is a pure function of the prompt. Compactions are left to the o
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from dory.control import Control
 from dory.identity.context import Entry
 from dory.offline import OfflineModel
 from dory.offline.prompt_reader import Heard, Reading, heard, read
@@ -28,7 +29,7 @@ class Obedient(OfflineModel):
 
     name = "obedient"
 
-    def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
+    def complete(self, prompt: Prompt, purpose: Purpose, control: Control | None = None) -> Reply:
         """Answer at once. Raises nothing."""
         reply = super().complete(prompt, purpose)
         if purpose != "turn":

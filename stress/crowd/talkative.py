@@ -10,6 +10,7 @@ large chunks, because as many as a real model names would take most of the time.
 import re
 from collections import Counter
 
+from dory.control import Control
 from dory.offline.prompt_reader import read
 from dory.text import tool_calls
 from dory.types import Call, Prompt, Purpose, Reply, Usage
@@ -35,7 +36,7 @@ class Talkative:
         self.turns: Counter[str] = Counter()
         """By agent: messages said, and turns asked for."""
 
-    def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
+    def complete(self, prompt: Prompt, purpose: Purpose, control: Control | None = None) -> Reply:
         """Answer at once. Raises nothing."""
         text = {
             "turn": self._turn,

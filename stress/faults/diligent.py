@@ -8,6 +8,7 @@ model, or to ``answers``.
 
 from collections.abc import Callable
 
+from dory.control import Control
 from dory.offline import OfflineModel
 from dory.offline.prompt_reader import Reading, calls, heard, read
 from dory.text import tool_calls
@@ -26,7 +27,7 @@ class Diligent(OfflineModel):
     def __init__(self) -> None:
         self.answers: dict[Purpose, Callable[[str], str]] = {}
 
-    def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
+    def complete(self, prompt: Prompt, purpose: Purpose, control: Control | None = None) -> Reply:
         """Answer at once. Raises nothing."""
         reply = super().complete(prompt, purpose)
         if purpose in self.answers:

@@ -12,6 +12,7 @@ from agent import Agent
 from dory.clock import second, utc
 from dory.config.prices import Price, Prices
 from dory.config.settings import Config
+from dory.control import Control
 from dory.errors import ModelRefused, SpendingLimit
 from dory.identity.identity import Identity
 from dory.llm import usage_log
@@ -244,7 +245,7 @@ class Spending:
 
     name = "any"
 
-    def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
+    def complete(self, prompt: Prompt, purpose: Purpose, control: Control | None = None) -> Reply:
         """At a dollar for each letter."""
         self.meanwhile()
         return Reply("yes", "", Usage(purpose, "any", len(prompt.text), 0, 1, 0.1))

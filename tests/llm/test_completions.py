@@ -13,7 +13,7 @@ from dory.offline import OfflineModel
 from dory.offline.server import Server
 from dory.offline.server.faults import Fault
 from dory.types import Message, Model, Prompt
-from tests.support.wire import ANSWER, KEY, Scripted, http, prompt, stream
+from tests.support.wire import ANSWER, KEY, Scripted, http, prompt, stream, varied
 
 ASKED = "Summarize these memories in 2-3 sentences:\n\n{}\n\nSUMMARY:"
 
@@ -157,7 +157,7 @@ def test_a_text_beyond_the_window_and_an_answer_without_an_end_are_refused(serve
     server.faults.extend(
         [
             Fault(status=400, body="maximum context length is 8"),
-            Fault(text="f" * ANSWER_LIMIT + "f"),
+            Fault(text=varied(ANSWER_LIMIT + 1)),
         ]
     )
     with pytest.raises(WindowExceeded):

@@ -248,7 +248,7 @@ def test_without_embeddings_in_the_settings_there_is_no_embedder(tmp_path: Path)
 def test_a_request_for_vectors_of_nothing_is_refused(
     server: Server, body: dict[str, object]
 ) -> None:
-    connection = Connection(Config(timeout=5.0), Profile("words", server.base_url), {})
+    connection = Connection(Config(timeout=5.0), Profile("words", server.base_url))
     with pytest.raises(ModelRefused, match="'input' must be a text or a list of texts"):
         connection.ask("/embeddings", body, list)
 

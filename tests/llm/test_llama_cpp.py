@@ -12,6 +12,7 @@ import pytest
 
 from dory.config.profiles import Profile
 from dory.config.settings import Config
+from dory.control import Control
 from dory.errors import WindowExceeded
 from dory.extensions.cascade import rolling
 from dory.extensions.cascade.life_reader import LifeReader
@@ -90,7 +91,9 @@ def test_the_requests_of_a_compaction_are_served_from_the_cache(caller: Caller) 
 
         name = caller.endpoint.name
 
-        def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
+        def complete(
+            self, prompt: Prompt, purpose: Purpose, control: Control | None = None
+        ) -> Reply:
             reply = caller.endpoint.complete(prompt, purpose)
             usages.append(reply.usage)
             return reply

@@ -111,15 +111,6 @@ def test_an_error_inside_a_stream_has_a_status(code: object, status: int) -> Non
     assert openai_format.status({"message": "no", "code": code}) == status
 
 
-def test_an_option_is_dropped_only_when_it_is_complained_about() -> None:
-    options = {"stream_options": {"include_usage": True}, "max_tokens": 9}
-    assert openai_format.without_complaint(
-        options, "Extra inputs are not permitted: include_usage"
-    ) == {"max_tokens": 9}
-    assert openai_format.without_complaint(options, "max_tokens must be at most 8") is None
-    assert openai_format.without_complaint({"max_tokens": 9}, "stream_options is unknown") is None
-
-
 FAR = {"retry-after": "Thu, 01 Jan 99999999999999999999 00:00:00 GMT"}
 
 

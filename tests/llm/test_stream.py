@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dory.errors import ModelAway, ModelError, ModelRefused
-from dory.llm.completions import ANSWER_LIMIT
+from dory.llm.completions import ANSWER_LIMIT, LIMITS
 from dory.offline.server import Server
 from dory.offline.server.faults import Fault
 from dory.process.jobs import in_parallel
 from dory.text import formatting
-from tests.support.wire import ANSWER, KEY, Caller, Scripted, http, piece, prompt, stream
+from tests.support.wire import ANSWER, KEY, Caller, Scripted, http, piece, prompt, stream, varied
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def test_what_was_sent_before_is_reported_as_cached(server: Server) -> None:
     assert again.usage.cached == len(first.text) // 256 * 64
 
 
-def test_limits_are_sent_only_when_they_are_set() -> None:
+def test_every_answer_has_a_limit_and_other_settings_are_sent_only_when_they_are_set() -> None:
     whole = stream(piece("stop", content="hi"))
     with Scripted(whole) as scripted:
         Caller(scripted.base_url).ask("hello")
@@ -57,6 +57,8 @@ def test_limits_are_sent_only_when_they_are_set() -> None:
         "messages": [{"role": "user", "content": "hello"}],
         "stream": True,
         "stream_options": {"include_usage": True},
+        "max_tokens": LIMITS["turn"],
+        "stop": ["\n[#"],
     }
     assert (limited["max_tokens"], limited["temperature"]) == (50, 0.0)
     assert scripted.headers[0]["authorization"] == f"Bearer {KEY}"
@@ -188,9 +190,9 @@ def test_any_text_survives_the_wire(serving: Server, caller: Caller, text: str) 
 def test_the_largest_answer_arrives_whole_and_a_larger_one_is_refused(server: Server) -> None:
     server.faults.extend(
         [
-            Fault(text="f" * ANSWER_LIMIT),
-            Fault(text="f" * ANSWER_LIMIT, reasoning="i"),
-            Fault(text="", reasoning="🐟" * 5_000_000),
+            Fault(text=varied(ANSWER_LIMIT)),
+            Fault(text=varied(ANSWER_LIMIT), reasoning="i"),
+            Fault(text="", reasoning=varied(5_000_000)),
         ]
     )
     caller = Caller(server.base_url)
@@ -208,8 +210,8 @@ def test_the_largest_answer_arrives_whole_and_a_larger_one_is_refused(server: Se
 @pytest.mark.parametrize(
     "raw",
     [
-        "data: " + json.dumps(piece(content="and so on " * 1000)) + "\n\n",
-        "data: " + json.dumps(piece(reasoning_content="and so on " * 1000)) + "\n\n",
+        "data: " + json.dumps(piece(content=varied(10_000))) + "\n\n",
+        "data: " + json.dumps(piece(reasoning_content=varied(10_000))) + "\n\n",
         "x" * 100_000,
         "data: " + "[" * 100_000,
     ],

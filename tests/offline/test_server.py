@@ -13,6 +13,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from dory.control import Control
 from dory.errors import ModelAway, ModelError, ModelRefused, WindowExceeded
 from dory.offline.server import Server
 from dory.offline.server.faults import Fault
@@ -164,7 +165,9 @@ def test_the_purpose_of_a_prompt_stands_in_its_last_message(
 )
 def test_the_errors_of_the_model_reach_the_client(error: ModelError) -> None:
     class Sick(Fish):
-        def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
+        def complete(
+            self, prompt: Prompt, purpose: Purpose, control: Control | None = None
+        ) -> Reply:
             raise error
 
     with Server(Sick()) as server, pytest.raises(type(error), match=str(error)):

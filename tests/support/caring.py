@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+from dory.control import Control
 from dory.errors import WindowExceeded
 from dory.extensions import Stores
 from dory.extensions.memories.self_care import SelfCare
@@ -32,7 +33,7 @@ class Telling:
         self._cut = cut
         self.asked: list[str] = []
 
-    def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
+    def complete(self, prompt: Prompt, purpose: Purpose, control: Control | None = None) -> Reply:
         """As a ``Model``."""
         self.asked.append(prompt.text)
         if len(prompt.text) > self._window:

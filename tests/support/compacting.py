@@ -10,6 +10,7 @@ from pathlib import Path
 from agent import Agent
 from dory.clock import utc
 from dory.config.settings import Config
+from dory.control import Control
 from dory.identity import context
 from dory.identity.context import Entry
 from dory.identity.create import boot
@@ -52,7 +53,7 @@ class Scripted:
         self._active: dict[str, int] = {}
         self._lock = threading.Lock()
 
-    def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
+    def complete(self, prompt: Prompt, purpose: Purpose, control: Control | None = None) -> Reply:
         with self._lock:
             self.asked.append((purpose, prompt))
             self._active[purpose] = self._active.get(purpose, 0) + 1

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dory.config.dream_schedule import DreamSettings
+from dory.control import Control
 from dory.errors import ModelError
 from dory.extensions.dream.extension import DreamExtension
 from dory.extensions.dream.history import DREAM_CURSOR, History
@@ -49,7 +50,7 @@ class Answering:
         self.asked: list[Prompt] = []
         self.cut = False
 
-    def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
+    def complete(self, prompt: Prompt, purpose: Purpose, control: Control | None = None) -> Reply:
         assert purpose == "dream"
         self.asked.append(prompt)
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]

@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
 from dory.config.settings import Config
+from dory.control import Control
 from dory.llm.completions import Endpoint
 from dory.llm.retry import RetryingModel
 from dory.types import Message, Prompt, Purpose, Reply, Usage
@@ -20,6 +21,11 @@ ANSWER = "Nothing is lost, and 'ünïcödé' 🐟 neither."
 def prompt(*contents: str) -> Prompt:
     """A prompt of user messages."""
     return Prompt(tuple(Message("user", content) for content in contents))
+
+
+def varied(size: int) -> str:
+    """A text of that many characters that does not repeat itself."""
+    return " ".join(map(str, range(size // 2)))[:size]
 
 
 def load_client() -> None:
@@ -34,7 +40,7 @@ class Fish:
 
     name = "fish"
 
-    def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
+    def complete(self, prompt: Prompt, purpose: Purpose, control: Control | None = None) -> Reply:
         return Reply(ANSWER, f"a {purpose} is wanted", Usage(purpose, self.name, 0, None, 0, 0.0))
 
 

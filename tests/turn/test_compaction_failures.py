@@ -220,7 +220,9 @@ def test_a_model_that_cannot_summarise_is_not_asked_for_every_chunk(tmp_path: Pa
 def test_an_answer_that_was_cut_is_no_answer_to_a_compaction(tmp_path: Path) -> None:
     house = House(tmp_path, Scripted())
     complete = house.model.complete
-    house.model.complete = lambda prompt, purpose: replace(complete(prompt, purpose), cut=True)  # type: ignore[method-assign]
+    house.model.complete = lambda prompt, purpose, control=None: replace(  # type: ignore[method-assign]
+        complete(prompt, purpose), cut=True
+    )
     house.hear(29)
     house.compact()
     assert "cut off at its length limit" in house.model.asked[1][1].text

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench.turn import forgetting, report
+from dory.control import Control
 from dory.types import Message, Prompt, Purpose, Reply
 from tests.support.compacting import House, Scripted, kinds, summary
 
@@ -25,7 +26,7 @@ class Rounds(Scripted):
         self.arrived = threading.Semaphore(0)
         self.go = threading.Semaphore(0)
 
-    def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
+    def complete(self, prompt: Prompt, purpose: Purpose, control: Control | None = None) -> Reply:
         if purpose != "turn":
             self.arrived.release()
             assert self.go.acquire(timeout=10)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dory import check
+from dory.control import Control
 from dory.offline import OfflineModel
 from dory.types import Prompt, Purpose, Reply
 from tests.support.compacting import House, Scripted
@@ -30,7 +31,7 @@ LATER = [
 class Heard(Scripted):
     """The offline model, with what it was asked."""
 
-    def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
+    def complete(self, prompt: Prompt, purpose: Purpose, control: Control | None = None) -> Reply:
         self.asked.append((purpose, prompt))
         return OfflineModel().complete(prompt, purpose)
 

@@ -13,6 +13,7 @@ from agent import Agent
 from dory import check
 from dory.config.settings import Config
 from dory.constants import EXCHANGE_LIMIT, TURN_LIMIT
+from dory.control import Control
 from dory.errors import ModelAway, ModelError, ModelRefused, WindowExceeded
 from dory.identity import state
 from dory.llm.completions import Endpoint
@@ -74,7 +75,7 @@ def test_reasoning_stands_before_the_response_and_its_tool_lines_are_not_run(
 ) -> None:
     house = House(tmp_path, Scripted())
 
-    def complete(prompt: Prompt, purpose: str) -> Reply:
+    def complete(prompt: Prompt, purpose: str, control: Control | None = None) -> Reply:
         return Reply(
             "SAY dev done",
             "SAY dev not this\nEDIT_FILE MEMORY.md",
@@ -317,7 +318,7 @@ def test_a_response_that_was_cut_does_not_act_on_its_last_call_and_is_told(tmp_p
     )
     house = House(tmp_path, Scripted())
 
-    def complete(prompt: Prompt, purpose: str) -> Reply:
+    def complete(prompt: Prompt, purpose: str, control: Control | None = None) -> Reply:
         text, cut = next(answers)
         return Reply(text, "", Usage("turn", "m", 1, None, 1, 0.0), cut)
 

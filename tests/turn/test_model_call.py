@@ -148,7 +148,7 @@ def test_two_answers_in_a_row_that_come_to_nothing_are_told(tmp_path: Path) -> N
         [empty, good, empty, empty, empty, cut, cut, good, Reply("", "hm", usage), empty, empty]
     )
     house = House(tmp_path, Scripted())
-    house.model.complete = lambda prompt, purpose: next(replies)  # type: ignore[method-assign]
+    house.model.complete = lambda prompt, purpose, control=None: next(replies)  # type: ignore[method-assign]
     house.agent.model_call = ModelCall(
         house.me, house.model, house.agent.inbox, print
     )  # nobody asks again

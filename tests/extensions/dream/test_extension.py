@@ -11,6 +11,7 @@ import pytest
 from dory.config.dream_schedule import DreamSettings
 from dory.config.profiles import Profile, Profiles
 from dory.config.settings import Config
+from dory.control import Control
 from dory.errors import DoryError, ModelAway, ModelError, SpendingLimit
 from dory.extensions.dream.extension import DreamExtension
 from dory.extensions.dream.prompt import Guide
@@ -120,7 +121,9 @@ def test_the_model_that_is_named_for_it_dreams_and_the_agents_own_does_not(tmp_p
     class Dreamer(Fish):
         name = "dreamer"
 
-        def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
+        def complete(
+            self, prompt: Prompt, purpose: Purpose, control: Control | None = None
+        ) -> Reply:
             text = (
                 LINE
                 if "[#revise]" in prompt.messages[-1].content
@@ -224,7 +227,9 @@ def test_a_limit_of_spending_is_no_failure_of_which_the_agent_is_told(tmp_path: 
 
 def test_a_failure_that_nobody_foresaw_ends_one_dream_only(tmp_path: Path) -> None:
     class Broken(Answering):
-        def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
+        def complete(
+            self, prompt: Prompt, purpose: Purpose, control: Control | None = None
+        ) -> Reply:
             if not self.asked:
                 self.asked.append(prompt)
                 raise KeyError("a bug in a model")

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dory.control import Control
 from dory.errors import ModelAway, ModelRefused, ToolError, WindowExceeded
 from dory.extensions.dream.edits import revised
 from dory.extensions.dream.history import Item
@@ -257,7 +258,9 @@ def test_what_a_model_says_is_bounded_and_holds_no_secrets() -> None:
 
 def test_a_batch_that_is_too_long_for_the_window_is_halved() -> None:
     class Small(Answering):
-        def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
+        def complete(
+            self, prompt: Prompt, purpose: Purpose, control: Control | None = None
+        ) -> Reply:
             if prompt.text.count(STRETCH) > 3:
                 raise WindowExceeded("too long")
             return super().complete(prompt, purpose)
@@ -316,7 +319,9 @@ def test_what_short_stretches_do_not_need_the_longer_ones_have() -> None:
 
 def test_one_entry_alone_that_is_too_long_for_the_window_is_shortened_until_it_fits() -> None:
     class Small(Answering):
-        def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
+        def complete(
+            self, prompt: Prompt, purpose: Purpose, control: Control | None = None
+        ) -> Reply:
             if prompt.text.count("x") > 3000:
                 raise WindowExceeded("too long")
             return super().complete(prompt, purpose)

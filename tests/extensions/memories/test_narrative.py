@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from dory.control import Control
 from dory.errors import ModelAway, ModelError, WindowExceeded
 from dory.extensions.memories.narrative import LEAST, PIECE, narrate
 from dory.extensions.memories.store import NARRATIVE_LIMIT
@@ -113,7 +114,9 @@ def test_the_stand_in_knows_such_a_request_and_tells_what_was_in_it() -> None:
     asked: list[Prompt] = []
 
     class Asked(OfflineModel):
-        def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
+        def complete(
+            self, prompt: Prompt, purpose: Purpose, control: Control | None = None
+        ) -> Reply:
             asked.append(prompt)
             return super().complete(prompt, purpose)
 
