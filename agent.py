@@ -60,13 +60,13 @@ class Agent:
         own = self.models.own
         compacted = self.extensions.on_compacted
         self.compaction = Compaction(me, settings, own, self.prompts, compacted, self.say)
-        core = CoreCommands(me, settings, self.compaction, self.budget, self.extensions)
+        core = CoreCommands(me, settings, self.compaction, self.models, self.extensions)
         self.extensions.members.insert(0, core)
         limit = settings.result_limit
         self.inbox = Inbox(me, self.extensions.commands(), self.say, limit, self.extensions.cue)
         known = {tool.name for tool in tools()}
         self.tool_runner = ToolRunner(me, self.extensions.tools(), limit, known)
-        self.model_call = ModelCall(me, own, self.inbox, self.say)
+        self.model_call = ModelCall(me, own, self.inbox, self.say, self.tool_runner.activity)
         me.listeners.append(self.extensions.on_event)
         if verbose:
             me.listeners.append(self.say_event)
@@ -122,7 +122,7 @@ class Agent:
             self.me.wake(self.me.state.next_id - 1)
             self.me.commit()
             return
-        busy = self.compaction.under_way or self.extensions.under_way()
+        busy = self.tool_runner.activity.between(self.compaction, self.extensions)
         self.stop.wait(POLL if busy else IDLE, self.inbox.has_changed)
 
     def report(self, *problems: str) -> None:

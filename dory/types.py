@@ -81,7 +81,10 @@ class Model(Protocol):
     calls it from several threads.
     """
 
-    name: str
+    @property
+    def name(self) -> str:
+        """The model's name at its endpoint."""
+        ...
 
     def complete(self, prompt: Prompt, purpose: Purpose, control: Control | None = None) -> Reply:
         """Raise ``ModelRefused``, ``ModelAway`` or ``WindowExceeded``; never return half an

@@ -82,6 +82,7 @@ def live(
         stop = ShutdownSignal().listening()
         agent = wake("You were resumed.")
         show(greeting(agent.me, current, wake_again))
+        models.load_client(current.own)
         for text in warnings:
             _warn(text)
         supervise(agent, wake, stop)

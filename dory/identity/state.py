@@ -98,6 +98,8 @@ class Owed:
     room: str
     text: str
     mark: int
+    asker: str = ""
+    """Who typed the command."""
 
 
 @dataclass(slots=True)

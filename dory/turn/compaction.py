@@ -57,6 +57,8 @@ class Compaction:
         self._taken_back = False
         self._eligible = 0
         self._opened_before: set[str] = set()
+        self.turn_waits = False
+        """Whether a turn waits for space at the hard limit."""
 
     @property
     def under_way(self) -> bool:
@@ -127,8 +129,10 @@ class Compaction:
         if not self._job:
             self.start()
         deadline = time.monotonic() + self._config.timeout
+        self.turn_waits = True
         while self._job and not self._job.wait(0.05) and time.monotonic() < deadline:
             meanwhile()
+        self.turn_waits = False
         self.step(affordable=False)
         folded: list[int] = []
         while self.at_hard_limit and self.fold_oldest():

@@ -7,11 +7,11 @@ from dory.constants import MEMORY_LIMIT
 from dory.errors import BlobError
 from dory.identity.identity import Identity
 from dory.llm import usage_log
-from dory.llm.budget import Budget
 from dory.llm.usage_report import UsageReport
 from dory.text import formatting, references
 from dory.turn.compaction import Compaction
 from dory.turn.extension import Command, Extension, ExtensionHost
+from dory.turn.models import Models
 from dory.turn.uncompact import add_opened, open_original
 
 _SHOWN = 8000
@@ -30,13 +30,14 @@ class CoreCommands(Extension):
         identity: Identity,
         config: Config,
         compaction: Compaction,
-        budget: Budget,
+        models: Models,
         host: ExtensionHost,
     ) -> None:
         self._identity = identity
         self._config = config
         self._compaction = compaction
-        self._budget = budget
+        self._models = models
+        self._budget = models.budget
         self._host = host
         self._usage = UsageReport(identity.folder / usage_log.NAME)
 
@@ -114,6 +115,23 @@ class CoreCommands(Extension):
             return "a compaction has been started; /status tells when it is done"
         return self._identity.state.last_compaction
 
+    def stop(self, _: str) -> str:
+        """End the turn that is under way or due, and let the agent wait. It is part of the commit
+        of the answer. What other rooms wait for stays due.
+        """
+        me, owed = self._identity, self._identity.state.owed
+        if not self._models.slots.end_turn(self._compaction.turn_waits) and not me.state.awake:
+            return "there is nothing to stop: no turn is under way"
+        asker, room = (owed.asker, owed.room) if owed else ("", "")
+        if room in me.state.rooms:
+            me.state.rooms[room].waiting = []
+        me.state.awake = bool(me.state.waiting())
+        me.notice(
+            f"You were stopped by {asker or 'a person'} in {room} while you answered: nothing of"
+            " that answer was said or done. Leave what was asked there; wait for what comes next."
+        )
+        return "stopped: nothing of that answer counts, and I wait for what you say next"
+
     def undo(self, _: str) -> str:
         """Take the last compaction back."""
         return self._compaction.undo()
@@ -131,6 +149,7 @@ class CoreCommands(Extension):
             "/uncompact <hash>  put an original back into the agent's context",
             uncompact,
         ),
+        Command("/stop  end the turn that is under way (not what is done in the background)", stop),
         Command("/compact  start a compaction now", compact),
         Command("/undo-compaction  take the last compaction back", undo),
     )

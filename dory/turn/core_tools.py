@@ -160,15 +160,19 @@ class CoreTools(Extension):
         return Outcome("")
 
     TOOLS = (
-        Tool("SAY <room> <message>", say, _room_end, _said, quiet=True),
-        Tool("READ_FILE <path> [from-to]", read_file, indexed=True),
+        Tool("SAY <room> <message>", say, _room_end, _said, quiet=True, doing="writes"),
+        Tool("READ_FILE <path> [from-to]", read_file, indexed=True, doing="reads {}"),
         Tool(
-            "EDIT_FILE <path>, then one or more search/replace blocks", edit_file, _digest, _edited
+            "EDIT_FILE <path>, then one or more search/replace blocks",
+            edit_file,
+            _digest,
+            _edited,
+            doing="edits {}",
         ),
-        Tool("UNCOMPACT <hash>", uncompact, looks_up=True, indexed=True),
-        Tool("JOIN <room>", join, _membership, _moved),
-        Tool("LEAVE <room>", leave, _membership, _moved),
-        Tool("WAIT", wait, quiet=True, looks_up=True),
+        Tool("UNCOMPACT <hash>", uncompact, looks_up=True, indexed=True, doing="opens {}"),
+        Tool("JOIN <room>", join, _membership, _moved, doing="enters {}"),
+        Tool("LEAVE <room>", leave, _membership, _moved, doing="leaves {}"),
+        Tool("WAIT", wait, quiet=True, looks_up=True, doing="waits"),
     )
 
 

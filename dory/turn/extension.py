@@ -7,26 +7,23 @@ tools exist, which results are indexed, which lines are look-ups, what the chat 
 from these declarations, also while the extension is not in use.
 
 The ``ExtensionHost`` holds the extensions in use and keeps the failure of one from the others and
-from the turn. Here alone any exception is caught. It reports each failure once, and it retries
-failed background work after a pause that grows, so an extension only raises.
+from the turn (``turn/boundary.py``). It reports each failure once, and it retries failed background
+work after a pause that grows, so an extension only raises.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal
 
 from dory.clock import utc
-from dory.errors import DoryError, SpendingLimit, ToolError
+from dory.errors import DoryError, SpendingLimit
 from dory.identity.state import Opened
 from dory.process.failures import Backoff, TellOnce
 from dory.process.jobs import Job
+from dory.turn.boundary import Boundary
 from dory.types import Call, Compacted, Event, Line
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 Freshness = Literal["epoch", "change", "turn"]
 """When a section of the prompt is rendered.
@@ -84,6 +81,9 @@ class Tool:
     its line is not indexed. ``indexed``: its results enter the search index; most results only
     repeat what stands elsewhere. ``hidden``: it keeps its argument in a place of its own, and
     nothing else keeps it. To run a hidden tool twice with the same argument must change nothing.
+
+    ``doing``: what people see meanwhile, such as ``recalls {}``, with the first argument in place
+    of the braces; empty: the name in lower case.
     """
 
     usage: str
@@ -94,6 +94,7 @@ class Tool:
     looks_up: bool = False
     indexed: bool = False
     hidden: bool = False
+    doing: str = ""
 
     @property
     def name(self) -> str:
@@ -111,7 +112,10 @@ class Tool:
 
 
 def counted(
-    usage: str, run: Callable[[Any, Call], Outcome], count: Callable[[Any, Call], object]
+    usage: str,
+    run: Callable[[Any, Call], Outcome],
+    count: Callable[[Any, Call], object],
+    doing: str = "",
 ) -> Tool:
     """A declared tool that acted if ``count`` differs from before, such as the number of writes to
     a table.
@@ -126,7 +130,7 @@ def counted(
     def acted(extension: object, call: Call, before: str) -> bool:
         return bool(before) and mark(extension, call) not in ("", before)
 
-    return Tool(usage, run, mark, acted)
+    return Tool(usage, run, mark, acted, doing=doing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +170,9 @@ class Extension:
     pauses: tuple[float, float] = (2.0, 60.0)
     """Seconds until failed background work is tried again: after the first failure, and at most.
     With zeros the work has a schedule of its own.
+    """
+    doing = ""
+    """What people see while its background work is under way, such as ``dreams``; empty: nothing.
     """
     TOOLS: ClassVar[tuple[Tool, ...]] = ()
     COMMANDS: ClassVar[tuple[Command, ...]] = ()
@@ -207,43 +214,6 @@ class Extension:
     def progress(self) -> str:
         """How far its background work is, in a few words; empty if its name says enough."""
         return ""
-
-
-class Boundary:
-    """Keeps exceptions of extensions from the turn. Each text is reported once: an extension may
-    fail at every event, and a report is an event itself.
-    """
-
-    def __init__(self, report: Callable[[str], object]) -> None:
-        self._report = TellOnce(report)
-
-    @contextmanager
-    def around(self, name: str, where: str) -> Iterator[None]:
-        """Report whatever the extension ``name`` raises in the block."""
-        try:
-            yield
-        except Exception as error:
-            self.report(name, where, error)
-
-    def report(self, name: str, where: str, error: BaseException) -> None:
-        """Report a failure of the extension ``name``."""
-        self._report(f"the extension {name} failed at its {where}: {type(error).__name__}: {error}")
-
-    def guarded(self, name: str, where: str, run: Callable[[T], R]) -> Callable[[T], R]:
-        """``run``, which raises only errors that its caller expects; others are reported."""
-
-        def guarded(argument: T) -> R:
-            failure: Exception = ToolError(
-                f"{where} failed inside; it is reported, go on without it"
-            )
-            with self.around(name, where):
-                try:
-                    return run(argument)
-                except (DoryError, OSError) as expected:
-                    failure = expected
-            raise failure
-
-        return guarded
 
 
 class _Member:
@@ -390,6 +360,14 @@ class ExtensionHost:
                 with self._boundary.around(extension.name, "progress"):
                     working.append(extension.progress() or extension.name)
         return working
+
+    def doing(self) -> list[str]:
+        """What people see of the work beside the loop."""
+        return [
+            extension.doing
+            for extension in self.members
+            if extension.doing and self._member(extension).job
+        ]
 
     def _member(self, extension: Extension) -> _Member:
         if extension.name not in self._kept:

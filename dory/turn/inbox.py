@@ -98,7 +98,7 @@ class Inbox:
         for line in self._identity.rooms.read(room, position.commands):
             position.commands = line.end
             if command := self._command(line):
-                self._answer(room, *command)
+                self._answer(line, *command)
 
     def _take(self, room: str) -> bool:
         """Hand the new lines of a room to the agent; whether there were any."""
@@ -215,16 +215,16 @@ class Inbox:
         self._log(notice)
         me.rooms.say(line.room, "NOTICE", me.name, notice, now)
 
-    def _answer(self, room: str, name: str, argument: str) -> None:
-        """Run a command. The unsure answer is delivered if the process ends after the command
-        itself has committed.
+    def _answer(self, line: Line, name: str, argument: str) -> None:
+        """Run the command in a line. The unsure answer is delivered if the process ends after the
+        command itself has committed.
         """
         me = self._identity
         unsure = (
             f"/{name} was being done when the process ended:"
             " look whether it had its effect, and repeat it if not"
         )
-        owed = Owed(room, unsure, me.rooms.end(room))
+        owed = Owed(line.room, unsure, me.rooms.end(line.room), line.name)
         me.state.owed = owed
         try:
             answer = self._answered(name, argument)

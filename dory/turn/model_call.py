@@ -1,4 +1,5 @@
-"""Asking the model for a turn: beside the loop, so that people's commands are answered meanwhile.
+"""Asking the model for a turn: beside the loop, so that people's commands are answered meanwhile,
+and see what it writes. One of the commands ends the call.
 
 A turn whose call failed is not lost: it stays due, and is tried again at the next news, or after a
 pause that doubles each time. However much is said meanwhile, the pauses bound how often it is
@@ -9,13 +10,15 @@ import re
 import time
 from collections.abc import Callable
 
-from dory.errors import ModelError, SpendingLimit, WindowExceeded
+from dory.control import Control
+from dory.errors import Cancelled, ModelError, SpendingLimit, WindowExceeded
 from dory.identity.identity import Identity
 from dory.llm import usage_log
 from dory.llm.cache_monitor import CacheMonitor
 from dory.process.failures import Backoff, TellOnce
 from dory.process.jobs import Job
 from dory.process.signals import POLL
+from dory.turn.activity import Activity
 from dory.turn.compaction import Compaction
 from dory.turn.inbox import Inbox, post
 from dory.types import Model, Prompt, Reply
@@ -28,6 +31,8 @@ LEAST_HELP = 0.1
 """If the prompt is too long for the window, the share of it that folding must save to be worth
 another try.
 """
+_LEAVING = 1.0
+"""Seconds that a call may take to end when it is told to. Then nobody waits for it any more."""
 _LEAST_MEASURED = 100
 """Tokens of a prompt from which characters per token are measured. In a shorter one, what the
 provider adds of its own distorts the ratio.
@@ -74,12 +79,18 @@ class ModelCall:
     """The model calls of one identity's turns."""
 
     def __init__(
-        self, identity: Identity, model: Model, inbox: Inbox, log: Callable[[str], None]
+        self,
+        identity: Identity,
+        model: Model,
+        inbox: Inbox,
+        log: Callable[[str], None],
+        activity: Activity | None = None,
     ) -> None:
         self._identity = identity
         self._model = model
         self._inbox = inbox
         self._log = log
+        self._activity = activity or Activity(identity)
         self._retry = TurnRetry()
         self._cache_monitor = CacheMonitor(self._missed)
         # numbers and ids that an endpoint puts into its message make no new kind of failure
@@ -95,11 +106,11 @@ class ModelCall:
         """The reply; None if there was none, and the turn is still due."""
         # the epoch of the prompt: a command that is answered meanwhile may begin another one
         epoch = self._identity.state.epoch
-        job = Job(lambda: self._model.complete(prompt, "turn"), "turn")
-        while not job.wait(POLL):
-            self._inbox.serve()
+        reply = None
         try:
-            reply = job.result()
+            reply = self._reply(prompt)
+        except Cancelled:  # the command that ended it has told the people and the agent
+            return None
         except WindowExceeded as error:
             if not compaction.fold_oldest(round(len(prompt.text) * LEAST_HELP)):
                 self._put_off(error)
@@ -109,11 +120,30 @@ class ModelCall:
         except ModelError as error:
             self._put_off(error)
             return None
+        finally:
+            if not reply:
+                self._activity.ends()
         self._retry.succeeded()
         self._identity.state.stuck = False
         self._cache_monitor.look(prompt, epoch, reply.usage)
         self._check(reply)
         self._measure(prompt, reply)
+        return reply
+
+    def _reply(self, prompt: Prompt) -> Reply:
+        """The model's answer. Meanwhile, people's commands are answered, and they see what it
+        writes. Raises what the call raises.
+        """
+        control = Control()
+        job = Job(lambda: self._model.complete(prompt, "turn", control), "turn")
+        while not job.wait(POLL):
+            self._activity.writes(control.text)
+            self._inbox.serve()
+            if control.cancelled:
+                job.wait(_LEAVING)
+                control.check()
+        reply = job.result()
+        self._activity.wrote(control.text)
         return reply
 
     def _missed(self, text: str) -> None:

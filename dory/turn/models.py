@@ -4,6 +4,8 @@ vectors. One budget pays for all.
 Each try of a call is priced by its own model and noted before the next. A call for a text that
 failed for a passing reason is repeated. One for vectors is not: it is made beside the loop, by work
 that comes again.
+
+Turns go first where the endpoint has few slots (``llm/slots.py``).
 """
 
 from collections.abc import Callable, Sequence
@@ -14,6 +16,8 @@ from dory.config.settings import Config
 from dory.control import Control
 from dory.llm.budget import Budget
 from dory.llm.retry import RetryingModel
+from dory.llm.slots import Slots
+from dory.process.jobs import Job
 from dory.types import Embedded, Embedder, Model, Prompt, Purpose, Reply
 
 
@@ -28,15 +32,28 @@ def model(settings: Config, profile: Profile) -> Model:
     return Endpoint(settings, profile)
 
 
+def load_client(profile: Profile) -> None:
+    """Begin to import what the calls of a profile need, which takes a second, so that the first
+    message need not wait for it.
+    """
+    if not profile.offline:
+        from dory.llm.connection import load_client
+
+        Job(load_client, "client")
+
+
 class Models:
-    """The models of one agent; ``own`` is its own. ``log`` gets a line for each repeated call."""
+    """The models of one agent; ``own`` is its own, ``slots`` those of its endpoint. ``log`` gets a
+    line for each repeated call.
+    """
 
     def __init__(
         self, settings: Config, own: Model, budget: Budget, log: Callable[[str], None]
     ) -> None:
         self._settings = settings
-        self._budget = budget
+        self.budget = budget
         self._log = log
+        self.slots = Slots(settings.own, settings.slots)
         self.own = self._retrying(own, settings.own)
 
     def of(self, profile: Profile) -> Model:
@@ -50,10 +67,33 @@ class Models:
         profile = self._settings.profiles.of(self._settings.embeddings)
         if not profile:
             return None
-        return _PaidEmbedder(_vectors(self._settings, profile), profile, self._budget)
+        return _PaidEmbedder(_vectors(self._settings, profile), profile, self.budget)
 
     def _retrying(self, model: Model, profile: Profile) -> Model:
-        return RetryingModel(Paid(model, profile, self._budget), self._settings, self._log)
+        retrying = RetryingModel(Paid(model, profile, self.budget), self._settings, self._log)
+        if profile.base_url != self._settings.base_url:
+            return retrying
+        return _InTurn(retrying, self.slots)
+
+
+class _InTurn:
+    """A ``Model`` that shares the slots of its endpoint with the other work of the agent."""
+
+    def __init__(self, model: Model, slots: Slots) -> None:
+        self._model = model
+        self._slots = slots
+
+    @property
+    def name(self) -> str:
+        """The name of the model that is asked next."""
+        return self._model.name
+
+    def complete(self, prompt: Prompt, purpose: Purpose, control: Control | None = None) -> Reply:
+        """As the model's own, when it is this call's turn."""
+        control = control or Control()
+        if purpose == "turn":
+            return self._slots.turn(lambda: self._model.complete(prompt, purpose, control), control)
+        return self._slots.beside(lambda own: self._model.complete(prompt, purpose, own), control)
 
 
 class Paid:

@@ -22,6 +22,7 @@ from dory.identity.identity import Identity
 from dory.identity.state import Running
 from dory.text import hidden_arguments, references
 from dory.text.tool_calls import parse
+from dory.turn.activity import Activity
 from dory.turn.extension import Outcome, Tool
 from dory.turn.uncompact import add_opened
 from dory.types import Call, Reply
@@ -43,6 +44,7 @@ class ToolRunner:
         self._tools = {tool.name: tool for tool in tools}
         self._hidden = {tool.name for tool in tools if tool.hidden}
         self._limit = limit
+        self.activity = Activity(identity, tools)
 
     def parse(self, text: str, cut: bool = False, tools: Collection[str] = ()) -> list[Call]:
         """The calls in a response. If it was ``cut`` at its length limit, its last call may be
@@ -82,12 +84,16 @@ class ToolRunner:
         running = Running(response, hidden=hidden, tools=list(self._tools))
         self._identity.state.running = running
         follow = False
-        for call in calls:
-            running.mark = self._mark(call)
-            self._identity.commit()
-            if self._run(call, response):
-                follow = True
-            running.done += 1
+        try:
+            for call in calls:
+                running.mark = self._mark(call)
+                self._identity.commit()
+                self.activity.runs(call)
+                if self._run(call, response):
+                    follow = True
+                running.done += 1
+        finally:
+            self.activity.ends()
         self._identity.state.running = None
         return follow
 

@@ -210,12 +210,16 @@ class DiaryExtension(Extension):
         return any(entry.text == text for entry in [*later, *next_day])
 
     TOOLS = (
-        Tool("WRITE_DIARY <text>", write, _mark, _written),
-        Tool("SEARCH_DIARY_FOR_KEYWORDS <words>", search, looks_up=True),
-        Tool("SHOW_DIARY_ENTRIES_FROM_DAY <YYYY-MM-DD>", read, looks_up=True),
-        Tool("SET_MOOD <mood>", feel),
-        Tool("GO_TO_PLACE <place>", go),
-        Tool("GO_HOME", go_home),
+        Tool("WRITE_DIARY <text>", write, _mark, _written, doing="writes the diary"),
+        Tool(
+            "SEARCH_DIARY_FOR_KEYWORDS <words>", search, looks_up=True, doing="searches the diary"
+        ),
+        Tool(
+            "SHOW_DIARY_ENTRIES_FROM_DAY <YYYY-MM-DD>", read, looks_up=True, doing="reads the diary"
+        ),
+        Tool("SET_MOOD <mood>", feel, doing="feels {}"),
+        Tool("GO_TO_PLACE <place>", go, doing="goes to {}"),
+        Tool("GO_HOME", go_home, doing="goes home"),
     )
     COMMANDS = (
         Command(

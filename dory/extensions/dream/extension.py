@@ -71,6 +71,7 @@ class DreamExtension(Extension):
     """
 
     name = "dream"
+    doing = "dreams"
     pauses = (0.0, 0.0)
 
     def __init__(

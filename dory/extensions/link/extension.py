@@ -258,8 +258,10 @@ class LinkExtension(Extension):
         return self._from(self._partner(call)).answer
 
     TOOLS = (
-        counted("NEURAL_LINK_REQUEST_MEMORY <agent>", ask, _asked),
-        counted("NEURAL_LINK_SHARE_MEMORY <agent>", share, _answered),
+        counted("NEURAL_LINK_REQUEST_MEMORY <agent>", ask, _asked, doing="asks {} for its memory"),
+        counted(
+            "NEURAL_LINK_SHARE_MEMORY <agent>", share, _answered, doing="shares its memory with {}"
+        ),
     )
     COMMANDS = (
         Command(

@@ -154,9 +154,9 @@ class MemoryExtension(Extension):
         return self._bank.stamp
 
     TOOLS = (
-        counted("ADD_TO_LONGTERM_MEMORY <text>", add, _stamp),
-        counted("REMOVE_FROM_MEMORY <id>", remove, _stamp),
-        Tool("RETRIEVE_SPECIFIC_MEMORIES <keywords>", retrieve, looks_up=True),
+        counted("ADD_TO_LONGTERM_MEMORY <text>", add, _stamp, doing="remembers"),
+        counted("REMOVE_FROM_MEMORY <id>", remove, _stamp, doing="forgets a memory"),
+        Tool("RETRIEVE_SPECIFIC_MEMORIES <keywords>", retrieve, looks_up=True, doing="recalls {}"),
     )
     COMMANDS = (
         Command(

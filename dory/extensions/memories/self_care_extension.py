@@ -55,6 +55,7 @@ class SelfCareExtension(Extension):
     """
 
     name = "self-care"
+    doing = "tidies its memories"
     pauses = (60.0, 3600.0)
 
     def __init__(
@@ -218,4 +219,4 @@ class SelfCareExtension(Extension):
     def _wished(self, _: Call) -> bool:
         return self._care.wish is not None
 
-    TOOLS = (counted("SELF_CARE", care, _wished),)
+    TOOLS = (counted("SELF_CARE", care, _wished, doing="tidies its memories"),)

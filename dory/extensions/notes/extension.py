@@ -199,12 +199,12 @@ class NoteExtension(Extension):
         return self._notes.writes
 
     TOOLS = (
-        counted("NOTE_ADD <name> <content>", add, _writes),
-        counted("NOTE_WRITE <name> <content>", write, _writes),
-        counted("NOTE_RENAME <name> <new name>", rename, _writes),
-        counted("NOTE_ALIAS <name> <another name>", alias, _writes),
-        counted("NOTE_REMOVE <name>", remove, _writes),
-        Tool("NOTE_READ <name>", read, looks_up=True),
+        counted("NOTE_ADD <name> <content>", add, _writes, doing="notes {}"),
+        counted("NOTE_WRITE <name> <content>", write, _writes, doing="writes the note {}"),
+        counted("NOTE_RENAME <name> <new name>", rename, _writes, doing="renames the note {}"),
+        counted("NOTE_ALIAS <name> <another name>", alias, _writes, doing="names the note {}"),
+        counted("NOTE_REMOVE <name>", remove, _writes, doing="removes the note {}"),
+        Tool("NOTE_READ <name>", read, looks_up=True, doing="reads the note {}"),
     )
     COMMANDS = (
         Command("/notes  the agent's notes and archives by name, the newest first", listed),

@@ -140,7 +140,7 @@ class RelationshipExtension(Extension):
     def _changes(self, _: Call) -> int:
         return self._relationships.changes
 
-    TOOLS = (counted(USAGE, assign, _changes),)
+    TOOLS = (counted(USAGE, assign, _changes, doing="thinks of its people"),)
     COMMANDS = (
         Command(
             "/relationships [name]  what people are to the agent, and how that came about with one;"

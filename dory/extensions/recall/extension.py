@@ -109,7 +109,7 @@ class RecallExtension(Extension):
 
         return apply
 
-    TOOLS = (Tool("RECALL <query>", find, looks_up=True),)
+    TOOLS = (Tool("RECALL <query>", find, looks_up=True, doing="recalls {}"),)
     COMMANDS = (
         Command(
             "/recall <query>  search everything that ever was: what was heard, said and done,"

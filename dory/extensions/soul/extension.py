@@ -141,8 +141,8 @@ class SoulExtension(Extension):
         return _id(call) in [str(belief.id) for belief in self._beliefs.entries]
 
     TOOLS = (
-        Tool("ADD_TO_SOUL <text>", add, hidden=True),
-        counted("REMOVE_FROM_SOUL <id>", remove, _stands),
+        Tool("ADD_TO_SOUL <text>", add, hidden=True, doing="adds to its soul"),
+        counted("REMOVE_FROM_SOUL <id>", remove, _stands, doing="removes from its soul"),
     )
     COMMANDS = (Command("/soul  how much the agent believes, and where that stands", told),)
 

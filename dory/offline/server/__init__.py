@@ -5,16 +5,23 @@ with a provider's usage figures, and with faults on request. The model knows not
     POST /v1/completions         the same for a plain text
     POST /v1/embeddings          the vectors of the offline model, whichever model is served
     GET  /v1/models
+    GET  /props                  how many slots there are, as llama.cpp says it, if they are limited
     POST /faults                 a JSON list of faults, for other processes; each request takes
                                  one from the queue
 
 A request that a fault refuses reaches neither the model nor the cache. Connections are not kept
-open, so nobody talks to a server that was closed. Pauses and endless answers stop then, too.
+open, so nobody talks to a server that was closed. Pauses and endless answers stop then, too. With
+limited slots, other completions wait for one, and an answer ends when its client leaves.
 """
 
 import json
+import select
+import socket
 import threading
+import time
 from collections import Counter, deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import ThreadingHTTPServer
 from typing import Any, Self
 
@@ -26,10 +33,14 @@ from dory.offline.server.formats import COMPLETIONS, Format
 from dory.offline.server.handler import Responding
 from dory.types import Model, Prompt, Purpose
 
+_LOOK = 0.02
+"""Seconds between two looks whether a client has left, or a slot is free."""
+
 
 class Server(ThreadingHTTPServer):
     """Serves ``model`` inside a ``with`` block, on ``port`` or, for 0, on any free one. It waits
-    ``latency`` seconds before every answer.
+    ``latency`` seconds before every answer. It makes ``slots`` answers at once, or any number if
+    that is 0.
 
     A fault in ``faults`` is for one request, one in ``lasting`` for all requests of a purpose.
     ``arrived`` counts all requests. Of those not refused, ``requests`` keeps the completions and
@@ -39,10 +50,12 @@ class Server(ThreadingHTTPServer):
     # With the default of 5 the parallel requests of a compaction would wait a second to connect.
     request_queue_size = 128
 
-    def __init__(self, model: Model, port: int = 0, latency: float = 0.0) -> None:
+    def __init__(self, model: Model, port: int = 0, latency: float = 0.0, slots: int = 0) -> None:
         super().__init__(("127.0.0.1", port), _Handler)
         self.model = model
         self.latency = latency
+        self.slots = slots
+        self.free_slots = threading.Semaphore(slots)
         self.faults: deque[Fault] = deque()
         self.lasting: dict[Purpose, Fault] = {}
         self.arrived: Counter[Purpose] = Counter()
@@ -94,12 +107,39 @@ class _Handler(Responding):
     server: Server
 
     def waited(self, seconds: float) -> bool:
-        """Wait; False when the server was closed meanwhile."""
-        return self.server.waited(seconds)
+        """Wait; False when the server was closed, or with limited slots the client has left."""
+        if not self.server.slots:
+            return self.server.waited(seconds)
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0 and not self._is_alone():
+            if not self.server.waited(min(left, _LOOK)):
+                return False
+        return not self._is_alone()
+
+    def _is_alone(self) -> bool:
+        readable, _, _ = select.select([self.connection], [], [], 0)
+        return bool(readable) and not self.connection.recv(1, socket.MSG_PEEK)
+
+    @contextmanager
+    def _slot(self) -> Iterator[bool]:
+        """A slot for this request; False when its client has left before there was one."""
+        if not self.server.slots:
+            yield True
+            return
+        while not (taken := self.server.free_slots.acquire(blocking=False)):
+            if not self.waited(_LOOK):
+                break
+        try:
+            yield taken
+        finally:
+            if taken:
+                self.server.free_slots.release()
 
     def do_GET(self) -> None:
-        """Name the model that is served."""
-        if self.path == "/v1/models":
+        """Name the model that is served, or say how many slots there are."""
+        if self.path == "/props" and self.server.slots:
+            self.send_json(200, {"total_slots": self.server.slots})
+        elif self.path == "/v1/models":
             self.send_json(
                 200,
                 {
@@ -122,7 +162,8 @@ class _Handler(Responding):
         if self.path == "/v1/embeddings":
             return self._embed(asked)
         if self.path in COMPLETIONS:
-            return self._complete(COMPLETIONS[self.path], asked)
+            with self._slot() as taken:
+                return self._complete(COMPLETIONS[self.path], asked) if taken else None
         return self.refuse(404, f"there is nothing at {self.path}")
 
     def _queue(self, asked: Any) -> None:
@@ -180,7 +221,7 @@ class _Handler(Responding):
         or None when the request has ended already.
         """
         fault = self.server.next_fault(purpose)
-        if not self.server.waited(self.server.latency + fault.delay) or fault.close == "before":
+        if not self.waited(self.server.latency + fault.delay) or fault.close == "before":
             self.close_connection = True
             return None
         if fault.status:

@@ -1,0 +1,175 @@
+"""What people see of an agent while it works: in a few words what it is doing, and the message that
+it is writing. All of it goes into the side channel (``storage/live.py``); a room's own file gets
+each message whole, once.
+
+Nothing is written while nothing changes, and an agent that sleeps writes nothing. Thoughts are
+never shown, nor a secret, nor the beginning of a word that may become one. Only the loop's thread
+uses this.
+"""
+
+import re
+import string
+import time
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+from dory.identity.identity import Identity
+from dory.storage import live
+from dory.storage.live import Live
+from dory.text import formatting, references
+from dory.turn.compaction import Compaction
+from dory.turn.extension import ExtensionHost, Tool
+from dory.types import Call
+
+PAUSE = 0.1
+"""Seconds between two records at least, while a message grows."""
+REPEAT = 10.0
+"""Seconds after which a record is repeated, so that it is not taken for that of a dead process."""
+_ARGUMENT = 40
+"""Characters of what a tool is given that are shown."""
+_WORD = string.ascii_letters + string.digits + string.punctuation
+_THOUGHT = re.compile(r"\s*<think>", re.IGNORECASE)
+_THOUGHT_END = re.compile(r"</think>\s*", re.IGNORECASE)
+_LINE = re.compile(r"^([A-Z][A-Z_]+)\b(.*)$", re.MULTILINE)
+
+
+class Activity:
+    """What one identity is doing, in the rooms where people wait for it, or in all of its rooms if
+    nobody waits. ``tools`` are those in use.
+    """
+
+    def __init__(self, identity: Identity, tools: Sequence[Tool] = ()) -> None:
+        self._identity = identity
+        self._tools = {tool.name: tool for tool in tools}
+        self._shown: dict[str, Live] = {}
+        self._shown_at = 0.0
+        self._partial = ""
+        self._thinks_first: bool | None = None
+        """Whether the model begins with thoughts that are marked only at their end. None: that is
+        not known yet.
+        """
+        for room in identity.subscriptions():  # left by a process that was killed
+            live.clear(self._chats, room, identity.name)
+
+    def writes(self, partial: str) -> None:
+        """The model has written so much of its answer."""
+        now = time.monotonic()
+        unchanged = partial == self._partial and self._shown and now < self._shown_at + REPEAT
+        if now < self._shown_at + PAUSE or unchanged:
+            return
+        self._partial = partial
+        text = self._without_thoughts(partial)
+        message = saying(text, self._tools)
+        records = self._in_rooms(self._doing_now(text))
+        if not message and text.strip() and not _tool_lines(text, self._tools):
+            asking = {room for room, _ in self._identity.state.waiting()}
+            if len(asking) == 1:
+                message = asking.pop(), text
+        if message and message[0] in self._identity.subscriptions():
+            said = self._identity.redact(_whole_words(message[1])).strip()
+            records[message[0]] = Live(self._identity.name, "writes", said)
+        self._show(records)
+
+    def wrote(self, answer: str) -> None:
+        """The model has written ``answer``, thoughts in its text included."""
+        if answer.strip():
+            marked = bool(_THOUGHT.match(answer))
+            self._thinks_first = not marked and bool(_THOUGHT_END.search(answer))
+
+    def runs(self, call: Call) -> None:
+        """A tool line is run. Tools that need no further turn are done at once."""
+        tool = self._tools.get(call.tool)
+        if tool and not tool.quiet:
+            self._show(self._in_rooms(self._doing(tool, call.args)))
+
+    def between(self, compaction: Compaction, extensions: ExtensionHost) -> bool:
+        """Show what is done beside the loop while no turn is due. Returns whether anything is."""
+        doing = ["compacts"] if compaction.under_way else []
+        doing += extensions.doing()
+        self._show(self._in_rooms(", ".join(doing)) if doing else {})
+        return compaction.under_way or bool(extensions.under_way())
+
+    def ends(self) -> None:
+        """Nothing is under way any more."""
+        self._partial = ""
+        self._show({})
+
+    @property
+    def _chats(self) -> Path:
+        return self._identity.home / "chats"
+
+    def _in_rooms(self, doing: str) -> dict[str, Live]:
+        """The record for each room that is shown what the agent is doing."""
+        subscriptions = self._identity.subscriptions()
+        asking = {room for room, _ in self._identity.state.waiting()}
+        rooms = [room for room in subscriptions if room in asking] or subscriptions
+        return {room: Live(self._identity.name, doing) for room in rooms}
+
+    def _show(self, records: Mapping[str, Live]) -> None:
+        if not records and not self._shown:
+            return
+        now = time.monotonic()
+        repeated = now >= self._shown_at + REPEAT
+        for room in self._shown.keys() - records.keys():
+            live.clear(self._chats, room, self._identity.name)
+        for room, record in records.items():
+            if repeated or record != self._shown.get(room):
+                live.show(self._chats, room, record)
+                self._shown_at = now
+        self._shown = dict(records)
+
+    def _without_thoughts(self, text: str) -> str:
+        """What of a partial answer is certainly no thought. Some chat templates put the mark at the
+        beginning of thoughts into the prompt. So until an answer has shown how this model writes,
+        only one that begins with a tool line is trusted.
+        """
+        if end := _THOUGHT_END.search(text):
+            return text[end.end() :]
+        if _THOUGHT.match(text) or "<think>".startswith(text.strip().lower()[:7]):
+            return ""
+        if self._thinks_first is None:
+            match = _LINE.match(text)
+            return text if match and match[1] in self._tools else ""
+        return "" if self._thinks_first else text
+
+    def _doing_now(self, text: str) -> str:
+        """What the last tool line of a partial answer does."""
+        lines = _tool_lines(text, self._tools)
+        if not lines:
+            return "writes" if text.strip() else "thinks"
+        name, argument = lines[-1][1], lines[-1][2]
+        if lines[-1].end() == len(text):
+            argument = _whole_words(argument)
+        return self._doing(self._tools[name], argument)
+
+    def _doing(self, tool: Tool, argument: str) -> str:
+        """``recalls lisbon``. Of what a hidden tool is given, nothing is shown."""
+        shown = "" if tool.hidden else argument.strip()
+        if len(re.findall(r"[<\[]", tool.usage)) > 1:
+            shown = shown.partition(" ")[0]
+        if hash := references.named_hash(shown):
+            gists = (entry.gist for entry in self._identity.context if entry.hash == hash)
+            shown = next(gists, "")
+        shown = formatting.one_line(self._identity.redact(shown), _ARGUMENT)
+        words = tool.doing or f"{tool.name.lower().replace('_', ' ')} {{}}"
+        return words.replace("{}", shown).strip()
+
+
+def saying(partial: str, tools: Collection[str]) -> tuple[str, str] | None:
+    """The room and the text so far of the SAY that a partial answer is writing now; None if it is
+    writing something else.
+    """
+    lines = _tool_lines(partial, tools)
+    if not lines or lines[-1][1] != "SAY":
+        return None
+    room, _, text = partial[lines[-1].start(2) :].lstrip(" ").partition(" ")
+    return room, text
+
+
+def _tool_lines(partial: str, tools: Collection[str]) -> list[re.Match[str]]:
+    return [line for line in _LINE.finditer(partial) if line[1] in tools]
+
+
+def _whole_words(text: str) -> str:
+    """``text`` without the word that is still being written."""
+    return text.rstrip(_WORD)
