@@ -19,7 +19,7 @@ import click
 from bench.common import running
 from dory.errors import DoryError
 from stress.faults import forgetting, report, trial
-from stress.faults.matrix import CHUNKS, SHORT, SUMMARIES, TIMEOUT, TURNS, Case
+from stress.faults.matrix import CHUNKS, SHORT, STOPS, SUMMARIES, TIMEOUT, TURNS, Case
 from stress.faults.stage import Stage
 from stress.faults.trial import Outcome
 
@@ -61,6 +61,7 @@ def shares(quick: bool, only: str) -> list[Share]:
     turns = [
         ("turn", partial(trial.suffered, lines=_FEW if quick else _LINES), case) for case in TURNS
     ]
+    stops = [("stopped", trial.stopped, case) for case in STOPS]
     held = [
         ("hard limit", forgetting.folded, known[name])
         for name in ("connection refused", "silence before the answer", "503")
@@ -76,7 +77,7 @@ def shares(quick: bool, only: str) -> list[Share]:
     all_shares = []
     for timeout in (SHORT, TIMEOUT):
         for limit, trials in (
-            (_ENOUGH, [("busy room", crowd, known["503"]), *turns]),
+            (_ENOUGH, [("busy room", crowd, known["503"]), *turns, *stops]),
             (forgetting.LIMIT, [*held, *named, *summarised]),
         ):
             own = [

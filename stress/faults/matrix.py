@@ -60,6 +60,11 @@ def _busy(wait: str, name: str = "") -> Case:
     return Case(f"429, Retry-After: {name or wait}", fault, "error 429: slow down")
 
 
+def _varied(size: int) -> str:
+    """A text that does not repeat itself."""
+    return " ".join(map(str, range(size // 4)))[:size]
+
+
 _TOO_LONG = _reported("This model's maximum context length is 100 tokens.", code=400)
 _LATER = format_datetime(clock.utc() + timedelta(hours=1), usegmt=False)
 
@@ -118,14 +123,23 @@ TURNS = (
     Case("invalid UTF-8", Fault(raw='data: {"choices": "\xff\xfe"}\n\n'), "sent broken data"),
     Case("invalid JSON", Fault(raw=_data('{"choices": [')), "sent broken data"),
     Case("brackets without an end", Fault(raw=_data("[" * 100_000)), "sent broken data"),
-    Case("5 MB of text", Fault(text="and so on " * (_LONG // 10)), "not read on"),
-    Case(
-        "5 MB of reasoning", Fault(text="", reasoning="and so on " * (_LONG // 10)), "not read on"
-    ),
+    Case("5 MB of text", Fault(text=_varied(_LONG)), "not read on"),
+    Case("5 MB of reasoning", Fault(text="", reasoning=_varied(_LONG)), "not read on"),
     Case(
         "text without an end",
-        Fault(raw=_piece(content="and so on " * 1000), endless=True),
+        Fault(raw=_piece(content=_varied(10_000)), endless=True),
         "not read on",
+    ),
+    Case(
+        "the same words without an end",
+        Fault(raw=_piece(content="and so on "), endless=True),
+        "again the answer of my model was cut off",
+        "taken",
+        calls=TURN_LIMIT,
+    ),
+    *(
+        Case(f"{option} refused", Fault(refuses=option), comes_to="well", calls=2)
+        for option in ("stop", "max_tokens", "stream_options")
     ),
     Case("a line without an end", Fault(raw="x" * 100_000, endless=True), "sent broken data"),
     Case(
@@ -173,6 +187,17 @@ TURNS = (
     ),
 )
 """Faults of the turns."""
+
+STOPS = (
+    Case("silence before the answer", Fault(delay=60), "stopped: nothing of that"),
+    Case("silence in the middle", Fault(pause=60), "stopped: nothing of that"),
+    Case(
+        "text without an end",
+        Fault(raw=_piece(content=_varied(100)), pause=0.2, endless=True),
+        "stopped: nothing of that",
+    ),
+)
+"""Faults of a call that a person stops."""
 
 
 def _summary(summary: str, gist: str = "a green kettle", relevance: str = "5") -> Fault:

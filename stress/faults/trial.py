@@ -15,6 +15,9 @@ from stress.faults.diligent import ANSWER
 from stress.faults.matrix import Case
 from stress.faults.stage import Stage
 
+STOP = 4.0
+"""Seconds in which a turn has to end, on a machine with much else to do."""
+
 
 @dataclass
 class Outcome:
@@ -106,6 +109,33 @@ def suffered(stage: Stage, case: Case, lines: int, pace: float = 0.0) -> Outcome
     )
     outcome.settle(marks[:-1], heard, wrong(stage.house.home, marks, heard))
     outcome.violations += untrue(case, outcome, sum(line.kind == "AGENT" for line in meanwhile))
+    return outcome
+
+
+def stopped(stage: Stage, case: Case) -> Outcome:
+    """Let a person stop the turn whose call meets the fault, and then speak again. Raises
+    ``DoryError`` if the agent does not go on.
+    """
+    before = stage.calls
+    stage.heard()
+    stage.suffer(case.fault, ["turn"])
+    dropped: list[str] = []
+    end = _said(stage, dropped)
+    stage.wait(lambda: stage.calls > before, "ask its model")
+    began = time.monotonic()
+    stage.command("/stop")
+    stage.wait(lambda: stage.at_rest(end), "stop")
+    seconds = time.monotonic() - began
+    stage.recover()
+    marks: list[str] = []
+    end = _said(stage, marks)
+    stage.wait(lambda: stage.at_rest(end), "come to rest after the fault")
+    heard = stage.heard()
+    outcome = Outcome("stopped", case.name, 1, stage.calls - before, 2)
+    outcome.settle(marks, heard, wrong(stage.house.home, marks, heard, dropped))
+    outcome.violations += untrue(case, outcome, 0)
+    if seconds > STOP:
+        outcome.violations.append(f"it took {seconds:.1f} s to stop")
     return outcome
 
 

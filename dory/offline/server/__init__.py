@@ -182,6 +182,8 @@ class _Handler(Responding):
         fault = self._remaining_fault(faults.purpose(prompt))
         if not fault:
             return None
+        if fault.refuses and fault.refuses in asked:
+            return self.refuse(400, f"Unsupported parameter: '{fault.refuses}' is not supported.")
         request = server.received(prompt)
         try:
             text, reasoning, finish = self._answer(prompt, request.purpose, fault)

@@ -37,6 +37,8 @@ class Fault:
     status: int = 0
     headers: Mapping[str, str] = field(default_factory=dict)
     body: str = ""
+    # refuse a request that has this option
+    refuses: str = ""
     # answer this and do not ask the model; for a request for vectors it is the whole body
     text: str | None = None
     # the reasoning before ``text``
