@@ -1,0 +1,30 @@
+"""The names of the agents that share a room, running or not."""
+
+import os
+from functools import lru_cache
+from pathlib import Path
+
+from dory.errors import DoryError
+from dory.identity import state
+
+
+def names(home: Path, room: str) -> list[str]:
+    """Return the names of all agents of ``home`` that are in ``room``, in order of their hash. An
+    agent whose state cannot be read has none.
+    """
+    present: list[str] = []
+    with os.scandir(home / "agents") as folders:
+        for folder in sorted(folders, key=lambda entry: entry.name):
+            link = os.path.join(folder.path, "subs", f"{room}.md")
+            if not folder.name.startswith(".") and os.path.lexists(link):
+                try:
+                    present.append(_name(folder.path))
+                except (DoryError, OSError):
+                    continue
+    return present
+
+
+@lru_cache(maxsize=1024)
+def _name(folder: str) -> str:
+    """Cached: an agent keeps its name for life."""
+    return state.load(Path(folder) / "state.json").name
