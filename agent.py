@@ -22,7 +22,6 @@ from dory.cli import startup
 from dory.cli.output import tell
 from dory.clock import minute
 from dory.config.settings import Config
-from dory.constants import TURN_LIMIT
 from dory.errors import DoryError
 from dory.extensions import ordered, tools
 from dory.identity.identity import Identity
@@ -33,6 +32,7 @@ from dory.process.signals import IDLE, POLL, ShutdownSignal
 from dory.text import formatting, references, tool_calls
 from dory.turn.compaction import Compaction
 from dory.turn.core_commands import CoreCommands
+from dory.turn.delivery import Delivery
 from dory.turn.extension import ExtensionHost
 from dory.turn.inbox import Inbox, post
 from dory.turn.model_call import ModelCall
@@ -63,9 +63,11 @@ class Agent:
         core = CoreCommands(me, settings, self.compaction, self.models, self.extensions)
         self.extensions.members.insert(0, core)
         limit = settings.result_limit
-        self.inbox = Inbox(me, self.extensions.commands(), self.say, limit, self.extensions.cue)
+        commands, cue = self.extensions.commands(), self.extensions.cue
+        self.inbox = Inbox(me, commands, self.say, limit, cue, settings.exchanges)
         known = {tool.name for tool in tools()}
         self.tool_runner = ToolRunner(me, self.extensions.tools(), limit, known)
+        self.delivery = Delivery(me, settings, self.tool_runner)
         self.model_call = ModelCall(me, own, self.inbox, self.say, self.tool_runner.activity)
         me.listeners.append(self.extensions.on_event)
         if verbose:
@@ -92,12 +94,9 @@ class Agent:
         if not reply:
             return
         hash = self.stash(reply)
-        awake = self.tool_runner.act(hash, self.tool_runner.parse(reply.text, reply.cut))
-        self.me.state.awake = awake and self.me.state.streak < TURN_LIMIT
-        if awake and not self.me.state.awake:
-            many = f"{TURN_LIMIT} turns in a row without an event from outside"
-            self.me.notice(f"{many}: you wait for one now.")
+        self.delivery.act(hash, self.tool_runner.parse(reply.text, reply.cut))
         self.me.commit()
+        self.inbox.post_notices()
         self.last_turn = time.monotonic()
 
     def stash(self, reply: Reply) -> str:

@@ -14,8 +14,10 @@ thousands.
 """
 ABOUT_LIMIT = 60
 """Characters of a call's title in the header of its result."""
-EXCHANGE_LIMIT = 30
-"""Lines of other agents that an agent answers in a room before a person speaks there."""
+EXCHANGES = 4
+"""Lines of other agents that an agent answers in a room before a person speaks there, unless the
+setting ``exchanges`` says otherwise.
+"""
 FAILURE_LIMIT = 2
 """Failed compactions in a row after which compaction pauses."""
 PAUSE_TURNS = 10

@@ -148,6 +148,21 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
+class Answer:
+    """What a model wrote, taken apart. ``calls`` are in the order of the text. ``plain`` is what
+    stands outside calls, thoughts and imitated headers, and may be meant for a person. ``invented``
+    is everything from the first header or line of a room on that only the harness may write; it has
+    no effect. ``slips`` say which lines were understood although they are not as they should be,
+    one sentence each.
+    """
+
+    calls: tuple[Call, ...] = ()
+    plain: str = ""
+    invented: str = ""
+    slips: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Line:
     """One message in a room. ``end`` is the byte offset just behind it in the room's file."""
 

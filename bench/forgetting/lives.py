@@ -30,6 +30,7 @@ from dory.identity.create import boot
 from dory.identity.identity import Identity
 from dory.llm.budget import Budget
 from dory.text import formatting, references, tool_calls
+from dory.turn.delivery import Delivery
 from dory.turn.extension import ExtensionHost
 from dory.turn.inbox import Inbox
 from dory.turn.models import Models
@@ -105,6 +106,7 @@ class Life:
             self._extensions.cue,
         )
         self._runner = ToolRunner(self.me, self._extensions.tools(), settings.result_limit)
+        self._delivery = Delivery(self.me, settings, self._runner)
         mind = Mind(
             self.me,
             settings,
@@ -145,10 +147,11 @@ class Life:
         self.sizes.append(me.tokens(me.context.characters))
         reply = self.meter.complete(prompt, "turn")
         me.state.characters_per_token = len(prompt.text) / max(1, reply.usage.prompt)
-        calls = self._runner.parse(reply.text, reply.cut)
-        me.state.awake = self._runner.act(self._stash(reply), calls)
+        answer = self._runner.parse(reply.text, reply.cut)
+        self._delivery.act(self._stash(reply), answer)
         me.commit()
-        return {call.tool for call in calls if not call.error}
+        self._inbox.post_notices()
+        return {call.tool for call in answer.calls if not call.error}
 
     def _stash(self, reply: Reply) -> str:
         me, now = self.me, self.me.now()

@@ -22,7 +22,7 @@ from dory.config.profiles import (
     Profile,
     Profiles,
 )
-from dory.constants import RESULT_LIMIT
+from dory.constants import EXCHANGES, RESULT_LIMIT
 from dory.errors import ConfigError
 
 
@@ -119,6 +119,15 @@ class Config:
         DreamSettings(),
         "when and how durable knowledge is distilled from what faded, and whose model does it",
     )
+    plain_answers: str = _setting(
+        "deliver",
+        "deliver: an answer without a tool line goes to the room in which a person waits; "
+        "ask: the model is asked to say it with SAY",
+    )
+    exchanges: int = _setting(
+        EXCHANGES,
+        "how many lines of other agents the agent answers in a room before a person speaks there",
+    )
     cues: bool = _setting(
         True,
         "on or off: beside a person's message one line that names what of the past it clearly "
@@ -205,6 +214,8 @@ class Config:
 
 LAYOUTS = ("tail", "ledger")
 """Of a prompt, see turn/prompt.py."""
+PLAIN_ANSWERS = ("deliver", "ask")
+"""See turn/delivery.py."""
 _LEAST = {"context_limit": 1000, "timeout": 0.001, "workers": 1}
 """The smallest values of numbers; of all others it is 0."""
 _NESTED = {
@@ -305,6 +316,10 @@ def _checked(config: Config) -> Config:
     """The settings themselves, if they fit together. Raises ``ConfigError`` or ``ValueError``."""
     if config.layout not in LAYOUTS:
         raise ConfigError(f"layout must be {' or '.join(LAYOUTS)}, not {config.layout[:70]!r}")
+    if config.plain_answers not in PLAIN_ANSWERS:
+        raise ConfigError(
+            f"plain_answers must be {' or '.join(PLAIN_ANSWERS)}, not {config.plain_answers[:70]!r}"
+        )
     for setting in fields(Config):
         if type(setting.default) in (int, float):
             value = getattr(config, setting.name)

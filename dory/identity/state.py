@@ -35,7 +35,7 @@ class RoomState:
     read: int = 0
     commands: int = 0
     exchanges: int = 0
-    """Messages between agents since a person last spoke there."""
+    """Lines with which other agents have called on this one since a person last spoke there."""
     unheard: list[list[int]] = field(default_factory=list)
     """The parts that were passed over, said before it came or while it was away. For each the first
     byte, and the one behind the last.
@@ -44,6 +44,10 @@ class RoomState:
     """How often the file was replaced by a shorter one."""
     waiting: list[str] = field(default_factory=list)
     """The people who have spoken there since the agent's own last message, in order."""
+    reminded: bool = False
+    """Whether the agent was reminded of something since a person last spoke there."""
+    asked: list[str] = field(default_factory=list)
+    """The agents that its own last message there named: their answers wake it."""
 
     def entered(self, at: int, end: int) -> "RoomState":
         """Return the state of one who enters the room and hears it from byte ``at`` on. The
@@ -87,12 +91,14 @@ class Running:
     """The names of the tools at that time, with which its lines are read again. Empty: written by
     an older Dory.
     """
+    plain_room: str = ""
+    """The room to which it goes as a whole, because it has no tool line; else empty."""
 
 
 @dataclass(slots=True)
 class Owed:
-    """The answer to a person's command that is still to be written. It was written if the room has
-    it behind byte ``mark``.
+    """A notice that is still to be written into a room. It was written if the room has it behind
+    byte ``mark``.
     """
 
     room: str
@@ -149,6 +155,9 @@ class State:
     rooms: dict[str, RoomState] = field(default_factory=dict)
     running: Running | None = None
     owed: Owed | None = None
+    """The answer to a person's command."""
+    notices: list[Owed] = field(default_factory=list)
+    """What else is to be written into rooms."""
     opened: dict[str, Opened] = field(default_factory=dict)
     """By entry id."""
     last_swap: list[int] = field(default_factory=list)
@@ -159,6 +168,8 @@ class State:
     """Compactions in a row that achieved nothing."""
     paused_until: int = 0
     """No compaction starts by itself up to and including this turn."""
+    taught: bool = False
+    """Whether it was told how to address an answer that has no tool line."""
     drafts: list[str] = field(default_factory=list)
     """What hidden tools were given and could not store. It is stored nowhere else."""
     mood: str = ""
@@ -227,6 +238,7 @@ def _typed(content: dict[str, Any]) -> State:
     }
     content["running"] = Running(**content["running"]) if content.get("running") else None
     content["owed"] = Owed(**content["owed"]) if content.get("owed") else None
+    content["notices"] = [Owed(**value) for value in content.get("notices", [])]
     state = State(**content)
     for name, kind in get_type_hints(State).items():
         value = getattr(state, name)

@@ -5,6 +5,11 @@ commands were answered. Commands run ahead, because they are answered at once, a
 call. Each offset moves in the same commit as what the lines caused, so no line is lost or heard
 twice, and no command has its effect twice. The answer to a command is part of the commit of its
 effect until it is in the room.
+
+What a person says wakes the agent. The person waits for its answer, unless the message is addressed
+to another agent of the room. What another agent says enters the context, and wakes this one only if
+it names it, or comes from an agent that this one named in its last message there. After some such
+lines it waits until a person speaks in the room.
 """
 
 import difflib
@@ -13,14 +18,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from dory import clock
-from dory.constants import EXCHANGE_LIMIT, RESULT_LIMIT
+from dory.constants import EXCHANGES, RESULT_LIMIT
 from dory.errors import DoryError, FormatError
-from dory.identity import heard_entry
+from dory.identity import heard_entry, neighbours
 from dory.identity.identity import Identity
 from dory.identity.state import Owed, RoomState
 from dory.process.failures import TellOnce
 from dory.storage import rooms
-from dory.text import formatting
+from dory.text import addressing, formatting
 from dory.turn.extension import Command
 from dory.types import Line
 
@@ -28,6 +33,8 @@ CUED = 10
 """If many messages come in at once, cues are looked for only for so many, the newest: after a long
 absence the agent should answer soon.
 """
+RECENT = 40
+"""Of the newest lines of a room, how many are looked at to see what others have said meanwhile."""
 _COMMAND = re.compile(r"([/@])(\S*)\s*(.*)", re.DOTALL)
 
 
@@ -47,15 +54,18 @@ class Inbox:
         log: Callable[[str], None],
         limit: int = RESULT_LIMIT,
         cue: Callable[[Line], str] = lambda line: "",
+        exchanges: int = EXCHANGES,
     ) -> None:
         """``limit``: characters of one message that enter the context; the rest stays in the room's
-        file. ``cue``: returns what of the past a person's message may refer to.
+        file. ``cue``: returns what of the past a person's message may refer to. ``exchanges``: how
+        many lines of other agents wake this one in a room before a person speaks there.
         """
         self._identity = identity
         self._commands = {command.name: command for command in commands}
         self._log = log
         self._limit = limit
         self._cue = cue
+        self._exchanges = exchanges
         self._tell_damage = TellOnce(self._tell)
         self._sizes: dict[str, int] = {}
 
@@ -68,6 +78,7 @@ class Inbox:
         taken = [self._take(room) for room in names]
         if any(taken):
             self._identity.commit()
+        self.post_notices()
         return len(self._identity.context.entries) > before
 
     def serve(self) -> list[str]:
@@ -75,12 +86,22 @@ class Inbox:
         rooms that were read.
         """
         self._deliver_answer()
+        self.post_notices(fresh=False)
         subscriptions = self._identity.subscriptions()
         self._sizes = self._sizes_of(subscriptions)
         for room in subscriptions:
             with self._reporting_damage():
                 self._serve(room)
         return subscriptions
+
+    def post_notices(self, fresh: bool = True) -> None:
+        """Write the notices into their rooms that the last commit names. Unless they are ``fresh``,
+        they may have got there before a kill.
+        """
+        state = self._identity.state
+        for owed in state.notices:
+            self._deliver(owed, fresh)
+        state.notices = []
 
     def has_changed(self) -> bool:
         """Whether a room has changed since ``serve``. It costs a few calls of ``stat``, for an
@@ -107,11 +128,12 @@ class Inbox:
             position, size = self._position(room)
             if size > position.read:
                 lines = self._identity.rooms.read(room, position.read)
+        others = self._others(room) if lines else []
         for number, line in enumerate(lines):
             if line.kind == "STRAY":
                 self._tell_of_stray(line, lines[number:])
             else:
-                self._hear(line, position, cued=len(lines) - number <= CUED)
+                self._hear(line, position, others, cued=len(lines) - number <= CUED)
             position.read = line.end
         return bool(lines)
 
@@ -153,26 +175,56 @@ class Inbox:
         me.state.rooms[room] = fresh
         return fresh, size
 
-    def _hear(self, line: Line, position: RoomState, cued: bool) -> None:
+    def _hear(self, line: Line, position: RoomState, others: list[str], cued: bool) -> None:
+        """Take in a line. ``others`` are the names of the other agents in its room."""
         me = self._identity
         own = line.kind == "AGENT" and line.name == me.name
         if own:
-            position.waiting = []
+            position.asked = addressing.named(line.text, others)
         if own or line.kind == "NOTICE" or self._command(line):
             return
         cue = self._cue(line) if cued and line.kind == "USER" else ""
         entry = me.add("heard", line.room, heard_entry.body(line, self._shortened(line), cue))
         me.log("heard", f"{line.room} {line.name}: {line.text}")
-        if line.kind == "USER" and line.name not in position.waiting:
-            position.waiting.append(line.name)
-        position.exchanges = 0 if line.kind == "USER" else position.exchanges + 1
-        if position.exchanges <= EXCHANGE_LIMIT:
+        names = [me.name, *others]
+        if line.kind == "USER":
+            self._await(line, position, names)
             me.wake(entry.first)
-        elif position.exchanges == EXCHANGE_LIMIT + 1:
-            self._tell(
-                f"{EXCHANGE_LIMIT} exchanges in {line.room} with agents only:"
-                " you wait until a person speaks there."
-            )
+        elif me.name in addressing.named(line.text, names) or line.name in position.asked:
+            position.exchanges += 1
+            if position.exchanges <= self._exchanges:
+                me.wake(entry.first)
+            elif position.exchanges == self._exchanges + 1:
+                self._end_exchange(line.room)
+
+    def _await(self, line: Line, position: RoomState, names: list[str]) -> None:
+        """A person has spoken, and waits unless the message is for others among the ``names``."""
+        position.exchanges = 0
+        position.reminded = False
+        meant = addressing.addressed(line.text, names)
+        for_others = meant and self._identity.name not in meant
+        if not for_others and line.name not in position.waiting:
+            position.waiting.append(line.name)
+
+    def _end_exchange(self, room: str) -> None:
+        """Tell the person at the terminal, the agent and, unless another agent has, the room."""
+        me = self._identity
+        self._tell(
+            f"{self._exchanges} exchanges in {room} with agents only:"
+            " you wait until a person speaks there."
+        )
+        notice = f"{self._exchanges} exchanges with agents only: I wait until a person speaks here"
+        for line in reversed(me.rooms.recent(room, RECENT)):
+            if line.kind == "USER":
+                break
+            if line.kind == "NOTICE" and line.text == notice:
+                return
+        me.state.notices.append(Owed(room, notice, me.rooms.end(room)))
+
+    def _others(self, room: str) -> list[str]:
+        """The names of the other agents in a room."""
+        me = self._identity
+        return [name for name in neighbours.names(me.home, room) if name != me.name]
 
     def _shortened(self, line: Line) -> str:
         """As much of the message as enters the context. It is counted as laid out: of very many
@@ -249,10 +301,13 @@ class Inbox:
         """Put the answer that is still owed into its room. Unless it is ``fresh``, it may have got
         there before a kill.
         """
+        owed = self._identity.state.owed
+        if owed:
+            self._deliver(owed, fresh)
+            self._identity.state.owed = None
+
+    def _deliver(self, owed: Owed, fresh: bool) -> None:
         me = self._identity
-        owed = me.state.owed
-        if not owed:
-            return
         later = () if fresh else me.rooms.read(owed.room, owed.mark)
         delivered = any(
             line.kind == "NOTICE"
@@ -262,4 +317,3 @@ class Inbox:
         )
         if not delivered:
             me.rooms.say(owed.room, "NOTICE", me.name, owed.text, me.now())
-        me.state.owed = None

@@ -30,7 +30,7 @@ from dataclasses import dataclass, replace
 
 from dory.clock import minute
 from dory.config.settings import Config
-from dory.constants import EXCHANGE_LIMIT, MEMORY_LIMIT, PIN_TURNS, TURN_LIMIT
+from dory.constants import MEMORY_LIMIT, PIN_TURNS, TURN_LIMIT
 from dory.identity.context import CHANGED, Entry
 from dory.identity.identity import Identity
 from dory.text import formatting, prompt_files, references
@@ -186,7 +186,7 @@ class PromptBuilder:
             memory_limit=MEMORY_LIMIT,
             result_limit=self._config.result_limit,
             turn_limit=TURN_LIMIT,
-            exchange_limit=EXCHANGE_LIMIT,
+            exchange_limit=self._config.exchanges,
         )
 
     def _parts(self) -> dict[str, str]:

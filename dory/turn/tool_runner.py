@@ -12,6 +12,7 @@ After a crash the tool is therefore run; if it is switched off by then, the argu
 state as a draft.
 """
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
@@ -21,12 +22,14 @@ from dory.identity.context import about, titles
 from dory.identity.identity import Identity
 from dory.identity.state import Running
 from dory.text import hidden_arguments, references
-from dory.text.tool_calls import parse
+from dory.text.imitations import without_tags
+from dory.text.tool_calls import parse, without_thoughts
 from dory.turn.activity import Activity
 from dory.turn.extension import Outcome, Tool
 from dory.turn.uncompact import add_opened
-from dory.types import Call, Reply
+from dory.types import Answer, Call, Reply
 
+_OPEN_THOUGHT = re.compile(r"^\s*<(?:think|reasoning)>", re.IGNORECASE | re.MULTILINE)
 _OVER = 200
 """Characters by which a result may exceed its limit before it is cut."""
 
@@ -46,8 +49,8 @@ class ToolRunner:
         self._limit = limit
         self.activity = Activity(identity, tools)
 
-    def parse(self, text: str, cut: bool = False, tools: Collection[str] = ()) -> list[Call]:
-        """The calls in a response. If it was ``cut`` at its length limit, its last call may be
+    def parse(self, text: str, cut: bool = False, tools: Collection[str] = ()) -> Answer:
+        """What is in a response. If it was ``cut`` at its length limit, its last call may be
         incomplete and is not run. ``tools`` are the names in use when the response came, if they
         are not those in use now.
         """
@@ -65,23 +68,25 @@ class ToolRunner:
             )
             last = calls.pop() if calls else Call("RESPONSE")
             calls.append(replace(last, error=last.error or error))
-        return calls
+        return Answer(tuple(calls), "" if calls else _spoken(text))
 
     def kept(self, reply: Reply) -> Reply:
         """The reply as it is kept: without the arguments of hidden tools."""
         text = hidden_arguments.kept(reply.text, self._tools, self._hidden, self._known)
         return replace(reply, text=text)
 
-    def act(self, response: str, calls: Sequence[Call]) -> bool:
-        """Run ``calls`` of the stored ``response``; returns whether another turn must follow
-        because the agent has to see a result.
+    def act(self, response: str, answer: Answer, plain_room: str = "") -> bool:
+        """Do what the stored ``response`` says; returns whether another turn must follow because
+        the agent has to see a result. ``plain_room``: the room to which an answer without a tool
+        line goes.
         """
+        calls = _deliverable(answer, plain_room)
         hidden = [
             "" if call.error else self._identity.redact(call.given)
             for call in calls
             if call.tool in self._hidden
         ]
-        running = Running(response, hidden=hidden, tools=list(self._tools))
+        running = Running(response, hidden=hidden, tools=list(self._tools), plain_room=plain_room)
         self._identity.state.running = running
         follow = False
         try:
@@ -104,9 +109,10 @@ class ToolRunner:
         running = self._identity.state.running
         if not running:
             return
-        kept = self.parse(self._identity.blobs.get(running.response).body, tools=running.tools)
+        body = self._identity.blobs.get(running.response).body
+        kept = _deliverable(self.parse(body, tools=running.tools), running.plain_room)
         given = self._given(kept, running)
-        ran = kept[: running.done]
+        ran = list(kept[: running.done])
         not_run: list[Call] = []
         doubt = ""
         for number, (shown, call) in enumerate(zip(kept, given, strict=True)):
@@ -119,6 +125,7 @@ class ToolRunner:
                 )
             elif (next_one and self._acted(call, running.mark)) or self._run_hidden(call):
                 ran.append(shown)
+                self._answered(call)
             else:
                 not_run.append(shown)
         self._identity.notice(
@@ -153,6 +160,12 @@ class ToolRunner:
     def _acted(self, call: Call, mark: str) -> bool:
         tool = self._tools.get(call.tool)
         return bool(tool and not call.error and tool.acted(call, mark))
+
+    def _answered(self, call: Call) -> None:
+        """After a crash behind a SAY: nobody waits in its room any more."""
+        room, _ = call.named
+        if call.tool == "SAY" and room in self._identity.state.rooms:
+            self._identity.state.rooms[room].waiting = []
 
     def _run_hidden(self, call: Call) -> bool:
         """Run the call of a hidden tool, whose argument nothing else holds; whether it was one, and
@@ -194,3 +207,15 @@ class ToolRunner:
         )
         self._identity.add(kind, title, references.escape(text))
         self._identity.log(call.tool if kind == "result" else f"{call.tool} failed", text, hash)
+
+
+def _deliverable(answer: Answer, plain_room: str) -> tuple[Call, ...]:
+    """The calls of an answer; one without any becomes a SAY for ``plain_room``."""
+    if answer.calls or not plain_room:
+        return answer.calls
+    return (Call("SAY", plain_room, body=without_tags(answer.plain)),)
+
+
+def _spoken(text: str) -> str:
+    """A text without its thoughts; one that does not end goes on to the end of the text."""
+    return _OPEN_THOUGHT.split(without_thoughts(text), maxsplit=1)[0].strip()

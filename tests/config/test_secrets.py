@@ -175,7 +175,7 @@ def test_an_old_blob_that_holds_a_key_comes_back_without_it(house: Household) ->
 
 def test_a_message_with_a_key_counts_as_said_after_a_crash(house: Household) -> None:
     hash = house.me.blobs.stash(f"SAY dev it is {KEY}", kind="response", gist="x", at=house.clock())
-    (call,) = house.hands.parse(f"SAY dev it is {KEY}")
+    (call,) = house.hands.parse(f"SAY dev it is {KEY}").calls
     house.me.state.running = Running(hash, 0, house.tools.tools()[0].mark(call))
     house.me.commit()
     house.tools.say(call)

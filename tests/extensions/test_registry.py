@@ -81,7 +81,7 @@ def test_a_line_with_a_tool_of_what_is_switched_off_is_told_to_have_done_nothing
         stop=ShutdownSignal(),
     ).tool_runner
     for tool in set().union(*others):
-        (call,) = runner.parse(f"{tool} <<END\nSAY dev a lie\nEND")
+        (call,) = runner.parse(f"{tool} <<END\nSAY dev a lie\nEND").calls
         assert call.error == f"there is no tool {tool} here: nothing was done"
 
 

@@ -171,9 +171,9 @@ class House:
 
     def asleep(self) -> bool:
         """Whether the agent has taken everything in and answered."""
-        return not self.me.state.awake and self.me.state.rooms["dev"].read == self.me.rooms.size(
-            "dev"
-        )
+        state = self.me.state
+        heard = state.rooms["dev"].read == self.me.rooms.size("dev")
+        return heard and not state.awake and not state.notices
 
 
 def originals(entries: list[Entry], blobs: Blobs) -> list[Entry]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dory.errors import FormatError, SpendingLimit
+from dory.turn.delivery import Delivery
 from dory.turn.extension import (
     Command,
     Extension,
@@ -23,7 +24,7 @@ from dory.turn.extension import (
 from dory.turn.inbox import Inbox
 from dory.turn.model_call import ModelCall
 from dory.turn.tool_runner import ToolRunner
-from dory.types import Call, Event
+from dory.types import Call, Event, Prompt
 from tests.support.compacting import House, Scripted
 from tests.support.household import Time
 
@@ -73,14 +74,16 @@ def with_extension(house: House, bell: Bell) -> None:
     agent, me = house.agent, house.me
     agent.extensions.members.append(bell)
     agent.tool_runner = ToolRunner(me, agent.extensions.tools(), 1000)
+    agent.delivery = Delivery(me, house.config, agent.tool_runner)
     agent.inbox = Inbox(me, agent.extensions.commands(), agent.say)
     agent.model_call = ModelCall(me, house.model, agent.inbox, agent.say)
 
 
 def test_a_extension_adds_a_tool_a_command_a_section_and_work(tmp_path: Path) -> None:
-    house = House(
-        tmp_path, Scripted(turn=lambda prompt: "RING" if "rung 0 times" in prompt.text else "WAIT")
-    )
+    def turn(prompt: Prompt) -> str:
+        return "RING" if "rung 0 times" in prompt.text else "SAY dev it rings"
+
+    house = House(tmp_path, Scripted(turn=turn))
     bell = Bell()
     with_extension(house, bell)
     house.say("ring the bell")

@@ -8,9 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dory.constants import EXCHANGE_LIMIT
+from dory.clock import utc
+from dory.constants import EXCHANGES
 from dory.errors import DoryError
 from dory.identity import context
+from dory.identity.create import boot
+from dory.identity.identity import Identity
 from dory.storage.rooms import clean_name, laid_out
 from dory.text import references
 from dory.turn.extension import Command
@@ -192,44 +195,142 @@ def test_agents_give_no_commands(desk: Desk) -> None:
     assert len(desk.heard()) == 1 and desk.house.said("dev", "NOTICE") == []
 
 
-def test_after_thirty_exchanges_among_agents_it_waits_for_a_person_also_over_a_restart(
+def test_after_four_exchanges_among_agents_it_waits_for_a_person_also_over_a_restart(
     desk: Desk,
 ) -> None:
     me = desk.house.me
-    for number in range(EXCHANGE_LIMIT):
+    for number in range(EXCHANGES):
         me.state.awake = False
-        desk.house.hear("dev", "dory-other", f"ping {number}", "AGENT")
+        desk.house.hear("dev", "dory-other", f"{me.name}, ping {number}", "AGENT")
         desk.inbox.receive()
         assert me.state.awake, number
     me = desk.house.restart()
     desk.open()
     me.state.awake = False
     for _ in range(3):
-        desk.house.hear("dev", "dory-other", "ping again", "AGENT")
+        desk.house.hear("dev", "dory-other", f"{me.name}, ping again", "AGENT")
         desk.inbox.receive()
         assert not me.state.awake
-    told = (
-        f"{EXCHANGE_LIMIT} exchanges in dev with agents only: you wait until a person speaks there."
-    )
+    told = f"{EXCHANGES} exchanges in dev with agents only: you wait until a person speaks there."
     assert bodies(me.context.entries, "notice")[1:] == [told] == desk.logged
+    said = f"{EXCHANGES} exchanges with agents only: I wait until a person speaks here"
+    assert desk.house.said("dev", "NOTICE") == [said]
     desk.house.hear("dev", "ada", "go on")
     desk.inbox.receive()
     assert me.state.awake
     me.state.awake = False
-    desk.house.hear("dev", "dory-other", "ping", "AGENT")
+    desk.house.hear("dev", "dory-other", f"{me.name}, ping", "AGENT")
     desk.inbox.receive()
     assert me.state.awake
 
 
 def test_the_limit_holds_for_each_room_by_itself(desk: Desk) -> None:
     desk.house.respond("JOIN lab")
-    for _ in range(EXCHANGE_LIMIT + 1):
-        desk.house.hear("dev", "dory-other", "ping", "AGENT")
+    for _ in range(EXCHANGES + 1):
+        desk.house.hear("dev", "dory-other", f"{desk.house.me.name}: ping", "AGENT")
     desk.inbox.receive()
     desk.house.me.state.awake = False
-    desk.house.hear("lab", "dory-other", "ping", "AGENT")
+    desk.house.hear("lab", "dory-other", f"{desk.house.me.name}: ping", "AGENT")
     desk.inbox.receive()
     assert desk.house.me.state.awake
+
+
+def test_after_a_kill_at_any_instant_the_end_of_the_exchanges_is_told_once(desk: Desk) -> None:
+    house = desk.house
+    for _ in range(EXCHANGES + 1):
+        house.hear("dev", "dory-other", f"{house.me.name}, ping", "AGENT")
+
+    def receive() -> None:
+        desk.open()
+        desk.inbox.receive()
+
+    for _ in killed_everywhere(house, receive):
+        receive()
+        assert len(house.said("dev", "NOTICE")) == 1 and len(desk.heard()) == EXCHANGES + 1
+
+
+def test_of_two_agents_only_one_tells_the_room_that_they_stop(desk: Desk) -> None:
+    notice = f"{EXCHANGES} exchanges with agents only: I wait until a person speaks here"
+    for _ in range(EXCHANGES + 1):
+        desk.house.hear("dev", "dory-other", f"{desk.house.me.name}, ping", "AGENT")
+    desk.house.hear("dev", "dory-other", notice, "NOTICE")
+    desk.inbox.receive()
+    assert desk.house.said("dev", "NOTICE") == [notice]
+
+
+@pytest.mark.parametrize(
+    ("text", "wakes"),
+    [
+        ("hello everybody", False),
+        ("{name}, what do you think?", True),
+        ("the list is with {name} now", True),
+        ("what do you think, {short}?", True),
+        ("@dory what do you think?", True),
+        ("ask {digits}", True),
+        ("Dory, hello", True),
+        ("I am dory myself", False),
+        ("mail to ada@{name}", False),
+    ],
+)
+def test_a_line_of_another_agent_is_heard_and_wakes_only_the_agent_that_it_names(
+    desk: Desk, text: str, wakes: bool
+) -> None:
+    name = desk.house.me.name
+    said = text.format(name=name, short=name[:-4], digits=name[-8:])
+    desk.house.hear("dev", "eve-1", said, "AGENT")
+    desk.inbox.receive()
+    assert desk.house.me.state.awake is wakes and len(desk.heard()) == 1
+
+
+def test_an_agent_that_it_has_asked_wakes_it_with_its_answer(tmp_path: Path) -> None:
+    desk = Desk(Household(tmp_path / "home"))
+    other = Identity(desk.house.home, boot(desk.house.home, "otto", "dev", desk.house.clock), utc)
+    desk.house.respond("SAY dev Otto, what is the time?")
+    desk.inbox.receive()
+    desk.house.hear("dev", other.name, "It is noon.", "AGENT")
+    desk.inbox.receive()
+    assert desk.house.me.state.awake
+    desk.house.respond("SAY dev I see.")
+    desk.house.me.state.awake = False
+    desk.inbox.receive()
+    desk.house.hear("dev", other.name, "It is still noon.", "AGENT")
+    desk.inbox.receive()
+    assert not desk.house.me.state.awake
+
+
+@pytest.mark.parametrize(
+    ("text", "waits"),
+    [
+        ("hello", True),
+        ("hello, {other}", False),
+        ("Otto: what is the time?", False),
+        ("tell me, @otto", False),
+        ("{name} and Otto, introduce yourselves", True),
+        ("{name}, what did {other} say?", True),
+        ("ask {other} for its memories", True),
+        ("/status", False),
+    ],
+)
+def test_a_person_waits_unless_the_message_is_for_another_agent_of_the_room(
+    tmp_path: Path, text: str, waits: bool
+) -> None:
+    desk = Desk(Household(tmp_path / "home"))
+    other = Identity(desk.house.home, boot(desk.house.home, "otto", "dev", desk.house.clock), utc)
+    name = desk.house.me.name
+    desk.house.hear("dev", "ada", text.format(name=name, other=other.name))
+    desk.inbox.receive()
+    assert desk.house.me.state.waiting() == ([("dev", "ada")] if waits else [])
+
+
+def test_what_a_person_says_before_the_agents_own_line_is_heard_still_waits(desk: Desk) -> None:
+    """The agent spoke without having heard the second message."""
+    desk.house.hear("dev", "ada", "one")
+    desk.inbox.receive()
+    desk.house.hear("dev", "ada", "two")
+    desk.house.respond("SAY dev that was about one")
+    assert desk.house.me.state.waiting() == []
+    desk.inbox.receive()
+    assert desk.house.me.state.waiting() == [("dev", "ada")]
 
 
 def test_a_newcomer_hears_what_no_agent_has_answered(desk: Desk) -> None:

@@ -12,7 +12,7 @@ import pytest
 from agent import Agent
 from dory import check
 from dory.config.settings import Config
-from dory.constants import EXCHANGE_LIMIT, TURN_LIMIT
+from dory.constants import EXCHANGES, TURN_LIMIT
 from dory.control import Control
 from dory.errors import ModelAway, ModelError, ModelRefused, WindowExceeded
 from dory.identity import state
@@ -62,7 +62,7 @@ def test_after_say_and_wait_the_agent_sleeps_and_after_any_other_call_it_goes_on
 
 
 def test_a_failed_say_and_a_misspelt_tool_are_seen_in_a_further_turn(tmp_path: Path) -> None:
-    answers = iter(["SAY nowhere hi", "READFILE MEMORY.md", "WAIT"])
+    answers = iter(["SAY nowhere hi", "READFILE MEMORY.md", "SAY dev no"])
     house = House(tmp_path, Scripted(turn=lambda prompt: next(answers)))
     house.say("go")
     house.live(house.asleep)
@@ -137,19 +137,14 @@ def test_thirty_turns_in_a_row_are_enough(tmp_path: Path) -> None:
     house.live(lambda: house.me.state.turn == 2 * TURN_LIMIT and house.asleep())
 
 
-def test_agents_alone_stop_after_thirty_exchanges_and_a_person_sets_them_going_again(
+def test_agents_alone_stop_after_four_exchanges_and_a_person_sets_them_going_again(
     tmp_path: Path,
 ) -> None:
     house = House(tmp_path, Scripted(turn=echo), context_limit=100_000)
-    for number in range(EXCHANGE_LIMIT + 5):
-        house.say(f"line {number}", "AGENT", "other")
-        house.live(
-            lambda: (
-                house.me.state.rooms["dev"].read == house.me.rooms.size("dev")
-                and not house.me.state.awake
-            )
-        )
-    assert len(house.lines("AGENT")) == EXCHANGE_LIMIT + 5 + EXCHANGE_LIMIT
+    for number in range(EXCHANGES + 5):
+        house.say(f"{house.me.name}, line {number}", "AGENT", "other")
+        house.live(house.asleep)
+    assert len(house.lines("AGENT")) == EXCHANGES + 5 + EXCHANGES
     assert sum("exchanges in dev with agents only" in entry.body for entry in house.me.context) == 1
     house.say("go on")
     house.live(lambda: house.lines("AGENT")[-1] == "heard: go on" and house.asleep())
@@ -357,4 +352,5 @@ def test_commands_from_before_its_time_are_not_run_by_a_new_agent(tmp_path: Path
     house.me.rooms.say("lab", "USER", "ada", "hello", house.me.now())
     house.me.join("lab")
     house.live(lambda: any("hello" in entry.body for entry in house.me.context) and house.asleep())
-    assert all(line.kind != "NOTICE" for line in house.me.rooms.read("lab", 0))
+    notices = [line.text for line in house.me.rooms.read("lab", 0) if line.kind == "NOTICE"]
+    assert not any("turns:" in text for text in notices)

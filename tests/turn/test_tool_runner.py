@@ -132,7 +132,7 @@ def test_a_tool_that_is_gone_after_a_kill_shifts_no_mark_to_the_next_line(
 def test_a_message_that_was_cut_off_while_it_was_written_counts_as_not_said(
     house: Household,
 ) -> None:
-    calls = house.hands.parse("SAY dev hello there")
+    calls = house.hands.parse("SAY dev hello there").calls
     hash = house.me.blobs.stash("SAY dev hello there", kind="response", gist="x", at=house.clock())
     house.me.state.running = Running(hash, 0, house.tools.tools()[0].mark(calls[0]))
     house.me.commit()

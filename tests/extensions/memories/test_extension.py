@@ -183,7 +183,9 @@ def test_as_many_memories_are_shown_as_a_result_holds_and_no_text_can_pass_for_a
     retrieve = next(
         tool for tool in house.extension.tools() if tool.name == "RETRIEVE_SPECIFIC_MEMORIES"
     )
-    shown = retrieve.run(house.hands.parse("RETRIEVE_SPECIFIC_MEMORIES bread")[0]).text.splitlines()
+    shown = retrieve.run(
+        house.hands.parse("RETRIEVE_SPECIFIC_MEMORIES bread").calls[0]
+    ).text.splitlines()
     assert (
         len(shown) == 3 and shown[-1].startswith("… and 8 more") and len("\n".join(shown)) <= 5000
     )
@@ -204,7 +206,7 @@ def test_of_a_long_one_every_page_can_be_had(house: Remembering) -> None:
     )
     line, read = "RETRIEVE_SPECIFIC_MEMORIES 1", ""
     for number in (1, 2, 3):
-        shown = retrieve.run(house.hands.parse(line)[0]).text
+        shown = retrieve.run(house.hands.parse(line).calls[0]).text
         page, _, way = (
             shown.partition(f"\n… page {number} of 3: ") if number < 3 else (shown, "", "")
         )
@@ -220,7 +222,7 @@ def test_of_a_long_one_every_page_can_be_had(house: Remembering) -> None:
         ("9 page 1", "no memory 9"),
     ):
         with pytest.raises(ToolError, match=told):
-            retrieve.run(house.hands.parse(f"RETRIEVE_SPECIFIC_MEMORIES {query}")[0])
+            retrieve.run(house.hands.parse(f"RETRIEVE_SPECIFIC_MEMORIES {query}").calls[0])
 
 
 def test_a_copy_shows_whose_it_is(house: Remembering) -> None:
@@ -315,7 +317,7 @@ def test_of_each_tool_that_changes_something_one_can_tell_whether_it_did(
         "REMOVE_FROM_MEMORY 1",
         "SELF_CARE",
     ):
-        (call,) = house.hands.parse(line)
+        (call,) = house.hands.parse(line).calls
         tool = next(
             tool
             for tool in (*house.extension.tools(), *house.caring.tools())

@@ -155,7 +155,7 @@ def test_after_a_kill_between_any_two_steps_the_agent_is_told_exactly_which_note
 
 def test_a_note_written_just_before_the_kill_is_known_to_have_been_written(house: Noting) -> None:
     tool = next(tool for tool in house.extension.tools() if tool.name == "NOTE_ADD")
-    (call,) = house.hands.parse("NOTE_ADD a x")
+    (call,) = house.hands.parse("NOTE_ADD a x").calls
     mark = tool.mark(call)
     assert not tool.acted(call, mark)
     tool.run(call)

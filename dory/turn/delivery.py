@@ -1,0 +1,205 @@
+"""What becomes of an answer, so that nobody who waits is forgotten.
+
+A person waits in a room (``state.rooms[room].waiting``) from what they said there until the agent
+says something there.
+
+- An answer without a tool line, while people wait in one room, is said there. The agent is told
+  once in its life how to address what it says. If people wait in several rooms, or the setting
+  ``plain_answers`` is ``ask``, nobody sees it, and the agent is asked for SAY lines.
+- An agent that would sleep while somebody waits, or that says it has noted something although no
+  tool ran, is reminded and gets another turn. That happens once in a room until a person speaks
+  there again.
+- If it sleeps all the same, the room is told that there will be no answer, and nobody waits there
+  any more. It is not told if another agent has said something since.
+
+Prose beside tool lines is thought: the turn goes on, or the reminder comes.
+
+All this changes the state only, and counts with the commit that ends the turn. An answer is said
+like any SAY (``turn/tool_runner.py``), so a kill neither repeats nor hides it. Notices are written
+after the commit that names them (``Inbox.post_notices``).
+"""
+
+from collections.abc import Collection, Iterator
+
+from dory.config.settings import Config
+from dory.constants import TURN_LIMIT
+from dory.identity import neighbours
+from dory.identity.identity import Identity
+from dory.identity.state import Owed
+from dory.text import addressing
+from dory.text.claims import Claim, claim
+from dory.turn.inbox import RECENT
+from dory.turn.tool_runner import ToolRunner
+from dory.types import Answer
+
+_WAYS = {
+    "memory": "EDIT_FILE MEMORY.md, then a search/replace block, keeps it",
+    "file": "EDIT_FILE <path>, then a search/replace block, changes a file",
+    "message": "SAY <room> <message> says something in another room; nothing else sends anything",
+}
+"""What a claim could be made true with, by its kind."""
+
+
+class Delivery:
+    """The answers of one identity, whose tool lines ``runner`` runs."""
+
+    def __init__(self, identity: Identity, config: Config, runner: ToolRunner) -> None:
+        self._identity = identity
+        self._plainly = config.plain_answers == "deliver"
+        self._runner = runner
+
+    def act(self, response: str, answer: Answer) -> None:
+        """Do what the stored ``response`` says, and decide whether another turn follows."""
+        me = self._identity
+        plain_room = self._room_for(answer)
+        follow = self._runner.act(response, answer, plain_room)
+        if answer.invented:
+            me.notice(
+                "Your answer was cut where it went on with a header of its own: only the harness"
+                " writes lines that begin with [#. What you wrote from there on had no effect."
+            )
+        if plain_room:
+            self._teach(plain_room)
+        if not follow:
+            follow = self._remind(answer, plain_room)
+        awake = follow and me.state.streak < TURN_LIMIT
+        if follow and not awake:
+            many = f"{TURN_LIMIT} turns in a row without an event from outside"
+            me.notice(f"{many}: you wait for one now.")
+        why = f"I have made {TURN_LIMIT} turns of this" if follow else "I have read this"
+        self._settle(why, [] if awake else list(me.state.rooms))
+        me.state.awake = awake
+
+    def _room_for(self, answer: Answer) -> str:
+        """The room to which a plain answer goes; empty if it is none, or if that is not clear."""
+        waiting = self._waiting()
+        if answer.calls or not answer.plain.strip() or not self._plainly or len(waiting) != 1:
+            return ""
+        return next(iter(waiting))
+
+    def _waiting(self) -> dict[str, list[str]]:
+        """Who waits in each of the rooms that the agent is in."""
+        rooms = self._identity.state.rooms
+        return {
+            room: rooms[room].waiting
+            for room in self._identity.subscriptions()
+            if room in rooms and rooms[room].waiting
+        }
+
+    def _teach(self, room: str) -> None:
+        """Tell the agent once in its life where its plain answer went."""
+        state = self._identity.state
+        if not state.taught:
+            state.taught = True
+            self._identity.notice(
+                f"Your answer held no tool line, so all of it was said in {room}. Begin what you"
+                f" say with SAY {room}, and put what nobody shall see between <think> and </think>."
+            )
+
+    def _remind(self, answer: Answer, plain_room: str) -> bool:
+        """Before the agent sleeps: tell it who still waits, and what it only claims to have done.
+        Returns whether there was anything to tell.
+        """
+        texts = [*self._unanswered(answer), *self._unfounded(answer, plain_room)]
+        for text in texts:
+            self._identity.notice(text)
+        return bool(texts)
+
+    def _unanswered(self, answer: Answer) -> Iterator[str]:
+        due = {
+            room: names
+            for room, names in self._waiting().items()
+            if not self._identity.state.rooms[room].reminded and not self._answered(room)
+        }
+        if not due:
+            return
+        for room in due:
+            self._identity.state.rooms[room].reminded = True
+        who = [
+            f"{_listed(names)} {'waits' if len(names) == 1 else 'wait'} for your answer in {room}"
+            for room, names in due.items()
+        ]
+        unseen = " Nobody has seen what you wrote." if answer.plain.strip() else ""
+        ways = " or ".join(f"SAY {room} …" for room in due)
+        yield f"{'; '.join(who)}.{unseen} Write {ways}, or WAIT to leave it unanswered."
+
+    def _unfounded(self, answer: Answer, plain_room: str) -> Iterator[str]:
+        """What it says it has done although no tool has run since it woke."""
+        state = self._identity.state
+        said = dict(_said(answer, plain_room))
+        for room, text in said.items():
+            made = claim(text)
+            if not made or room not in state.rooms or state.rooms[room].reminded:
+                continue
+            if self._used_a_tool() or (made.kind == "message" and len(said) > 1):
+                continue
+            state.rooms[room].reminded = True
+            yield _doubt(made, room)
+
+    def _used_a_tool(self) -> bool:
+        """Whether a tool other than SAY has given a result since the agent woke."""
+        me = self._identity
+        return any(
+            entry.kind == "result" and not entry.about.startswith("SAY")
+            for entry in me.context
+            if entry.first >= me.state.woke_at
+        )
+
+    def _settle(self, why: str, settled: Collection[str]) -> None:
+        """Tell the people who wait in the ``settled`` rooms, and in those that it has left, that
+        there will be no answer.
+        """
+        me = self._identity
+        present = me.subscriptions()
+        for room, position in me.state.rooms.items():
+            left = room not in present
+            if not position.waiting or not (left or room in settled):
+                continue
+            if left or not self._answered(room):
+                reason = "I have left this room" if left else why
+                text = f"{reason}, {_listed(position.waiting)}, and there will be no answer."
+                me.state.notices.append(Owed(room, me.redact(text), me.rooms.end(room)))
+            position.waiting = []
+
+    def _answered(self, room: str) -> bool:
+        """Whether another agent has spoken since those who wait in a room did, and none of them has
+        addressed this one.
+        """
+        me = self._identity
+        waiting = me.state.rooms[room].waiting
+        names = neighbours.names(me.home, room)
+        for line in reversed(me.rooms.recent(room, RECENT)):
+            if line.kind == "AGENT" and line.name != me.name:
+                return not self._addressed_by(waiting, room, names)
+            if line.kind == "USER" and line.name in waiting:
+                return False
+        return False
+
+    def _addressed_by(self, waiting: list[str], room: str, names: list[str]) -> bool:
+        lines = self._identity.rooms.recent(room, RECENT)
+        return any(
+            self._identity.name in addressing.addressed(line.text, names)
+            for line in lines
+            if line.kind == "USER" and line.name in waiting
+        )
+
+
+def _said(answer: Answer, plain_room: str) -> Iterator[tuple[str, str]]:
+    """(room, text) of what an answer says."""
+    if plain_room:
+        yield plain_room, answer.plain
+    for call in answer.calls:
+        if call.tool == "SAY" and not call.error:
+            yield call.named
+
+
+def _doubt(made: Claim, room: str) -> str:
+    return (
+        f"You said “{made.words}” in {room}, and no tool has run: nothing was done."
+        f" {_WAYS[made.kind]}. Do it now, or correct what you said; WAIT if it is true."
+    )
+
+
+def _listed(names: list[str]) -> str:
+    """``ada``; ``ada, bob and cleo``."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
