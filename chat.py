@@ -24,8 +24,11 @@ import click
 
 from dory.config.command_line import failure
 from dory.config.options import Program, home_option, positive_seconds, program
-from dory.errors import DoryError, ToolError
+from dory.errors import DoryError, ToolError, Unanswered
 from dory.text.prompt_files import ROOT
+
+UNANSWERED = 3
+"""The exit code if all agents have read a piped line and sleep without an answer to it."""
 
 
 class ChatProgram(Program):
@@ -88,13 +91,14 @@ def login_name() -> str:
     type=positive_seconds,
     default=60.0,
     metavar="SECONDS",
-    help="how long a piped line waits for its answer (default: 60)",
+    help="how long a piped line waits for its answer (default: 60); exit code 1: none in time, 3:"
+    " all agents have read it and sleep",
 )
 @home_option
 @click.pass_obj
 def main(flags: Sequence[str], room: str, boot: bool, name: str, wait: float, home: Path) -> int:
-    """Run the chat; 0 if all went well, 1 if nobody answers or listens, 2 if the command line is
-    wrong, 128 and more after a signal.
+    """Run the chat; 0 if all went well, 1 if nobody answers in time or listens, 2 if the command
+    line is wrong, 3 if all agents sleep without an answer, 128 and more after a signal.
     """
     from dory.chat import pipe  # here, so that --help and a wrong flag do not wait for them
     from dory.chat.agent_process import listening_agent
@@ -122,7 +126,7 @@ def main(flags: Sequence[str], room: str, boot: bool, name: str, wait: float, ho
         return 1
     except (DoryError, OSError) as error:
         complain(f"{main.shown_name}: {failure(error, home)}")
-        return 1
+        return UNANSWERED if isinstance(error, Unanswered) else 1
     finally:
         hush()
     return 0

@@ -10,6 +10,7 @@ one line that says what to do.
     ├── BlobError            a blob is missing or ambiguous, or does not match its name
     ├── VersionError         the versions of the durable texts are damaged or locked,
     │                        or there is no such version
+    ├── Unanswered           the agents in a room have read a line and will not answer it
     ├── ToolError            a tool call changed nothing; the text is the call's result
     └── ModelError           a model call failed
         ├── ModelRefused     do not repeat: key refused, unknown model, bad request
@@ -53,6 +54,10 @@ class UnknownVersion(FormatError):
         """
         shown = str(version)[:60]
         super().__init__(f"{name} is of version {shown!r}, this Dory reads {known!r}: {remedy}")
+
+
+class Unanswered(DoryError):
+    """Every agent in the room has read what was said, and sleeps without an answer to it."""
 
 
 class BlobError(DoryError):

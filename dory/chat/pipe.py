@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dory.chat.completions import answered
 from dory.chat.sanitize import plain
 from dory.chat.session import Session
-from dory.errors import DoryError
+from dory.errors import DoryError, Unanswered
 
 _POLL = 0.05
 """Seconds between two looks at the room."""
@@ -19,8 +19,9 @@ _UNANSWERED = "it stays in the room, and no line after it was said"
 def run(session: Session, lines: Iterable[str], timeout: float) -> None:
     """Say every line that is not blank and print what the room says.
 
-    Raises ``DoryError`` if nobody listens, or if an answer takes longer than ``timeout`` seconds.
-    No further line is said then.
+    Raises ``Unanswered`` if all agents are idle again and none has answered, and ``DoryError`` if
+    nobody listens, or if an answer takes longer than ``timeout`` seconds. No further line is said
+    then.
     """
     if not session.listeners():
         raise DoryError(session.absence())
@@ -36,7 +37,8 @@ def _ask(session: Session, text: str, timeout: float) -> None:
     An agent's message answers it. So does a notice of the harness, if the text is a command. The
     answer is complete when every listener has read ``text`` and is idle again.
     """
-    awaited = ("AGENT", "NOTICE") if answered(text, session.commands) else ("AGENT",)
+    commanded = answered(text, session.commands)
+    awaited = ("AGENT", "NOTICE") if commanded else ("AGENT",)
     deadline = time.monotonic() + timeout
     own = session.say(text)
     replied = False
@@ -59,6 +61,12 @@ def _ask(session: Session, text: str, timeout: float) -> None:
             if line.end != own:
                 print(plain(line))
         sys.stdout.flush()
+        trying = commanded or any(agent.stuck for agent in listeners)
+        if settled and listeners and not replied and not trying:
+            raise Unanswered(
+                f"every agent in {session.room} has read {text[:60]!r} and sleeps without an"
+                f" answer; {_UNANSWERED}"
+            )
         if not replied and not listeners:
             raise DoryError(
                 f"nobody listens in {session.room} any more to answer {text[:60]!r}: {_UNANSWERED}"

@@ -29,6 +29,8 @@ class AgentInfo:
     pid: int | None
     awake: bool
     read: dict[str, int]
+    stuck: bool = False
+    """Whether its last model call failed. It tries again by itself."""
     problem: str = ""
     """Why its state cannot be read; empty if it can."""
 
@@ -128,4 +130,5 @@ def _info(home: Path, folder: Path) -> AgentInfo:
         pid=pid,
         awake=current.awake and not current.stuck,
         read={room: at.read for room, at in current.rooms.items()},
+        stuck=current.stuck,
     )

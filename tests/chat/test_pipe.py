@@ -10,8 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from chat import UNANSWERED
+from dory.clock import utc
 from dory.identity import listing
+from dory.identity.create import boot
+from dory.identity.identity import Identity
+from dory.offline.server import Server
 from dory.storage.rooms import Rooms
+from tests.support.compacting import Scripted
 from tests.support.processes import PATIENCE, ROOT, agent, chat, environment, running, with_python
 
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
@@ -98,6 +104,35 @@ def test_no_answer_in_time_is_an_error_and_the_agent_is_stopped_all_the_same(
     assert "it stays in the room, and no line after it was said" in ended.stderr
     assert "hello again" not in (tmp_path / "chats" / "dev.md").read_text()
     assert running(tmp_path) == []
+
+
+def test_an_agent_that_sleeps_without_an_answer_ends_the_wait_at_once_with_exit_code_3(
+    tmp_path: Path,
+) -> None:
+    with Server(Scripted(lambda prompt: "WAIT")) as server:
+        model = ["--model", "silent", "--base-url", server.base_url]
+        ended = chat(
+            tmp_path, "--boot", "--wait", "86400", "--", *model, said="hello\nhello again\n"
+        )
+    assert ended.returncode == UNANSWERED == 3, ended.stderr
+    assert "there will be no answer" in ended.stdout
+    assert "every agent in dev has read 'hello' and sleeps without an answer" in ended.stderr
+    assert "hello again" not in (tmp_path / "chats" / "dev.md").read_text()
+    assert running(tmp_path) == []
+
+
+def test_an_agent_that_was_not_addressed_ends_the_wait_too(tmp_path: Path) -> None:
+    other = Identity(tmp_path, boot(tmp_path, "otto", "dev", utc), utc)
+    with agent(tmp_path):
+        ended = chat(tmp_path, "--wait", "86400", said=f"{other.name}, what is the time?\n")
+    assert (ended.returncode, ended.stdout) == (UNANSWERED, ""), ended.stderr
+
+
+def test_a_plain_answer_ends_the_wait(tmp_path: Path) -> None:
+    with Server(Scripted(lambda prompt: "Hello Ada!")) as server:
+        model = ["--model", "plain", "--base-url", server.base_url]
+        ended = chat(tmp_path, "--boot", "--", *model, said="hello\n")
+    assert ended.returncode == 0 and ended.stdout.endswith(": Hello Ada!\n"), ended.stderr
 
 
 def test_when_the_agent_does_not_come_up_its_last_words_are_shown(tmp_path: Path) -> None:
