@@ -40,6 +40,10 @@ _WAYS = {
 """What a claim could be made true with, by its kind."""
 
 
+UNANSWERED = "there will be no answer."
+"""How the notice ends that tells a room so."""
+
+
 class Delivery:
     """The answers of one identity, whose tool lines ``runner`` runs."""
 
@@ -157,7 +161,7 @@ class Delivery:
                 continue
             if left or not self._answered(room):
                 reason = "I have left this room" if left else why
-                text = f"{reason}, {_listed(position.waiting)}, and there will be no answer."
+                text = f"{reason}, {_listed(position.waiting)}, and {UNANSWERED}"
                 me.state.notices.append(Owed(room, me.redact(text), me.rooms.end(room)))
             position.waiting = []
 

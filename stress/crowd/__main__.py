@@ -20,7 +20,7 @@ import click
 from bench.common import running
 from bench.common.figures import table
 from dory.storage.blobs import Blobs
-from stress.crowd.checks import Home, judged
+from stress.crowd.checks import SPEECH, Home, judged
 from stress.crowd.gathering import Gathering, Plan
 from stress.crowd.lines import ROOM
 
@@ -60,7 +60,7 @@ def hold(home: Path, plan: Plan) -> Figures:
     return Figures(
         spoken=left.spoken,
         heard={name: len(lines) for name, lines in left.heard.items()},
-        lines=len(left.lines),
+        lines=sum(line.kind in SPEECH for line in left.lines),
         bytes=left.room.size(ROOM),
         turns=sum(kinds["response"] for kinds in left.logged.values()),
         stretches=sum(kinds["compacted"] for kinds in left.logged.values()),

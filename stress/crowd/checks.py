@@ -18,6 +18,7 @@ from dory.storage import files
 from dory.storage.blobs import Blobs
 from dory.storage.rooms import Rooms, laid_out
 from dory.text import formatting
+from dory.turn.delivery import UNANSWERED
 from dory.types import Line
 from stress.crowd.lines import ROOM, message
 
@@ -75,9 +76,13 @@ class Home:
 
 
 def kept(home: Home) -> Iterator[str]:
-    """No line of the room is lost, torn, duplicated or out of its speaker's order."""
+    """No line of the room is lost, torn, duplicated or out of its speaker's order. An agent that
+    has nothing left to say tells people so.
+    """
     written: dict[str, list[str]] = {name: [] for name in home.spoken}
     for line in home.lines:
+        if line.kind == "NOTICE" and line.name in home.agents and line.text.endswith(UNANSWERED):
+            continue
         written.setdefault(line.name if line.kind in SPEECH else line.kind, []).append(line.text)
     for name, texts in written.items():
         expected = [message(name, number + 1) for number in range(home.spoken.get(name, 0))]

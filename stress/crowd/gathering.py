@@ -1,9 +1,9 @@
 """Runs a crowd in one room until everything has been said and heard.
 
 The agents are booted first, because an agent does not hear what was said before it came. Writers
-talk at their own pace; every second one is a shell script. Agents say something whenever they hear
-something. When the writers have ended, the agents soon wait for a person; then the host asks them
-to go on until nobody has anything left to say.
+talk at their own pace; every second one is a shell script. Agents say something whenever a person
+does. When the writers have ended, the host asks them to go on until nobody has anything left to
+say.
 """
 
 import subprocess

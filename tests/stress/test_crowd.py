@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 
 from dory.clock import utc
-from dory.constants import EXCHANGE_LIMIT
-from dory.identity import listing, state
+from dory.constants import EXCHANGES
+from dory.identity import listing
 from dory.offline.server import Server
 from dory.storage.rooms import Rooms
 from stress.crowd.checks import CHECKS, Home, judged
@@ -275,33 +275,44 @@ def test_foreign_content_in_a_lock_that_nobody_holds_is_no_obstacle(
         assert [known.pid for known in listing.agents(left)] == [awake.pid]
 
 
-def test_two_agents_that_answer_each_other_stop_at_the_exchange_limit_until_a_person_speaks(
+def agents_said(rooms: Rooms) -> Counter[str]:
+    """How many lines each agent has said."""
+    return Counter(line.name for line in rooms.read(ROOM, 0) if line.kind == "AGENT")
+
+
+def test_two_agents_answer_a_person_once_each_if_they_do_not_address_each_other(
     tmp_path: Path,
 ) -> None:
     rooms = Rooms(tmp_path / "chats")
+    with Server(Scripted(lambda prompt: f"SAY {ROOM} Hello! And what do you think?")) as server:
+        options = ("--room", ROOM, "--model", "chatty", "--base-url", server.base_url)
+        with agent(tmp_path, *options), agent(tmp_path, *options):
+            rooms.say(ROOM, "USER", "ada", "hello", utc())
+            wait(lambda: at_rest(tmp_path))
+    assert list(agents_said(rooms).values()) == [1, 1]
+    assert all(line.kind != "NOTICE" for line in rooms.read(ROOM, 0))
 
-    def said() -> Counter[str]:
-        return Counter(line.name for line in rooms.read(ROOM, 0) if line.kind == "AGENT")
 
-    with Server(Scripted(lambda prompt: f"SAY {ROOM} And what do you think?")) as server:
+def test_two_agents_that_address_each_other_stop_after_four_exchanges_until_a_person_speaks(
+    tmp_path: Path,
+) -> None:
+    rooms = Rooms(tmp_path / "chats")
+    with Server(Scripted(lambda prompt: f"SAY {ROOM} @dory And what do you think?")) as server:
         options = ("--room", ROOM, "--model", "chatty", "--base-url", server.base_url)
         with agent(tmp_path, *options), agent(tmp_path, *options):
             rooms.say(ROOM, "USER", "ada", "What do you two think?", utc())
             wait(lambda: at_rest(tmp_path))
-            stopped, states = (
-                said(),
-                [state.load(folder / "state.json") for folder in listing.folders(tmp_path)],
-            )
+            stopped = agents_said(rooms)
+            told = [line.text for line in rooms.read(ROOM, 0) if line.kind == "NOTICE"]
             rooms.say(ROOM, "USER", "ada", "Go on.", utc())
+            each = Counter(dict.fromkeys(stopped, 1))
             wait(
-                lambda: len(said() - stopped - Counter(dict.fromkeys(stopped, 1))) == 2
+                lambda: len(agents_said(rooms) - stopped - each) == 2
             )  # they answer her and each other
-    assert (
-        max(agent_state.rooms[ROOM].exchanges for agent_state in states)
-        > EXCHANGE_LIMIT
-        >= max(stopped.values()) - 1
-    )
+    assert 1 < max(stopped.values()) <= 1 + EXCHANGES, "the first answer is for ada"
+    notice = f"{EXCHANGES} exchanges with agents only: I wait until a person speaks here"
+    assert told in ([notice], [notice, notice]), "twice if both stop at the same moment"
     logs = [
         (folder / "LIFE.md").read_text(encoding="utf-8") for folder in listing.folders(tmp_path)
     ]
-    assert any(f"{EXCHANGE_LIMIT} exchanges in {ROOM} with agents only" in log for log in logs)
+    assert any(f"{EXCHANGES} exchanges in {ROOM} with agents only" in log for log in logs)
