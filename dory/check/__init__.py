@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dory.check import search_index
+from dory.config import kept
 from dory.constants import MEMORY_LIMIT
 from dory.errors import BlobError, DoryError, FormatError
 from dory.extensions.cascade import check
@@ -83,6 +84,7 @@ def _identity(home: Path, folder: Path, blobs: Blobs) -> Iterator[str]:
         yield str(error)
         return
     yield from _texts(folder)
+    yield from kept.problems(folder)
     log = (folder / life.NAME).read_bytes()[: record.life_bytes]
     if len(log) < record.life_bytes:
         yield f"LIFE.md is shorter than the {record.life_bytes} bytes that state.json knows of"

@@ -1,12 +1,12 @@
 """``dory --help``, ``dory --version``, ``dory completion`` and what a shell asks to complete."""
 
-import difflib
 import runpy
 
 import click
 
 from dory import __version__
 from dory.cli.programs import PROGRAMS
+from dory.config import loader
 from dory.config.options import Program, ProgramGroup
 from dory.text.prompt_files import ROOT
 
@@ -43,8 +43,9 @@ class DoryCommand(ProgramGroup):
         names = self.list_commands(ctx)
         if args[0] in names or args[0].startswith("-"):
             return super().resolve_command(ctx, args)
-        near = difflib.get_close_matches(args[0], names, n=1, cutoff=0.0)
-        raise click.UsageError(f"No such command {args[0]!r}. Did you mean {near[0]!r}?", ctx)
+        near = loader.nearest(args[0], names)
+        hint = f" Did you mean {near!r}?" if near else ""
+        raise click.UsageError(f"No such command {args[0]!r}.{hint}", ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without loading them."""

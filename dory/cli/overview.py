@@ -1,18 +1,22 @@
 """What ``agent.py --list`` and ``agent.py --settings`` show."""
 
 import sys
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from dory.cli.output import show, show_rich_table, show_table
 from dory.clock import minute
+from dory.config import kept
 from dory.config.command_line import command
+from dory.config.profiles import Profile
 from dory.config.settings import Config
+from dory.errors import DoryError
 from dory.identity import listing
 from dory.identity.listing import AgentInfo
 
-_HEADING = ("identity", "last active (UTC)", "turns", "context", "life", "runs", "SOUL")
+_HEADING = ("identity", "last active (UTC)", "turns", "context", "life", "runs", "model", "SOUL")
 _SOUL_SHOWN = 50
 """Characters of the soul's first line."""
 
@@ -34,27 +38,44 @@ def _row(agent: AgentInfo) -> tuple[str, ...]:
         f"{agent.context_tokens} tokens",
         f"{agent.life_bytes} bytes",
         f"pid {agent.pid}" if agent.pid is not None else "no",
+        _model(agent),
         agent.problem or agent.soul_line[:_SOUL_SHOWN],
     )
 
 
-def show_settings(current: Config) -> None:
-    """Print every setting with its value here and its meaning."""
+def _model(agent: AgentInfo) -> str:
+    """The model that an agent remembers, and its layout if it remembers one."""
+    try:
+        content = kept.load(agent.folder)
+    except (DoryError, OSError) as error:
+        return str(error)
+    if content is None:
+        return "-"
+    own = Profile(str(content.get("model") or "-"), str(content.get("base_url") or ""))
+    layout = str(content.get("layout") or "")
+    return f"{own.shown}, {layout}" if layout else own.shown
+
+
+def show_settings(current: Config, origins: Mapping[str, str]) -> None:
+    """Print every setting with its value here, where that comes from, and its meaning."""
     if sys.stdout.isatty():
-        show_rich_table(("setting", "value", "meaning"), setting_rows(current))
+        show_rich_table(("setting", "value", "from", "meaning"), setting_rows(current, origins))
     else:
-        show(settings_text(current))
+        show(settings_text(current, origins))
 
 
-def settings_text(current: Config) -> str:
-    """One line per setting: ``name = value meaning``."""
-    rows = setting_rows(current)
-    width = max(len(name) for name, _, _ in rows)
-    return "\n".join(f"{name:{width}} = {value:24} {meaning}" for name, value, meaning in rows)
+def settings_text(current: Config, origins: Mapping[str, str] | None = None) -> str:
+    """One line per setting: ``name = value meaning (from where)``."""
+    rows = setting_rows(current, origins or {})
+    width = max(len(name) for name, *_ in rows)
+    return "\n".join(
+        f"{name:{width}} = {value:24} {meaning}{f' (from {place})' if place else ''}"
+        for name, value, place, meaning in rows
+    )
 
 
-def setting_rows(current: Config) -> list[tuple[str, str, str]]:
-    """The name, the value and the meaning of every setting; keys are hidden."""
+def setting_rows(current: Config, origins: Mapping[str, str]) -> list[tuple[str, str, str, str]]:
+    """The name, the value, its origin and the meaning of every setting; keys are hidden."""
     shown: dict[str, Any] = {
         setting.name: getattr(current, setting.name) for setting in fields(Config)
     }
@@ -63,6 +84,11 @@ def setting_rows(current: Config) -> list[tuple[str, str, str]]:
         shown["api_key"] = "(given)"
     shown["base_url"] = current.shown_url
     return [
-        (setting.name, str(shown[setting.name]), setting.metadata["meaning"])
+        (
+            setting.name,
+            str(shown[setting.name]),
+            origins.get(setting.name, ""),
+            setting.metadata["meaning"],
+        )
         for setting in fields(Config)
     ]

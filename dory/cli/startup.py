@@ -1,23 +1,21 @@
-"""From the command line of ``agent.py`` to an agent that lives: the settings in force, the identity
-that is meant, its lock, and what is done instead of waking an agent.
+"""From the command line of ``agent.py`` to an agent that lives: its lock, its greeting, and what is
+done instead of waking an agent.
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Protocol, TypeVar
 
-from dory.cli import overview
+from dory.cli import overview, waking
 from dory.cli.agent_options import AgentOptions, parse
 from dory.cli.output import show, tell
+from dory.cli.waking import Waking
 from dory.clock import utc
-from dory.config import loader, secrets
-from dory.config import settings as config_settings
+from dory.config import kept, loader, secrets
 from dory.config.command_line import command, failure, program
 from dory.config.settings import Config
 from dory.errors import ConfigError, DoryError
-from dory.extensions import checked
 from dory.identity import listing, process
-from dory.identity.create import boot
 from dory.identity.identity import Identity
 from dory.llm import usage_log
 from dory.llm.usage_report import UsageReport
@@ -27,16 +25,20 @@ from dory.storage import locks
 from dory.text import prompt_files
 from dory.text.prompt_files import ROOT
 from dory.turn import models
+from dory.turn.models import Models
 from dory.types import Model
 
-_NOT_KEPT = ("room", "name", "api_key", "profiles")
-"""Settings that do not hold for an agent that is resumed, or that may be keys."""
+_HIDDEN = ("api_key", "profiles")
+"""Settings that may be keys."""
+_FOR_BOOT = ("room", "name")
+"""Settings that only a new agent takes."""
 
 
 class Living(Supervised, Protocol):
     """An agent in this process."""
 
     me: Identity
+    models: Models
 
 
 A = TypeVar("A", bound=Living)
@@ -50,58 +52,48 @@ def main(options: AgentOptions, make_agent: MakeAgent[A]) -> int:
     """Boot or resume as the command line says. Exit code 0, or 2 after a one-line error."""
     try:
         if not answered(options):
-            warnings: list[str] = []
-            current = checked(settings(options, warnings.append))
-            live(options, resident(options, current), current, warnings, make_agent)
+            live(options, waking.prepared(options), make_agent)
     except (DoryError, OSError) as error:
         tell(parse.shown_name, failure(error, options.home))
         return 2
     return 0
 
 
-def live(
-    options: AgentOptions,
-    hash: str,
-    current: Config,
-    warnings: Sequence[str],
-    make_agent: MakeAgent[A],
-) -> None:
-    """Hold the identity's lock and live until told to stop. The ``warnings`` are told below the
-    greeting, whose first two lines the chat looks for. Raises ``Busy`` when another process holds
-    the lock.
+def live(options: AgentOptions, prepared: Waking, make_agent: MakeAgent[A]) -> None:
+    """Hold the identity's lock and live until told to stop. The greeting comes first: the chat
+    looks for its first two lines. Raises ``Busy`` when another process holds the lock.
     """
-    wake_again = wake_command(options, hash, current)
+    hash, folder = prepared.hash, options.home / "agents" / prepared.hash
+    wake_again = wake_command(options, hash)
 
-    def wake(why: str) -> A:
-        me = Identity(options.home, hash, utc, secrets.secrets(current, os.environ))
+    def wake(why: str, config: Config) -> A:
+        me = Identity(options.home, hash, utc, secrets.secrets(config, os.environ))
         me.begin(why)
-        model = models.model(current, current.own)
-        return make_agent(me, current, model, options.verbose, stop)
+        model = models.model(config, config.own)
+        return make_agent(me, config, model, options.verbose, stop)
 
-    with locks.held(options.home / "agents" / hash):
+    with locks.held(folder):
         stop = ShutdownSignal().listening()
-        agent = wake("You were resumed.")
-        show(greeting(agent.me, current, wake_again))
-        models.load_client(current.own)
-        for text in warnings:
+        if prepared.content is not None:
+            kept.save(folder, prepared.content)
+        living = [wake("You were resumed.", prepared.config)]
+
+        def wake_anew(why: str) -> A:
+            # its model may be another one by now
+            living[:] = [wake(why, living[0].models.settings)]
+            return living[0]
+
+        other = waking.alternative(options, prepared.config)
+        show(greeting(living[0].me, prepared.config, wake_again, other))
+        models.load_client(prepared.config.own)
+        for text in prepared.lines:
             _warn(text)
-        supervise(agent, wake, stop)
-        show(f"{agent.me.name} sleeps; '{wake_again}' wakes it")
+        supervise(living[0], wake_anew, stop)
+        show(f"{living[0].me.name} sleeps; '{wake_again}' wakes it")
 
 
 def _warn(text: str) -> None:
     tell(parse.shown_name, text)
-
-
-def settings(options: AgentOptions, warn: Callable[[str], None] = _warn) -> Config:
-    """The settings in force. ``warn`` gets a line for each former name. Raises ``ConfigError``."""
-    if options.identity is not None and (options.given.get("room") or options.given.get("name")):
-        raise ConfigError(
-            "--room and --name are for a new agent: an identity keeps its name, and enters rooms "
-            "by JOIN or a link in its subs/"
-        )
-
-    return config_settings.load(options.home / "dory.yaml", os.environ, options.given, warn)
 
 
 def answered(options: AgentOptions) -> bool:
@@ -111,7 +103,7 @@ def answered(options: AgentOptions) -> bool:
     if options.list:
         overview.show_agents(options.home)
     elif options.settings:
-        overview.show_settings(settings(options))
+        show_settings(options)
     elif options.stop:
         show(stop_other(options))
     elif options.usage:
@@ -122,6 +114,20 @@ def answered(options: AgentOptions) -> bool:
     else:
         return False
     return True
+
+
+def show_settings(options: AgentOptions) -> None:
+    """Show every setting, and where its value comes from. If one is wrong, show what there is, and
+    raise ``ConfigError``.
+    """
+    try:
+        source = waking.sources(options)
+        values = source.values(_warn)
+        current = source.config(_warn)
+    except ConfigError:
+        overview.show_settings(Config(), {})
+        raise
+    overview.show_settings(current, waking.origins(values, current))
 
 
 def stop_other(options: AgentOptions) -> str:
@@ -141,26 +147,22 @@ def named(options: AgentOptions, flag: str) -> str:
     return listing.find(options.home, options.identity)
 
 
-def resident(options: AgentOptions, current: Config) -> str:
-    """The identity that is meant, booted if none is named. Raises ``IdentityError``."""
-    if options.identity is not None:
-        return listing.find(options.home, options.identity)
-    hidden = secrets.secrets(current, os.environ)
-    return boot(options.home, current.name, current.room, utc, hidden)
-
-
 def detach(options: AgentOptions) -> str:
     """Start an agent in the background. Returns what to tell the person. Raises ``DoryError`` when
     the agent does not wake.
     """
     home = options.home
-    hash = resident(options, settings(options))
-    for name in ("api_key", "profiles"):
+    prepared = waking.prepared(options)
+    hash = prepared.hash
+    for text in prepared.lines:
+        _warn(text)
+    for name in _HIDDEN:
         # everybody on the machine can read a command line, so keys go through the environment
         if options.given.get(name):
             os.environ[f"DORY_{name.upper()}"] = options.given[name]
     folder = home / "agents" / hash
-    pid = process.start(ROOT / "agent.py", folder, ["--home", str(home), *_kept_flags(options)])
+    flags = _resume_flags(options)
+    pid = process.start(ROOT / "agent.py", folder, ["--home", str(home), *flags])
     rooms = [room for agent in listing.agents(home) if agent.hash == hash for room in agent.rooms]
     talk = command(home, "chat.py", rooms[0] if rooms else "dev")
     end = command(home, "agent.py", "--stop", hash[:8])
@@ -171,28 +173,29 @@ def detach(options: AgentOptions) -> str:
     )
 
 
-def wake_command(options: AgentOptions, hash: str, current: Config) -> str:
-    """The command that wakes the agent with the same flags, without what must not be shown."""
-    return command(options.home, "agent.py", hash[:8], *_kept_flags(options, current.shown_url))
+def wake_command(options: AgentOptions, hash: str) -> str:
+    """The command that wakes the agent: it remembers what was chosen for it."""
+    return command(options.home, "agent.py", hash[:8], *_verbose(options))
 
 
-def _kept_flags(options: AgentOptions, shown_url: str = "") -> list[str]:
-    """The flags that hold for an agent that is resumed; ``shown_url`` stands for the address."""
+def _verbose(options: AgentOptions) -> list[str]:
+    return ["--verbose"] if options.verbose else []
+
+
+def _resume_flags(options: AgentOptions) -> list[str]:
+    """The flags that hold for an agent that is resumed, without what must not be shown."""
     flags = []
-    for name, value in options.given.items():
-        current_name = loader.FORMER_SETTINGS.get(name, name)
-        if current_name in _NOT_KEPT:
-            continue
-        if name == "base_url" and value and shown_url:
-            value = shown_url
-        flags.append(f"--{current_name.replace('_', '-')}={value}")
-    if options.verbose:
-        flags.append("--verbose")
-    return flags
+    for spelling, value in options.given.items():
+        name = loader.FORMER_SETTINGS.get(spelling, spelling)
+        if name not in (*_HIDDEN, *_FOR_BOOT):
+            flags.append(f"--{name.replace('_', '-')}={value}")
+    return [*flags, *_verbose(options)]
 
 
-def greeting(me: Identity, current: Config, wake_again: str) -> str:
-    """What a person sees when an agent wakes. ``wake_again`` is the command for the next time."""
+def greeting(me: Identity, current: Config, wake_again: str, other: str = "") -> str:
+    """What a person sees when an agent wakes. ``wake_again`` is the command for the next time,
+    ``other`` a line about the model that it could have.
+    """
     rooms = me.subscriptions()
     talk = command(me.home, "chat.py", rooms[0] if rooms else "dev")
     lines = [
@@ -204,9 +207,12 @@ def greeting(me: Identity, current: Config, wake_again: str) -> str:
             "SOUL.md has changed since this identity was booted; "
             "it goes on with the one it was booted with"
         )
-    if current.offline:
-        text = prompt_files.prompt("offline")
-        lines.append(text.replace("python agent.py", program("agent.py")))
+    own = current.own
+    if own.lacks:
+        lines.append(f"it cannot think now: {models.way_out(own)}")
+    elif not own.offline:
+        lines.append(f"model: {own.shown}")
     else:
-        lines.append(f"model: {current.model} at {current.shown_url}")
+        text = prompt_files.prompt("offline")
+        lines.append(other or text.replace("python agent.py", program("agent.py")))
     return "\n".join(lines)

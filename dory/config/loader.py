@@ -1,6 +1,6 @@
 """Settings as people write them: each value read from its text, YAML, and the layers ``dory.yaml``,
-environment and flags, of which the later wins. What the settings mean is decided by
-``config/settings.py``.
+an agent's own settings, environment and flags, of which the later wins. What the settings mean is
+decided by ``config/settings.py``.
 
 Whatever is wrong with a value is raised as a ``ValueError`` of a few words. They never quote a key
 or an address, which may hold one. They also quote nothing after a colon: in ``api_key:sk-…``, with
@@ -8,10 +8,10 @@ its space forgotten, a key is part of a name.
 """
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import Field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import Field, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dory.config.command_line import program
 from dory.errors import ConfigError
@@ -23,6 +23,9 @@ endpoint, surely takes it.
 
 FORMER_SETTINGS = {"faculties": "extensions"}
 """Settings that had another name before. The old name is still read, and the person is told."""
+
+ALIKE = 0.6
+"""How alike two names must be, from 0 to 1, for the one to be a slip of the other."""
 
 _HIDDEN = ("api_key", "base_url")
 _SWITCH = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
@@ -79,8 +82,7 @@ def filled(given: object, known: Collection[Field[Any]]) -> dict[str, Any]:
     defaults = {field.name: field.default for field in known}
     for key in given:
         if key not in defaults:
-            near = nearest(str(key), defaults)
-            raise ValueError(f"unknown key {quoted(str(key))}; did you mean {near!r}?")
+            raise ValueError(f"unknown key {quoted(str(key))}{meant(str(key), defaults)}")
     return {name: typed(name, defaults[name], value) for name, value in given.items()}
 
 
@@ -112,10 +114,21 @@ def written(value: object) -> str:
 
 
 def nearest(given: str, known: Collection[str]) -> str:
-    """The known name that somebody may have meant."""
+    """The known name that somebody may have meant; empty if none is like it. What follows a colon
+    is a value whose space was forgotten.
+    """
     import difflib  # not for --help
 
-    return difflib.get_close_matches(given, known, n=1, cutoff=0.0)[0]
+    name = given.partition(":")[0]
+    return next(iter(difflib.get_close_matches(name, known, n=1, cutoff=ALIKE)), "")
+
+
+def meant(given: str, known: Collection[str]) -> str:
+    """The end of an error: the known name that somebody may have meant; empty if none is like
+    it.
+    """
+    near = nearest(given, known)
+    return f"; did you mean {quoted(near)}?" if near else ""
 
 
 def bounded(name: str, number: float, least: float = 0, most: float = MOST) -> None:
@@ -152,75 +165,122 @@ def read_yaml(text: str) -> Any:
         raise ValueError(" ".join(str(error).split())) from error
 
 
-def layers(
-    known: Collection[str],
-    file: Path,
-    environment: Mapping[str, str],
-    flags: Mapping[str, Any],
-    warn: Callable[[str], None],
-) -> Iterator[tuple[str, object, str]]:
-    """Every setting that is given: its name, its value, and where it stands. A later one wins.
-    ``warn`` gets one line for each former name. Raises ``ConfigError`` for a name that is not
-    ``known``, or that stands beside its former name.
+class Value(NamedTuple):
+    """What one place gives for one setting."""
+
+    name: str
+    value: object
+    where: str
+    """As an error calls the place: ``dory.yaml``, ``DORY_MODEL``, ``--model``."""
+    layer: str
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One place that gives settings. ``content`` is by the names as they are spelt there. ``file``
+    is the name of the file, if it is one.
     """
+
+    name: str
+    content: Mapping[str, Any]
+    file: str = ""
+
+    @property
+    def complaint(self) -> str:
+        """How an error about an unknown name begins."""
+        kinds = {ENVIRONMENT: "unknown environment variable", FLAGS: "unknown flag"}
+        return kinds.get(self.name) or f"{self.file}: unknown setting"
+
+    def spell(self, name: str) -> str:
+        """A setting's name as this place spells it."""
+        return f"DORY_{name.upper()}" if self.name == ENVIRONMENT else name
+
+    def plain(self, spelling: str) -> str:
+        """What a person has in mind who spells it so here."""
+        if self.name == ENVIRONMENT:
+            return spelling.removeprefix("DORY_").lower()
+        return spelling
+
+    def where(self, spelling: str) -> str:
+        """Where a value stands, for an error."""
+        if self.name == FLAGS:
+            return f"--{spelling.replace('_', '-')}"
+        return spelling if self.name == ENVIRONMENT else self.file
+
+
+HOME, OWN, ENVIRONMENT, FLAGS = "dory.yaml", "the agent's own settings", "environment", "flags"
+"""The names of the layers. A later one wins."""
+
+
+def home_layer(file: Path) -> Layer:
+    """``dory.yaml``. Raises ``ConfigError``."""
+    content = {str(key): value for key, value in from_file(file, file.name).items()}
+    return Layer(HOME, content, file.name)
+
+
+def environment_layer(environment: Mapping[str, str]) -> Layer:
+    """The variables that begin with ``DORY_``."""
     variables = {
         variable: text
         for variable, text in environment.items()
         if variable.startswith("DORY_") and variable != "DORY_HOME"
     }
-    content = {str(key): value for key, value in _from_file(file).items()}
-    for spelling, name in _named(content, f"{file.name}: unknown setting", known, str, warn):
-        yield name, content[spelling], file.name
-    for spelling, name in _named(variables, "unknown environment variable", known, _variable, warn):
-        yield name, variables[spelling], spelling
-    for spelling, name in _named(flags, "unknown flag", known, str, warn):
-        yield name, str(flags[spelling]), f"--{spelling.replace('_', '-')}"
+    return Layer(ENVIRONMENT, variables)
 
 
-def _variable(name: str) -> str:
-    return f"DORY_{name.upper()}"
+def flags_layer(flags: Mapping[str, Any]) -> Layer:
+    """The flags that were given, by the names of their settings."""
+    return Layer(FLAGS, {spelling: str(value) for spelling, value in flags.items()})
+
+
+def values(
+    known: Collection[str], layers: Sequence[Layer], warn: Callable[[str], None]
+) -> Iterator[Value]:
+    """Every setting that is given, in the order of the ``layers``: a later one wins. ``warn`` gets
+    one line for each former name. Raises ``ConfigError`` for a name that is not ``known``, or that
+    stands beside its former name.
+    """
+    for layer in layers:
+        for spelling, name in _named(layer, known, warn):
+            yield Value(name, layer.content[spelling], layer.where(spelling), layer.name)
 
 
 def _named(
-    given: Collection[str],
-    complaint: str,
-    known: Collection[str],
-    spell: Callable[[str], str],
-    warn: Callable[[str], None],
+    layer: Layer, known: Collection[str], warn: Callable[[str], None]
 ) -> Iterator[tuple[str, str]]:
-    """Each spelling in one layer, and the setting that it means. ``spell`` writes a setting as this
-    layer does.
-    """
-    settings = {spell(name): name for name in known}
-    former = {spell(old): new for old, new in FORMER_SETTINGS.items() if new in known}
-    for spelling in given:
+    """Each spelling in one layer, and the setting that it means."""
+    settings = {layer.spell(name): name for name in known}
+    former = {layer.spell(old): new for old, new in FORMER_SETTINGS.items() if new in known}
+    for spelling in layer.content:
         if spelling in settings:
             yield spelling, settings[spelling]
         elif spelling in former:
-            current = spell(former[spelling])
-            if current in given:
+            current = layer.spell(former[spelling])
+            if current in layer.content:
                 raise ConfigError(f"{spelling} is called {current} now: remove the former name")
             warn(f"setting {spelling!r} is called {current!r} now")
             yield spelling, former[spelling]
         else:
-            near = nearest(spelling, settings)
+            near = nearest(layer.plain(spelling), known)
+            hint = f"; did you mean {layer.spell(near)!r}?" if near else ""
             listing = f"{program('agent.py')} --settings"
-            raise ConfigError(
-                f"{complaint} {quoted(spelling)}; did you mean {near!r}? ('{listing}' lists all)"
-            )
+            raise ConfigError(f"{layer.complaint} {quoted(spelling)}{hint} ('{listing}' lists all)")
 
 
-def _from_file(file: Path) -> dict[str, Any]:
+def from_file(file: Path, shown: str) -> dict[Any, Any]:
+    """What a file of settings holds; nothing if there is none. ``shown`` is what an error calls it.
+    Raises ``ConfigError``.
+    """
     try:
         text = file.read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError):
         return {}  # whoever writes first will say that the home is no folder
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file.name} cannot be read ({error}): mend it or remove it") from error
+        raise ConfigError(f"{shown} cannot be read ({error}): mend it or remove it") from error
     try:
         content = read_yaml(text)
     except ValueError as error:
-        raise ConfigError(f"{file.name} is not YAML ({error}): mend it or remove it") from error
+        raise ConfigError(f"{shown} is not YAML ({error}): mend it or remove it") from error
     if isinstance(content, dict | None):
         return content or {}
-    raise ConfigError(f"{file.name} must hold lines such as 'context_limit: 40000'")
+    raise ConfigError(f"{shown} must hold lines such as 'context_limit: 40000'")

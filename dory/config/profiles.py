@@ -68,6 +68,25 @@ class Profile:
         return self
 
     @property
+    def lacks(self) -> str:
+        """What keeps the model from being asked: the variable of its provider's key, ``an
+        endpoint``, or nothing.
+        """
+        if self.offline:
+            return ""
+        if not self.base_url:
+            return "an endpoint"
+        for variable, (url, _) in PROVIDERS.items():
+            if url == self.base_url.rstrip("/") and not self.api_key.strip():
+                return variable
+        return ""
+
+    @property
+    def shown(self) -> str:
+        """The model and its endpoint, for a person."""
+        return f"{self.model} at {self.shown_url}" if self.base_url else self.model
+
+    @property
     def shown_url(self) -> str:
         """The endpoint as it may be shown: without user, password and query, which may be keys."""
         return re.sub(r"^(.*?//)?[^/?#]*@", r"\1", self.base_url).partition("?")[0]
@@ -133,9 +152,10 @@ class Profiles:
         return Profiles(tuple(rows))
 
     def check_names(self, embeddings: str, cascade: str, dream: str) -> None:
-        """Raise ``ValueError`` if a setting names a profile that does not exist, or a profile is
-        named by no setting. The default name of the cascade's profile need not exist; the name of
-        the Dreams' may be that of a model.
+        """Raise ``ValueError`` if a setting names a profile that does not exist, or a profile that
+        no setting names cannot be meant for ``/model``: its name looks like a slip, or it has no
+        model. The default name of the cascade's profile need not exist; the name of the Dreams' may
+        be that of a model.
         """
         known = [name for name, _ in self.rows]
         if embeddings and embeddings not in known:
@@ -143,11 +163,11 @@ class Profiles:
         if cascade not in ("", CascadeSettings.profile, *known):
             raise ValueError(_missing("cascade", cascade, known))
         named = {embeddings, cascade, dream} - {""}
-        for name in known:
-            if name not in named:
-                raise ValueError(
-                    f"profiles: {loader.quoted(name)} is named by no setting{_near(name, named)}"
-                )
+        missing = named - set(known)
+        for name, profile in self.rows:
+            slip = loader.meant(name, missing)
+            if name not in named and (slip or not profile.model):
+                raise ValueError(f"profiles: {loader.quoted(name)} is named by no setting{slip}")
 
     def __str__(self) -> str:
         """As they may stand in dory.yaml, on one line, without their keys."""
@@ -229,9 +249,5 @@ def _profile(name: str, row: object) -> Profile:
 def _missing(setting: str, name: str, known: Collection[str]) -> str:
     return (
         f"{setting} names the profile {loader.quoted(name)}, which profiles does not have"
-        f"{_near(name, known)}"
+        f"{loader.meant(name, known)}"
     )
-
-
-def _near(name: str, known: Collection[str]) -> str:
-    return f"; did you mean {loader.quoted(loader.nearest(name, known))}?" if known else ""

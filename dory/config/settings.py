@@ -1,23 +1,24 @@
-"""Settings: the defaults below, then ``dory.yaml``, then ``DORY_*`` in the environment, then flags.
-The later one wins; of a nested setting, each name for itself.
+"""Settings: the defaults below, then ``dory.yaml``, then the agent's own (``config/kept.py``), then
+``DORY_*`` in the environment, then flags. The later one wins; of a nested setting, each name for
+itself.
 
 This table is the one place where settings are documented; ``python agent.py --settings`` prints it.
 An unknown key is an error that names the nearest known one.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from dory.config import dream_schedule, loader, prices, profiles
+from dory.config import dream_schedule, endpoint, loader, prices, profiles
 from dory.config.dream_schedule import DreamSettings
+from dory.config.loader import Layer, Value
 from dory.config.prices import Price, Prices
 from dory.config.profiles import (
     FORMER_OFFLINE,
     OFFLINE,
-    PROVIDERS,
     CascadeSettings,
     Profile,
     Profiles,
@@ -212,6 +213,7 @@ class Config:
         return min(RESULT_LIMIT, self.context_limit)
 
 
+NAMES = tuple(setting.name for setting in fields(Config))
 LAYOUTS = ("tail", "ledger")
 """Of a prompt, see turn/prompt.py."""
 PLAIN_ANSWERS = ("deliver", "ask")
@@ -236,32 +238,69 @@ def load(
     environment: Mapping[str, str],
     flags: Mapping[str, Any],
     warn: Callable[[str], None] = _ignore,
+    own: Layer | None = None,
 ) -> Config:
-    """Put the four sources together. ``flags`` holds only those that were given. ``warn`` gets a
-    line for each former name that is used. Raises ``ConfigError``.
+    """Put the sources together. ``flags`` holds only those that were given. ``own`` are an agent's
+    own settings. ``warn`` gets a line for each former name that is used. Raises ``ConfigError``.
     """
-    given: dict[str, Any] = {}
-    nested: dict[str, object] = {}
-    defaults = Config()
-    names = [setting.name for setting in fields(Config)]
-    for name, value, where in loader.layers(names, file, environment, flags, warn):
-        try:
-            if name in _NESTED:
-                nested[name] = loader.merged(nested.get(name), _nested(name, value))
-                given[name] = _NESTED[name]({} if nested[name] is None else nested[name])
-            else:
-                given[name] = loader.typed(name, getattr(defaults, name), value)
-        except ValueError as error:
-            raise ConfigError(f"{where}: {error}") from None
-    config = _with_current_names(Config(**given), warn)
+    return made(given(file, environment, flags, warn, own), environment, warn)
+
+
+def given(
+    file: Path,
+    environment: Mapping[str, str],
+    flags: Mapping[str, Any],
+    warn: Callable[[str], None] = _ignore,
+    own: Layer | None = None,
+) -> list[Value]:
+    """What each source gives, as ``load`` reads them. Raises ``ConfigError``."""
+    sources = [
+        loader.home_layer(file),
+        *([own] if own else []),
+        loader.environment_layer(environment),
+        loader.flags_layer(flags),
+    ]
+    return endpoint.consistent(list(loader.values(NAMES, sources, warn)))
+
+
+def made(
+    values: Sequence[Value],
+    environment: Mapping[str, str],
+    warn: Callable[[str], None] = _ignore,
+) -> Config:
+    """The settings that these values make. ``environment`` may hold providers' keys. Raises
+    ``ConfigError``.
+    """
+    config = _with_current_names(Config(**read(values)), warn)
     try:
-        return _checked(_with_profiles(_with_endpoint(config, environment), environment))
+        return _checked(_with_profiles(endpoint.completed(config, environment), environment))
     except ValueError as error:
         raise ConfigError(str(error)) from None
 
 
-def _nested(name: str, value: object) -> object:
-    """What a text of YAML holds. None if it is empty, which takes away what other layers hold."""
+def read(values: Sequence[Value]) -> dict[str, Any]:
+    """Each setting that is given, of its type. Raises ``ConfigError``, which names the place."""
+    typed: dict[str, Any] = {}
+    nested: dict[str, object] = {}
+    defaults = Config()
+    for name, value, where, _ in values:
+        try:
+            if name in _NESTED:
+                nested[name] = loader.merged(nested.get(name), parsed(name, value))
+                typed[name] = _NESTED[name]({} if nested[name] is None else nested[name])
+            else:
+                typed[name] = loader.typed(name, getattr(defaults, name), value)
+        except ValueError as error:
+            raise ConfigError(f"{where}: {error}") from None
+    return typed
+
+
+def parsed(name: str, value: object) -> object:
+    """What one layer gives for a setting. A setting that has parts may be a text of YAML; None if
+    it is empty, which takes away what other layers hold. Raises ``ValueError``.
+    """
+    if name not in _NESTED:
+        return value
     try:
         content = loader.read_yaml(value) if isinstance(value, str) else value
     except ValueError as error:
@@ -283,32 +322,12 @@ def _with_current_names(config: Config, warn: Callable[[str], None]) -> Config:
     return current
 
 
-def _with_endpoint(config: Config, environment: Mapping[str, str]) -> Config:
-    """Take endpoint, model and key from the first key that is found, unless endpoint or model was
-    chosen.
-    """
-    if config.offline:
-        return config
-    if config.base_url:
-        known = profiles.keys(environment).get(config.base_url.rstrip("/"), "")
-        return replace(config, api_key=config.api_key or known)
-    for variable, (url, model) in PROVIDERS.items():
-        key = config.api_key or environment.get(variable, "")
-        if environment.get(variable) or (config.api_key and variable == "DEEPSEEK_API_KEY"):
-            return replace(config, base_url=url, model=config.model or model, api_key=key)
-    if config.model:
-        raise ConfigError(
-            f"model {config.model!r} needs an endpoint: give --base-url, "
-            "or a key such as DEEPSEEK_API_KEY in the environment"
-        )
-    return replace(config, model=OFFLINE)
-
-
 def _with_profiles(config: Config, environment: Mapping[str, str]) -> Config:
     """Complete the profiles. The settings must name each of them, and no other."""
     own = {config.base_url.rstrip("/"): config.api_key} if config.base_url else {}
     completed = config.profiles.completed(config.own, profiles.keys(environment) | own)
-    completed.check_names(config.embeddings, config.cascade.profile, config.dream.model_override)
+    named = (config.embeddings, config.cascade.profile, config.dream.model_override)
+    config.profiles.check_names(*named)
     return replace(config, profiles=completed)
 
 

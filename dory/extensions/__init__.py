@@ -10,11 +10,11 @@ and a life may hold lines of tools that are off by now.
 memories, conversations and relationships, the diary, and the search over all of them.
 """
 
-import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dory.config import loader
 from dory.config.settings import Config
 from dory.errors import ConfigError
 from dory.extensions import entry_points
@@ -175,9 +175,8 @@ def checked(settings: Config) -> Config:
     for name in wanted:
         known = (*NAMES, *entry_points.names()) if name not in NAMES else NAMES
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1, cutoff=0.0)
             raise ConfigError(
-                f"there is no extension {name[:70]!r}; did you mean {near[0]!r}? (extensions:"
+                f"there is no extension {name[:70]!r}{loader.meant(name, known)} (extensions:"
                 f" {', '.join(known)})"
             )
         _factory(name)  # what another package breaks is told before anything is written
@@ -209,7 +208,7 @@ def _cascade(of: _Shared) -> Sequence[Extension]:
     """The summaries, and those of long ago that resemble the present."""
     chosen = of.settings.cascade
     related = Related(of.past.store, of.models.embedder())
-    model = of.models.of(of.settings.profile(chosen.profile))
+    model = of.models.of(lambda settings: settings.profile(chosen.profile))
     windows = Windows(chosen.immediate_window, chosen.recent_window)
     cascade = CascadeExtension(of.me, windows, model, related, of.log)
     return [cascade, RelatedExtension(of.me, of.past.store, related, cascade.newest)]
@@ -223,7 +222,7 @@ def _dream(of: _Shared) -> Sequence[Extension]:
     versions = Versions(me.folder, me.now, me.redact)
     history = History(me.folder)
     room = of.settings.context_limit * HISTORY_SHARE
-    model = of.models.of(of.settings.dreamer)
+    model = of.models.of(lambda settings: settings.dreamer)
     return [
         DreamExtension(me, of.settings.dream, model, versions, history, room, of.log),
         VersionExtension(me, versions, of.log),

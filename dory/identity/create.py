@@ -4,12 +4,14 @@ import os
 import shutil
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 from dory.clock import Clock
+from dory.config import kept
 from dory.identity import context, life, state
 from dory.storage import files
 from dory.storage.blobs import Blobs
@@ -20,9 +22,16 @@ _DRAFT_AGE = 3600.0
 """Seconds after which a half-made identity is taken for what a kill has left."""
 
 
-def boot(home: Path, name: str, room: str, now: Clock, secrets: Sequence[str] = ()) -> str:
+def boot(
+    home: Path,
+    name: str,
+    room: str,
+    now: Clock,
+    secrets: Sequence[str] = (),
+    settings: Mapping[str, Any] | None = None,
+) -> str:
     """Create an identity that is subscribed to ``room``, and return its hash. ``secrets`` are
-    redacted from its SOUL.
+    redacted from its SOUL. ``settings`` are those that it remembers.
     """
     check_id(room)
     soul = template(home, "SOUL.md")
@@ -45,6 +54,8 @@ def boot(home: Path, name: str, room: str, now: Clock, secrets: Sequence[str] = 
     fresh = state.State(name=f"{clean_name(name)[:55]}-{hash[:8]}")
     fresh.rooms[room] = state.RoomState().entered(rooms.unanswered(room), rooms.size(room))
     _write_files(draft, fresh)
+    if settings is not None:
+        kept.save(draft, settings)
     os.rename(draft, home / "agents" / hash)
     files.sync_folder(home / "agents")
     return hash

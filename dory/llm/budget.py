@@ -73,6 +73,10 @@ class Budget:
         self._stuck = False
         """Whether the identity was stuck for another reason before a limit was reached."""
 
+    def priced_by(self, config: Config) -> None:
+        """Take the prices from these settings from now on. The limits stay."""
+        self._config = config
+
     def pay(self, profile: Profile, call: Callable[[], T]) -> T:
         """Make one call of a profile's model. When this returns, its usage is noted, with
         ``dollars``; so is that of a failure that was billed. Raises what the call raises, and

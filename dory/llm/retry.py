@@ -36,13 +36,17 @@ class RetryingModel:
         sleep: Callable[[float], None] | None = None,
     ) -> None:
         """``sleep`` pauses in place of the call's ``Control``."""
-        self.name = model.name
         self._model = model
         self._config = config
         self._log = log
         self._sleep = sleep
         self._exhausted = False
         """Whether the last call failed although it was retried."""
+
+    @property
+    def name(self) -> str:
+        """The name of the model that is asked next."""
+        return self._model.name
 
     def complete(self, prompt: Prompt, purpose: Purpose, control: Control | None = None) -> Reply:
         """Return the model's answer. Raises what the model raises; ``TransientError`` only when

@@ -136,6 +136,18 @@ def since(path: Path, at: datetime) -> Iterator[Call]:
             yield line
 
 
+def last_model(path: Path) -> str:
+    """Return the model of the last turn; empty if there was none."""
+    size = files.size(path)
+    reach = _FIRST_READ
+    while True:
+        calls = [line for line in read(path, max(0, size - reach)) if isinstance(line, Call)]
+        turns = [call.usage.model for call in calls if call.usage.purpose == "turn"]
+        if turns or reach >= size:
+            return turns[-1] if turns else ""
+        reach *= 4
+
+
 def _call(raw: bytes) -> Call | Missed | str:
     try:
         line = json.loads(raw)

@@ -11,7 +11,8 @@ from dory.llm.usage_report import UsageReport
 from dory.text import formatting, references
 from dory.turn.compaction import Compaction
 from dory.turn.extension import Command, Extension, ExtensionHost
-from dory.turn.models import Models
+from dory.turn.model_choice import ModelChoice
+from dory.turn.models import Models, way_out
 from dory.turn.uncompact import add_opened, open_original
 
 _SHOWN = 8000
@@ -39,6 +40,7 @@ class CoreCommands(Extension):
         self._models = models
         self._budget = models.budget
         self._host = host
+        self._choice = ModelChoice(identity, models)
         self._usage = UsageReport(identity.folder / usage_log.NAME)
 
     def help(self, _: str) -> str:
@@ -52,13 +54,12 @@ class CoreCommands(Extension):
         working = self._host.under_way()
         if self._compaction.under_way:
             working.append("compaction")
-        model = config.model
-        if config.base_url:
-            model += f" at {config.shown_url}"
+        own = self._models.settings.own
         context = f"{self._compaction.tokens} of {config.context_limit} tokens"
         rows = {
             "identity": f"{me.name} ({me.hash})",
-            "model": model,
+            "model": way_out(own) if own.lacks else own.shown,
+            "layout": config.layout,
             "turns": f"{state.turn}, epoch {state.epoch}",
             "context": f"{context}, {len(me.context.entries)} entries",
             "memory": f"{len(me.memory)} of {MEMORY_LIMIT} characters",
@@ -67,6 +68,10 @@ class CoreCommands(Extension):
             "in the background": ", ".join(working) or "nothing",
         }
         return "\n".join(f"{name}: {value}" for name, value in rows.items())
+
+    def model(self, argument: str) -> str:
+        """Show which model thinks, or let another one think."""
+        return self._choice.choose(argument) if argument else self._choice.shown()
 
     def usage(self, _: str) -> str:
         """Calls, tokens, cache hits and cost; prices and limits."""
@@ -139,6 +144,11 @@ class CoreCommands(Extension):
     COMMANDS = (
         Command("/help  this list", help),
         Command("/status  who this is and how it does", status),
+        Command(
+            "/model [name] [base_url]  which model thinks; with a name or a profile, another one,"
+            " and the agent remembers it",
+            model,
+        ),
         Command(
             "/usage  what the model calls cost, by day and purpose, and the limits of spending",
             usage,

@@ -93,13 +93,16 @@ class ModelCall:
         self._activity = activity or Activity(identity)
         self._retry = TurnRetry()
         self._cache_monitor = CacheMonitor(self._missed)
-        # numbers and ids that an endpoint puts into its message make no new kind of failure
-        self._tell = TellOnce(lambda text: post(identity, text), kind=_without_numbers)
+        self._tell = TellOnce(lambda text: post(identity, text), kind=self._kind)
         self._oddity = ""
         identity.state.stuck = False  # this process has not tried yet
 
     def ready(self, news: bool) -> bool:
-        """Whether a call may be tried: yes, unless the last one failed a moment ago."""
+        """Whether a call may be tried: yes, unless the last one failed a moment ago, and nobody has
+        put right what was wrong since.
+        """
+        if not self._identity.state.stuck:
+            self._retry.succeeded()
         return self._retry.ready(time.monotonic(), news)
 
     def ask(self, prompt: Prompt, compaction: Compaction) -> Reply | None:
@@ -160,6 +163,12 @@ class ModelCall:
         self._tell(f"I cannot think now: {error}")
         self._identity.state.stuck = True
         self._identity.commit()
+
+    def _kind(self, text: str) -> str:
+        """A kind of failure, to be told once. Numbers and ids that an endpoint puts into its
+        message make no new kind; a person who did not wait yet when it was told does.
+        """
+        return _without_numbers(text) + repr(self._identity.state.waiting())
 
     def _check(self, reply: Reply) -> None:
         """Two useless answers in a row are a failure that people are told of, too."""

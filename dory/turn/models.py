@@ -1,5 +1,6 @@
 """The models that the settings name: the agent's own, those of the profiles, and the one that makes
-vectors. One budget pays for all.
+vectors. One budget pays for all. ``/model`` replaces the agent's own between two calls, and with it
+those that go by its endpoint.
 
 Each try of a call is priced by its own model and noted before the next. A call for a text that
 failed for a passing reason is repeated. One for vectors is not: it is made beside the loop, by work
@@ -14,6 +15,7 @@ from typing import Protocol
 from dory.config.profiles import Profile
 from dory.config.settings import Config
 from dory.control import Control
+from dory.errors import ModelRefused
 from dory.llm.budget import Budget
 from dory.llm.retry import RetryingModel
 from dory.llm.slots import Slots
@@ -27,6 +29,8 @@ def model(settings: Config, profile: Profile) -> Model:
         from dory.offline import OfflineModel
 
         return OfflineModel()
+    if profile.lacks:
+        return AbsentModel(profile)
     from dory.llm.completions import Endpoint
 
     return Endpoint(settings, profile)
@@ -42,46 +46,92 @@ def load_client(profile: Profile) -> None:
         Job(load_client, "client")
 
 
+def way_out(profile: Profile) -> str:
+    """One line about a model that cannot be asked: what it lacks, and what a person can do."""
+    how = "name one at the start, as --base-url or DORY_BASE_URL"
+    if profile.lacks != "an endpoint":
+        how = "set it and wake me again"
+    return f"{profile.shown} needs {profile.lacks}: {how}, or choose another with /model"
+
+
+class AbsentModel:
+    """A ``Model`` whose key or endpoint is not here. Each call is refused, without a request: the
+    agent waits, and no other model answers in its place.
+    """
+
+    def __init__(self, profile: Profile) -> None:
+        self.name = profile.model
+        self._profile = profile
+
+    def complete(self, prompt: Prompt, purpose: Purpose, control: Control | None = None) -> Reply:
+        """Raises ``ModelRefused``, which says what is missing."""
+        raise ModelRefused(f"my model {way_out(self._profile)}")
+
+
 class Models:
-    """The models of one agent; ``own`` is its own, ``slots`` those of its endpoint. ``log`` gets a
+    """The models of one agent; ``own`` is its own, ``slots`` those of its endpoint,
+    ``settings`` are those in force. ``log`` gets a
     line for each repeated call.
     """
 
     def __init__(
         self, settings: Config, own: Model, budget: Budget, log: Callable[[str], None]
     ) -> None:
-        self._settings = settings
+        self.settings = settings
         self.budget = budget
         self._log = log
         self.slots = Slots(settings.own, settings.slots)
-        self.own = self._retrying(own, settings.own)
+        self._others: list[tuple[Callable[[Config], Profile], Paid]] = []
+        self._paid = Paid(own, settings.own, budget)
+        self.own = self._retrying(self._paid)
 
-    def of(self, profile: Profile) -> Model:
-        """The model of a profile; ``own`` itself if that is the profile of the agent's own."""
-        if profile == self._settings.own:
+    def of(self, choose: Callable[[Config], Profile]) -> Model:
+        """The model of the profile that ``choose`` finds in the settings, now and after another
+        model was chosen; ``own`` itself if that is the profile of the agent's own.
+        """
+        profile = choose(self.settings)
+        if profile == self.settings.own:
             return self.own
-        return self._retrying(model(self._settings, profile), profile)
+        paid = Paid(model(self.settings, profile), profile, self.budget)
+        self._others.append((choose, paid))
+        return self._retrying(paid)
+
+    def switch(self, settings: Config) -> None:
+        """Ask the models of these settings from the next call on. A call that is under way ends
+        with the model that it began with.
+        """
+        self.settings = settings
+        self.slots.serve(settings.own, settings.slots)
+        self.budget.priced_by(settings)
+        for choose, paid in [(_own, self._paid), *self._others]:
+            profile = choose(settings)
+            paid.switch(model(settings, profile), profile)
 
     def embedder(self) -> Embedder | None:
         """What makes vectors; None if the settings name nothing for it."""
-        profile = self._settings.profiles.of(self._settings.embeddings)
+        profile = self.settings.profiles.of(self.settings.embeddings)
         if not profile:
             return None
-        return _PaidEmbedder(_vectors(self._settings, profile), profile, self.budget)
+        return _PaidEmbedder(_vectors(self.settings, profile), profile, self.budget)
 
-    def _retrying(self, model: Model, profile: Profile) -> Model:
-        retrying = RetryingModel(Paid(model, profile, self.budget), self._settings, self._log)
-        if profile.base_url != self._settings.base_url:
-            return retrying
-        return _InTurn(retrying, self.slots)
+    def _retrying(self, paid: "Paid") -> Model:
+        retrying = RetryingModel(paid, self.settings, self._log)
+        return _InTurn(retrying, self.slots, lambda: paid.base_url == self.settings.base_url)
+
+
+def _own(settings: Config) -> Profile:
+    return settings.own
 
 
 class _InTurn:
-    """A ``Model`` that shares the slots of its endpoint with the other work of the agent."""
+    """A ``Model`` that shares the slots of the agent's endpoint with its other work, while
+    ``shares`` says so.
+    """
 
-    def __init__(self, model: Model, slots: Slots) -> None:
+    def __init__(self, model: Model, slots: Slots, shares: Callable[[], bool]) -> None:
         self._model = model
         self._slots = slots
+        self._shares = shares
 
     @property
     def name(self) -> str:
@@ -91,6 +141,8 @@ class _InTurn:
     def complete(self, prompt: Prompt, purpose: Purpose, control: Control | None = None) -> Reply:
         """As the model's own, when it is this call's turn."""
         control = control or Control()
+        if not self._shares():
+            return self._model.complete(prompt, purpose, control)
         if purpose == "turn":
             return self._slots.turn(lambda: self._model.complete(prompt, purpose, control), control)
         return self._slots.beside(lambda own: self._model.complete(prompt, purpose, own), control)
@@ -102,16 +154,27 @@ class Paid:
     """
 
     def __init__(self, model: Model, profile: Profile, budget: Budget) -> None:
-        self.name = model.name
-        self._model = model
-        self._profile = profile
+        self._asked = model, profile
         self._budget = budget
+
+    @property
+    def name(self) -> str:
+        """The name of the model that is asked next."""
+        return self._asked[0].name
+
+    @property
+    def base_url(self) -> str:
+        """The endpoint of the model that is asked next."""
+        return self._asked[1].base_url
 
     def complete(self, prompt: Prompt, purpose: Purpose, control: Control | None = None) -> Reply:
         """The model's reply, with its ``dollars``. Raises ``SpendingLimit``, too."""
-        return self._budget.pay(
-            self._profile, lambda: self._model.complete(prompt, purpose, control)
-        )
+        model, profile = self._asked
+        return self._budget.pay(profile, lambda: model.complete(prompt, purpose, control))
+
+    def switch(self, model: Model, profile: Profile) -> None:
+        """Ask another model from the next call on."""
+        self._asked = model, profile
 
 
 class _Vectors(Protocol):

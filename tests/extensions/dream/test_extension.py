@@ -145,7 +145,7 @@ def test_the_model_that_is_named_for_it_dreams_and_the_agents_own_does_not(tmp_p
         models = Models(
             settings, model(settings, settings.own), Budget(one.me, settings, print, None), print
         )
-        one.model = models.of(settings.dreamer)
+        one.model = models.of(lambda settings: settings.dreamer)
         one.wake()
         one.fade()
         one.sleep()

@@ -1,0 +1,111 @@
+"""Which model, which endpoint and which key go together. Pure.
+
+``model``, ``base_url`` and ``api_key`` are three settings and one choice. Each layer may give some
+of them, so a later layer may leave a part of an earlier choice behind that means nothing beside its
+own: an address beside ``model: offline``, or a key that belongs to another address.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from dory.config import profiles
+from dory.config.loader import OWN, Value
+from dory.config.profiles import FORMER_OFFLINE, OFFLINE, PROVIDERS
+from dory.errors import ConfigError
+
+if TYPE_CHECKING:
+    from dory.config.settings import Config
+
+CHOICE = ("model", "base_url", "api_key")
+_USER = re.compile(r"^(.*?//)?[^/?#]*@")
+_SECRET_PART = re.compile(
+    r"(?<=[?&])[\w-]*(?:key|token|secret|password|sig|signature|code)=[^&#]*&?", re.IGNORECASE
+)
+
+
+def consistent(values: Sequence[Value]) -> list[Value]:
+    """The values, of the later layers last, without the parts of a choice of model that a later
+    layer makes meaningless.
+    """
+    chosen: dict[str, Value] = {}
+    key_url: object = None  # the endpoint that stands beside the key
+    for _, layer in groupby(values, key=lambda value: value.layer):
+        given = {value.name: value for value in layer if value.name in CHOICE}
+        for name in ("model", "base_url"):
+            if name in given and not given[name].value and _own(chosen.get(name)):
+                del given[name]  # an empty variable does not take an agent's own model away
+        model, url, key = (given[name].value if name in given else None for name in CHOICE)
+        if not url and model in (OFFLINE, FORMER_OFFLINE):
+            chosen.pop("base_url", None)
+        if url and not model and _offline(chosen):
+            chosen.pop("model", None)
+        if url and not key and key_url not in (None, url):
+            chosen.pop("api_key", None)
+        if key:
+            key_url = url or None
+        chosen |= given
+    kept = {id(value) for value in chosen.values()}
+    return [value for value in values if value.name not in CHOICE or id(value) in kept]
+
+
+def _own(value: Value | None) -> bool:
+    return value is not None and value.layer == OWN
+
+
+def _offline(chosen: Mapping[str, Value]) -> bool:
+    model, url = chosen.get("model"), chosen.get("base_url")
+    named = model is not None and model.value in (OFFLINE, FORMER_OFFLINE)
+    return named and not (url and url.value)
+
+
+def completed(config: "Config", environment: Mapping[str, str]) -> "Config":
+    """The settings with endpoint, model and key of the first key that is found, unless endpoint or
+    model was chosen. A chosen endpoint gets the key that is known for it. Raises ``ConfigError``.
+    """
+    if config.offline:
+        return config
+    if config.base_url:
+        return replace(config, api_key=config.api_key or known_key(config, environment))
+    for variable, (url, model) in PROVIDERS.items():
+        key = config.api_key or environment.get(variable, "")
+        if environment.get(variable) or (config.api_key and variable == "DEEPSEEK_API_KEY"):
+            return replace(config, base_url=url, model=config.model or model, api_key=key)
+    if config.model:
+        raise ConfigError(
+            f"model {config.model!r} needs an endpoint: give --base-url, "
+            "or a key such as DEEPSEEK_API_KEY in the environment"
+        )
+    return replace(config, model=OFFLINE)
+
+
+def known_key(config: "Config", environment: Mapping[str, str]) -> str:
+    """The key of the endpoint: its provider's in the environment, or that of a profile with the
+    same endpoint.
+    """
+    known = profiles.keys(environment)
+    pairs = [*known.items(), *((row.base_url, row.api_key) for _, row in config.profiles.rows)]
+    return key_for(config.base_url, pairs)
+
+
+def key_for(base_url: str, pairs: Iterable[tuple[str, str]]) -> str:
+    """The first key that is known for an endpoint, of pairs of endpoint and key; empty if none
+    is.
+    """
+    wanted = base_url.rstrip("/")
+    return next((key for url, key in pairs if key and url.rstrip("/") == wanted), "")
+
+
+def key_source(base_url: str, environment: Mapping[str, str]) -> str:
+    """The variable whose key led to an endpoint that nobody chose; empty if none did."""
+    for variable, (url, _) in PROVIDERS.items():
+        if url == base_url and environment.get(variable):
+            return variable
+    return ""
+
+
+def without_secrets(url: str) -> str:
+    """An address as it may be kept: without user and password, and without keys in its query."""
+    return _SECRET_PART.sub("", _USER.sub(r"\1", url)).rstrip("?&")
