@@ -12,6 +12,7 @@ import click
 from dory.config.loader import FORMER_SETTINGS
 from dory.config.options import Program, home_option, program
 from dory.config.settings import Config
+from dory.text.prompt_files import invocation
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ class AgentProgram(Program):
 @program(
     "agent.py",
     "Boot an agent, or resume the one called HASH; 4 or more digits of it will do. "
-    "Talk to it with chat.py.",
+    f"Talk to it with {invocation('chat.py')}.",
     cls=AgentProgram,
 )
 @click.argument("identity", metavar="[HASH]", required=False)
@@ -84,7 +85,11 @@ class AgentProgram(Program):
     help="show what the model calls of HASH cost, by day and purpose, and end",
 )
 @click.option("--list", is_flag=True, help="show every identity and end")
-@click.option("--settings", is_flag=True, help="show every setting with its value here and end")
+@click.option(
+    "--settings",
+    is_flag=True,
+    help="show every setting with its value here, or for HASH, and where it comes from, and end",
+)
 def parse(
     identity: str | None,
     home: Path,

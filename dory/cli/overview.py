@@ -65,11 +65,11 @@ def show_settings(current: Config, origins: Mapping[str, str]) -> None:
 
 
 def settings_text(current: Config, origins: Mapping[str, str] | None = None) -> str:
-    """One line per setting: ``name = value meaning (from where)``."""
+    """One line per setting: ``name = value (from where) meaning``."""
     rows = setting_rows(current, origins or {})
     width = max(len(name) for name, *_ in rows)
     return "\n".join(
-        f"{name:{width}} = {value:24} {meaning}{f' (from {place})' if place else ''}"
+        f"{name:{width}} = {value:24} {f'(from {place}) ' if place else ''}{meaning}"
         for name, value, place, meaning in rows
     )
 

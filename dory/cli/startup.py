@@ -12,7 +12,7 @@ from dory.cli.output import show, tell
 from dory.cli.waking import Waking
 from dory.clock import utc
 from dory.config import kept, loader, secrets
-from dory.config.command_line import command, failure, program
+from dory.config.command_line import command, failure
 from dory.config.settings import Config
 from dory.errors import ConfigError, DoryError
 from dory.identity import listing, process
@@ -212,7 +212,8 @@ def greeting(me: Identity, current: Config, wake_again: str, other: str = "") ->
         lines.append(f"it cannot think now: {models.way_out(own)}")
     elif not own.offline:
         lines.append(f"model: {own.shown}")
-    else:
-        text = prompt_files.prompt("offline")
-        lines.append(other or text.replace("python agent.py", program("agent.py")))
+    elif not other:
+        lines.append(prompt_files.prompt("offline"))
+    if other:
+        lines.append(other)
     return "\n".join(lines)

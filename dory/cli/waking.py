@@ -18,7 +18,7 @@ from dory.clock import utc
 from dory.config import endpoint, kept, secrets
 from dory.config import settings as config_settings
 from dory.config.command_line import command
-from dory.config.loader import ENVIRONMENT, FLAGS, Value
+from dory.config.loader import ENVIRONMENT, FLAGS, HOME, Value
 from dory.config.profiles import FORMER_OFFLINE, OFFLINE, PROVIDERS
 from dory.config.settings import Config
 from dory.errors import ConfigError
@@ -169,18 +169,22 @@ def _text(value: Any) -> str:
 
 
 def alternative(options: AgentOptions, config: Config) -> str:
-    """For an agent that remembers the offline model: the model that a new agent would have here,
-    and how to give it to this one; empty if that is the offline model, too.
+    """One line if a new agent would have another model here, and this one has the offline model or
+    ``dory.yaml`` names that other model: how to give it to this agent. Otherwise empty.
     """
     try:
-        fresh = Sources(options).config(_ignore)
+        fresh = Sources(options)
+        values, other = fresh.values(_ignore), fresh.config(_ignore).own
     except ConfigError:
         return ""
-    if not config.offline or fresh.offline:
+    named = any(value.name in ("model", "base_url") and value.layer == HOME for value in values)
+    own = config.own
+    if other.offline or own.shown == other.shown or not (own.offline or named):
         return ""
+    mine = "the offline model" if own.offline else own.shown
     return (
-        "this agent goes on with the offline model. A new one would have"
-        f" {fresh.own.shown}; to give it to this one, type: /model {fresh.model} {fresh.shown_url}"
+        f"this agent goes on with {mine}. A new one would have {other.shown}; to give that to this"
+        f" one, type: /model {other.model} {other.shown_url}"
         f"   ('{command(options.home, 'agent.py')}' boots another)"
     )
 

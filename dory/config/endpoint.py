@@ -9,15 +9,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from dory.config import profiles
 from dory.config.loader import OWN, Value
-from dory.config.profiles import FORMER_OFFLINE, OFFLINE, PROVIDERS
+from dory.config.profiles import FORMER_OFFLINE, OFFLINE, PROVIDERS, Profile, Profiles
 from dory.errors import ConfigError
-
-if TYPE_CHECKING:
-    from dory.config.settings import Config
 
 CHOICE = ("model", "base_url", "api_key")
 _USER = re.compile(r"^(.*?//)?[^/?#]*@")
@@ -61,33 +57,26 @@ def _offline(chosen: Mapping[str, Value]) -> bool:
     return named and not (url and url.value)
 
 
-def completed(config: "Config", environment: Mapping[str, str]) -> "Config":
-    """The settings with endpoint, model and key of the first key that is found, unless endpoint or
-    model was chosen. A chosen endpoint gets the key that is known for it. Raises ``ConfigError``.
+def completed(own: Profile, others: Profiles, environment: Mapping[str, str]) -> Profile:
+    """The agent's ``own`` model with endpoint, name and key of the first key that is found, unless
+    endpoint or model was chosen. A chosen endpoint gets the key that is known for it: its
+    provider's in the environment, or that of another profile. Raises ``ConfigError``.
     """
-    if config.offline:
-        return config
-    if config.base_url:
-        return replace(config, api_key=config.api_key or known_key(config, environment))
+    if own.offline:
+        return own
+    if own.base_url:
+        pairs = [*profiles.keys(environment).items(), *others.keys()]
+        return replace(own, api_key=own.api_key or key_for(own.base_url, pairs))
     for variable, (url, model) in PROVIDERS.items():
-        key = config.api_key or environment.get(variable, "")
-        if environment.get(variable) or (config.api_key and variable == "DEEPSEEK_API_KEY"):
-            return replace(config, base_url=url, model=config.model or model, api_key=key)
-    if config.model:
+        key = own.api_key or environment.get(variable, "")
+        if environment.get(variable) or (own.api_key and variable == "DEEPSEEK_API_KEY"):
+            return replace(own, base_url=url, model=own.model or model, api_key=key)
+    if own.model:
         raise ConfigError(
-            f"model {config.model!r} needs an endpoint: give --base-url, "
+            f"model {own.model!r} needs an endpoint: give --base-url, "
             "or a key such as DEEPSEEK_API_KEY in the environment"
         )
-    return replace(config, model=OFFLINE)
-
-
-def known_key(config: "Config", environment: Mapping[str, str]) -> str:
-    """The key of the endpoint: its provider's in the environment, or that of a profile with the
-    same endpoint.
-    """
-    known = profiles.keys(environment)
-    pairs = [*known.items(), *((row.base_url, row.api_key) for _, row in config.profiles.rows)]
-    return key_for(config.base_url, pairs)
+    return replace(own, model=OFFLINE)
 
 
 def key_for(base_url: str, pairs: Iterable[tuple[str, str]]) -> str:

@@ -202,10 +202,14 @@ class Layer:
         return spelling
 
     def where(self, spelling: str) -> str:
-        """Where a value stands, for an error."""
+        """Where a value stands, for an error. A former name is told, because the error itself has
+        the present one.
+        """
         if self.name == FLAGS:
             return f"--{spelling.replace('_', '-')}"
-        return spelling if self.name == ENVIRONMENT else self.file
+        if self.name == ENVIRONMENT:
+            return spelling
+        return f"{self.file}: {spelling}" if spelling in FORMER_SETTINGS else self.file
 
 
 HOME, OWN, ENVIRONMENT, FLAGS = "dory.yaml", "the agent's own settings", "environment", "flags"

@@ -12,7 +12,7 @@ are always its own.
 """
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 
 from dory.config import loader
@@ -140,6 +140,11 @@ class Profiles:
     def of(self, name: str) -> Profile | None:
         """The profile of that name; None if there is none."""
         return dict(self.rows).get(name)
+
+    def keys(self) -> Iterator[tuple[str, str]]:
+        """The endpoints and keys that they name, in pairs."""
+        for _, profile in self.rows:
+            yield profile.base_url, profile.api_key
 
     def completed(self, own: Profile, keys: Mapping[str, str]) -> "Profiles":
         """Each completed. Raises ``ValueError`` with one line that names the profile."""

@@ -146,6 +146,10 @@ class Config:
             temperature=self.temperature,
         )
 
+    def with_own(self, own: Profile) -> "Config":
+        """The same with another model, endpoint and key."""
+        return replace(self, model=own.model, base_url=own.base_url, api_key=own.api_key)
+
     def profile(self, name: str) -> Profile:
         """The profile of that name; the agent's own model if there is none."""
         return self.profiles.of(name) or self.own
@@ -273,7 +277,8 @@ def made(
     """
     config = _with_current_names(Config(**read(values)), warn)
     try:
-        return _checked(_with_profiles(endpoint.completed(config, environment), environment))
+        own = endpoint.completed(config.own, config.profiles, environment)
+        return _checked(_with_profiles(config.with_own(own), environment))
     except ValueError as error:
         raise ConfigError(str(error)) from None
 

@@ -127,8 +127,7 @@ class ModelChoice:
         settings, environment = self._models.settings, self._environment
         yield settings.base_url, settings.api_key
         yield from profiles.keys(environment).items()
-        for _, profile in settings.profiles.rows:
-            yield profile.base_url, profile.api_key
+        yield from settings.profiles.keys()
         home = loader.home_layer(self._identity.home / "dory.yaml").content
         yield str(home.get("base_url") or _BARE_KEY), str(home.get("api_key") or "")
         yield environment.get("DORY_BASE_URL") or _BARE_KEY, environment.get("DORY_API_KEY", "")
