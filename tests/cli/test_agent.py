@@ -13,7 +13,7 @@ import pytest
 from bench.common import household
 from dory.cli import startup
 from dory.cli.agent_options import parse
-from dory.config import command_line
+from dory.config import command_line, kept
 from dory.config.profiles import OFFLINE
 from dory.config.settings import Config
 from dory.errors import IdentityError
@@ -99,6 +99,38 @@ def test_the_settings_show_every_setting_with_its_meaning_and_hide_the_key(tmp_p
         and rows["heartbeat"].startswith("60.0")
         and rows["api_key"].startswith("(given)")
     )
+
+
+def test_the_settings_of_an_agent_say_where_each_value_comes_from(house: Household) -> None:
+    (house.home / "dory.yaml").write_text("context_limit: 12345\n")
+    kept.save(house.me.folder, {"model": OFFLINE, "workers": "3"})
+    ended = agent(house.home, house.hash, "--settings", "--heartbeat", "60", DORY_RETRIES="1")
+    rows = {line.split()[0]: " ".join(line.split()[2:]) for line in ended.stdout.splitlines()}
+    own = f"agents/{house.hash[:8]}…/settings.yaml"
+    assert rows["model"].startswith(f"offline (from {own})")
+    assert rows["workers"].startswith(f"3 (from {own})")
+    assert rows["context_limit"].startswith("12345 (from dory.yaml)")
+    assert rows["heartbeat"].startswith("60.0 (from --heartbeat)")
+    assert rows["retries"].startswith("1 (from DORY_RETRIES)")
+    assert "(from" not in rows["timeout"]
+    keyed = agent(house.home, "--settings", OPENAI_API_KEY="sk-very-secret").stdout
+    assert "gpt-5-mini               (from OPENAI_API_KEY)" in keyed
+
+
+def test_the_settings_are_listed_also_where_one_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "dory.yaml").write_text("faculties: [notes]\n")
+    ended = agent(tmp_path, "--settings")
+    assert ended.returncode == 2 and "context_limit" in ended.stdout
+    last = ended.stderr.splitlines()[-1]
+    assert last == "agent.py: dory.yaml: faculties: extensions must be text"
+
+
+def test_nothing_is_suggested_for_a_name_that_is_like_no_other(tmp_path: Path) -> None:
+    assert complaint(agent(tmp_path, DORY_XYZZY="1")) == (
+        "unknown environment variable 'DORY_XYZZY' ('python agent.py --settings' lists all)"
+    )
+    told = complaint(agent(tmp_path, "--extensions", "xyzzy"))
+    assert told.startswith("there is no extension 'xyzzy' (extensions: notes, ")
 
 
 def test_an_unknown_setting_ends_it_with_one_line(tmp_path: Path) -> None:
