@@ -1,6 +1,11 @@
-"""The identities in a home, seen from outside. Nothing here writes, or holds a lock for long."""
+"""The identities in a home, seen from outside. Nothing here writes, or holds a lock for long.
 
-from dataclasses import dataclass
+A chat asks several times a second who listens. So ``listening`` reads nothing of an agent that does
+not run, and the state of one that runs only after it has changed.
+"""
+
+import os
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -10,6 +15,9 @@ from dory.errors import DoryError, IdentityError
 from dory.identity import life, state
 from dory.storage import files, locks
 from dory.storage.blobs import Blobs
+
+
+_DIGITS = "0123456789abcdef"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +45,23 @@ class AgentInfo:
     @property
     def rooms(self) -> list[str]:
         """The rooms that it is subscribed to."""
-        return sorted(link.stem for link in (self.folder / "subs").glob("*.md"))
+        try:
+            links = os.listdir(self.folder / "subs")
+        except OSError:
+            return []
+        return sorted(name[:-3] for name in links if name.endswith(".md"))
 
 
 def folders(home: Path) -> list[Path]:
     """Return the folders of all identities, in order of hash. The names of half-made ones begin
     with a dot; they are left out.
     """
-    return sorted(folder for folder in (home / "agents").glob("[0-9a-f]*") if folder.is_dir())
+    try:
+        with os.scandir(home / "agents") as entries:
+            names = [entry.name for entry in entries if entry.name[0] in _DIGITS and entry.is_dir()]
+    except OSError:
+        return []
+    return [home / "agents" / name for name in sorted(names)]
 
 
 def find(home: Path, prefix: str) -> str:
@@ -73,14 +90,14 @@ def find(home: Path, prefix: str) -> str:
 
 def agents(home: Path) -> list[AgentInfo]:
     """Return every identity, the one that was active last first."""
-    never = datetime.fromtimestamp(0, UTC)
-    infos = [_info(home, folder) for folder in folders(home)]
-    return sorted(infos, key=lambda agent: agent.last_active or never, reverse=True)
+    return _newest_first([_info(home, folder, locks.holder(folder)) for folder in folders(home)])
 
 
 def listening(home: Path, room: str) -> list[AgentInfo]:
-    """Return the agents that run and are subscribed to ``room``."""
-    return [agent for agent in agents(home) if agent.pid is not None and room in agent.rooms]
+    """Return the agents that run and are subscribed to ``room``, in the order of ``agents``."""
+    holders = [(folder, locks.holder(folder)) for folder in folders(home)]
+    infos = [_info(home, folder, pid) for folder, pid in holders if pid is not None]
+    return _newest_first([agent for agent in infos if room in agent.rooms])
 
 
 def last_active(home: Path, room: str) -> AgentInfo | None:
@@ -91,18 +108,30 @@ def last_active(home: Path, room: str) -> AgentInfo | None:
     return None
 
 
+def _newest_first(infos: list[AgentInfo]) -> list[AgentInfo]:
+    never = datetime.fromtimestamp(0, UTC)
+    return sorted(infos, key=lambda agent: agent.last_active or never, reverse=True)
+
+
 @cache
 def _soul_line(home: Path, hash: str) -> str:
-    """Cached: a blob never changes, and a chat lists the agents ten times a second."""
+    """Cached: a blob never changes."""
     return Blobs(home / "blobs").get(hash).gist
 
 
-def _info(home: Path, folder: Path) -> AgentInfo:
-    pid = locks.holder(folder)
-    record = folder / "state.json"
+_read: dict[Path, tuple[tuple[int, int, int], AgentInfo]] = {}
+"""By folder: which ``state.json`` was read last (inode, time, size), and what it said."""
+
+
+def _info(home: Path, folder: Path, pid: int | None) -> AgentInfo:
+    life_bytes = files.size(folder / life.NAME)
     try:
-        current = state.load(record)
-        soul = _soul_line(home, folder.name)
+        record = (folder / "state.json").stat()
+        version = record.st_ino, record.st_mtime_ns, record.st_size
+        known = _read.get(folder)
+        if known is None or known[0] != version:
+            known = version, _of_state(home, folder, record.st_mtime)
+            _read[folder] = known
     except (DoryError, OSError) as error:
         return AgentInfo(
             hash=folder.name,
@@ -112,22 +141,30 @@ def _info(home: Path, folder: Path) -> AgentInfo:
             last_active=None,
             turns=0,
             context_tokens=0,
-            life_bytes=files.size(folder / life.NAME),
+            life_bytes=life_bytes,
             pid=pid,
             awake=False,
             read={},
             problem=str(error),
         )
+    return replace(known[1], life_bytes=life_bytes, pid=pid)
+
+
+def _of_state(home: Path, folder: Path, written: float) -> AgentInfo:
+    """What ``state.json`` says, which was ``written`` at that time (seconds since 1970). Raises
+    ``DoryError`` or ``OSError``.
+    """
+    current = state.load(folder / "state.json")
     return AgentInfo(
         hash=folder.name,
         name=current.name,
         folder=folder,
-        soul_line=soul,
-        last_active=datetime.fromtimestamp(record.stat().st_mtime, UTC),
+        soul_line=_soul_line(home, folder.name),
+        last_active=datetime.fromtimestamp(written, UTC),
         turns=current.turn,
         context_tokens=round(current.context_bytes / current.characters_per_token),
-        life_bytes=files.size(folder / life.NAME),
-        pid=pid,
+        life_bytes=0,
+        pid=None,
         awake=current.awake and not current.stuck,
         read={room: at.read for room, at in current.rooms.items()},
         stuck=current.stuck,
