@@ -8,24 +8,30 @@ from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import WordCompleter
 from prompt_toolkit.enums import DEFAULT_BUFFER
 from prompt_toolkit.filters import has_focus
+from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.history import FileHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.shortcuts import CompleteStyle
 from prompt_toolkit.styles import Style
 
-from dory.chat.completions import Commands
+from dory.chat.completions import LEAVING, Commands
 
 
-def editor(history: Path, status: Callable[[], str], commands: Commands) -> PromptSession[str]:
-    """A prompt that keeps its lines in the file ``history``, shows ``status()`` in the bar below
-    and completes ``commands``.
+def editor(
+    history: Path,
+    above: Callable[[], StyleAndTextTuples],
+    status: Callable[[], str],
+    commands: Commands,
+) -> PromptSession[str]:
+    """A prompt that keeps its lines in the file ``history``, shows the whole lines ``above()`` it
+    and ``status()`` in the bar below, and completes ``commands``.
     """
     return PromptSession(
-        "> ",
+        lambda: [*above(), ("", "> ")],
         multiline=True,
         history=_History(history),
         key_bindings=_keys(),
-        completer=WordCompleter(lambda: sorted(commands()), sentence=True),
+        completer=WordCompleter(lambda: sorted({*commands(), *LEAVING}), sentence=True),
         complete_while_typing=False,
         complete_style=CompleteStyle.READLINE_LIKE,
         bottom_toolbar=status,

@@ -1,67 +1,55 @@
-"""The client for a person: messages scroll by above an input line, and a bar below it shows who
-listens and who is thinking.
+"""The client for a person: messages scroll by above an input line. What agents are writing stands
+between them, and a bar below says what they do, or who listens.
 
 A typed message is erased when it is sent and comes back as the room has it. So everything on the
-screen is in the room, once and in the room's order. Three tasks of one event loop run side by side:
-the prompt, the watch over the room, and the wait for a signal. Whichever ends first ends the
-session. Files are read and written in daemon threads, so neither typing nor leaving waits for a
-disk.
-
-Notices are shown dim, with their diffs in colour.
+screen is in the room, once and in the room's order. Text that is being written is shown until its
+message is in the room. Three tasks of one event loop run side by side: the prompt, the watch over
+the room, and the wait for a signal. Whichever ends first ends the session. Files are read and
+written in daemon threads, so neither typing nor leaving waits for a disk.
 """
 
 import asyncio
+import shutil
 import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from datetime import datetime
 from functools import partial
 from typing import TypeVar
-from zlib import crc32
 
-from markdown_it import MarkdownIt
+from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.patch_stdout import patch_stdout
-from rich.console import Console, Group, RenderableType
-from rich.markdown import Markdown
-from rich.padding import Padding
+from rich.console import Console, RenderableType
 from rich.segment import Segment, Segments
 from rich.text import Text
 
+from dory.chat import live_view, render
+from dory.chat.completions import LEAVING
 from dory.chat.editor import editor
 from dory.chat.sanitize import visible
 from dory.chat.session import Session
 from dory.chat.signals import Signals
+from dory.chat.watch import BUSY, News, Watch
 from dory.errors import DoryError
 from dory.identity.listing import AgentInfo
 from dory.process.jobs import Job
 from dory.types import Line
 
 _HINT = "type a message and press Enter; /help lists the commands, Tab completes them"
-"""What the first screen says."""
+"""What the first screen says where nobody listens."""
+_GREETING = (
+    "say hello, or ask it to remember something, and press Enter;"
+    " /help lists the commands, Tab completes them"
+)
+"""What it says otherwise."""
 _BACKLOG = 20
 """Messages shown at the start."""
-_POLL = 0.1
-"""Seconds between two looks at the room or for a signal."""
+_SETTLED = 0.5
+"""Seconds after the first prompt until what it did without is loaded."""
 _CANCEL_TIMEOUT = 3.0
 """Seconds that the cancelled tasks have to clean up."""
-_NAME_COLOURS = (
-    "cyan",
-    "green",
-    "yellow",
-    "magenta",
-    "blue",
-    "bright_cyan",
-    "bright_green",
-    "bright_yellow",
-    "bright_magenta",
-    "bright_blue",
-)
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-_DIFF_BEGIN = "```diff"
-_DIFF_END = "```"
-_DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 T = TypeVar("T")
 
@@ -88,25 +76,31 @@ class Screen:
     def __init__(self, session: Session, signals: Signals, listeners: Sequence[AgentInfo]) -> None:
         self._session = session
         self._signals = signals
-        self._listeners = listeners
+        self._now = News((), listeners, ())
+        self._said: dict[str, str] = {}
+        self._watch = Watch(session, listeners)
         self._console = Console(force_terminal=True, highlight=False)
         history = session.home / "chats" / ".history"
-        self._editor = editor(history, self._status, session.commands)
+        self._editor = editor(history, self._above, self._status, session.commands)
 
     async def run(self, backlog: Sequence[Line]) -> None:
         """Run the three tasks until one ends. An error in any of them is raised."""
         for line in backlog:
             self._show(line)
-        if not self._listeners:
+        if names := [agent.name for agent in self._now.listeners]:
+            here = f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} here"
+            self._tell(f"{here}: {_GREETING}")
+        else:
             self._tell(self._session.absence())
-        self._tell(_HINT)
-        Job(self._session.commands, "commands")  # loaded while the person types, for the first Tab
+            self._tell(_HINT)
+        Job(self._load_rest, "imports")
         with patch_stdout(raw=True):
             tasks = [
                 asyncio.create_task(task)
                 for task in (self._prompt(), self._watch_room(), self._await_signal())
             ]
             done, pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            self._watch.closed = True
             for task in pending:
                 task.cancel()
             # The prompt waits for what is being printed, which a closed terminal never takes.
@@ -117,9 +111,15 @@ class Screen:
         for task in done:
             task.result()
 
+    def _load_rest(self) -> None:
+        """Load what only Tab and an agent's message need, while the person types."""
+        time.sleep(_SETTLED)
+        render.load_markdown()
+        self._session.commands()
+
     async def _prompt(self) -> None:
-        """Say what the person types, until Ctrl-D. A message that was not said is back in the
-        prompt.
+        """Say what the person types, until Ctrl-D or ``/quit``. A message that was not said is back
+        in the prompt.
         """
         unsaid = ""
         while True:
@@ -130,6 +130,8 @@ class Screen:
             except EOFError:
                 return
             unsaid = ""
+            if typed.strip() in LEAVING:
+                return
             if typed.strip():
                 text = typed.encode("utf-8", "replace").decode()
                 try:
@@ -145,56 +147,70 @@ class Screen:
         what the key does: it clears the line, and leaves if the line is empty.
         """
         buffer = self._editor.default_buffer
-        while sys.stdin.isatty():
-            if self._signals.number == signal.SIGINT and buffer.text:
-                self._signals.forget()
-                buffer.reset()
-                self._editor.app.invalidate()
-            elif self._signals.number:
+        while True:
+            await _in_thread(self._asked_to_end)
+            if self._signals.number != signal.SIGINT or not buffer.text:
                 return
-            await asyncio.sleep(_POLL)
+            self._signals.forget()
+            buffer.reset()
+            self._editor.app.invalidate()
+
+    def _asked_to_end(self) -> None:
+        """Wait until a signal comes or the terminal is closed. A thread that sleeps takes less of
+        the processor than a loop that is woken.
+        """
+        while sys.stdin.isatty() and not (self._signals.number or self._watch.closed):
+            time.sleep(BUSY)
 
     async def _watch_room(self) -> None:
         while True:
-            lines, listeners = await _in_thread(
-                lambda: (self._session.heard(), self._session.listeners())
-            )
-            for line in lines:
+            news = await _in_thread(self._watch.next)
+            for line in news.lines:
                 self._show(line)
-            self._tell_who_left(listeners)
-            if listeners != self._listeners or any(agent.awake for agent in listeners):
-                self._listeners = listeners
-                self._editor.app.invalidate()
-            await asyncio.sleep(_POLL)
+                self._said[line.name] = line.text
+            at_work = {live.name for live in news.lives if live.text}
+            # once a record is gone, its agent may begin the same message anew
+            self._said = {name: text for name, text in self._said.items() if name in at_work}
+            self._tell_who_left(news.listeners)
+            self._now = News((), news.listeners, live_view.unsaid(news.lives, self._said))
+            self._editor.app.invalidate()
 
     def _tell_who_left(self, listeners: Sequence[AgentInfo]) -> None:
         names = {agent.name for agent in listeners}
-        for agent in self._listeners:
+        for agent in self._now.listeners:
             if agent.name not in names:
                 self._tell(
                     f"{agent.name} does not listen any more; what you write waits in the room"
                 )
 
+    def _above(self) -> StyleAndTextTuples:
+        """What is being written, above the input line."""
+        size = shutil.get_terminal_size()
+        shown: StyleAndTextTuples = []
+        for live, rows in live_view.rows_of(self._now.lives, size.columns, size.lines):
+            shown.append((f"bold {_ansi(render.colour(live.name))}", f"{visible(live.name)}\n"))
+            shown += [("", f"{row}\n") for row in rows]
+        return shown
+
     def _status(self) -> str:
         """The bar below the prompt."""
-        thinking = [visible(agent.name) for agent in self._listeners if agent.awake]
-        if thinking:
-            frame = _SPINNER[int(time.monotonic() / _POLL) % len(_SPINNER)]
-            verb = "is" if len(thinking) == 1 else "are"
-            return f"{frame} {', '.join(thinking)} {verb} thinking"
-        names = ", ".join(visible(agent.name) for agent in self._listeners)
-        verb = "listen" if len(self._listeners) > 1 else "listens"
-        return (
-            f"{self._session.room} · {names or 'nobody'} {verb} · /help lists the commands · "
-            "Ctrl-D leaves"
-        )
+        columns = shutil.get_terminal_size().columns
+        if doing := live_view.doings(self._now.lives, self._now.awake):
+            frame = _SPINNER[int(time.monotonic() / BUSY) % len(_SPINNER)]
+            return f"{frame} {doing}"
+        names = ", ".join(visible(agent.name) for agent in self._now.listeners)
+        verb = "listen" if len(self._now.listeners) > 1 else "listens"
+        parts = [
+            (3, self._session.room),
+            (0, f"{names or 'nobody'} {verb}"),
+            (2, "/help lists the commands"),
+            (1, "Ctrl-D leaves"),
+        ]
+        return live_view.fitting(parts, columns)
 
     def _show(self, line: Line) -> None:
-        """Print a message: name and time on one line, the text below it."""
-        head = Text(visible(line.name), style=_name_style(line))
-        head.append(f" {_when(line.at)}", style="not bold dim default")
-        # Printed in one piece: otherwise the prompt may be drawn in between.
-        self._print(Group(head, Padding(_body(line), (0, 0, 0, 2), expand=False)))
+        """Print a message in one piece: otherwise the prompt may be drawn in between."""
+        self._print(render.message(line))
 
     def _tell(self, text: str) -> None:
         self._print(Text(visible(text), style="dim italic"))
@@ -208,65 +224,22 @@ class Screen:
         self._console.print(Segments(safe), end="")
 
 
-def _name_style(line: Line) -> str:
-    if line.kind == "NOTICE":
-        return "dim"
-    colour = _NAME_COLOURS[crc32(line.name.encode()) % len(_NAME_COLOURS)]
-    return f"bold {colour}"
-
-
-def _body(line: Line) -> RenderableType:
-    text = visible(line.text)
-    if line.kind == "AGENT":
-        return _markdown(text)
-    if line.kind == "NOTICE":
-        return _notice(text)
-    return Text(text)
-
-
-def _notice(text: str) -> Text:
-    """The text of a notice, with the lines of its diffs in colour. A diff stands between a line
-    ```` ```diff ```` and a line ```` ``` ````.
-    """
-    shown = Text(style="dim")
-    in_diff = False
-    for line in text.splitlines(keepends=True):
-        bare = line.rstrip()
-        if bare == _DIFF_BEGIN:
-            in_diff = True
-        elif bare == _DIFF_END:
-            in_diff = False
-        colour = _DIFF_COLOURS.get(line[0]) if in_diff else None
-        shown.append(line, style=f"not dim {colour}" if colour else "")
-    return shown
-
-
-def _markdown(text: str) -> Markdown:
-    """An agent's text. Line breaks and ``<tags>`` stay. Links are written out, because a link may
-    show one address and open another.
-    """
-    parser = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
-    body = Markdown("", hyperlinks=False)
-    body.parsed = parser.parse(text.replace("\n", "  \n"))
-    return body
-
-
-def _when(at: str) -> str:
-    """The time of a message in local time, with the date unless it is today. A time that cannot be
-    read is shown as it is.
-    """
-    try:
-        local = datetime.fromisoformat(at).astimezone()
-    except (ValueError, OverflowError):
-        return visible(at)
-    if local.date() == datetime.now().date():
-        return f"{local:%H:%M}"
-    return local.replace(tzinfo=None).isoformat(" ", "minutes")
+def _ansi(colour: str) -> str:
+    """The name that the editor has for a colour of ``rich``."""
+    return f"ansi{colour.replace('_', '')}"
 
 
 async def _in_thread(function: Callable[[], T]) -> T:
     """What ``function`` returns when it runs in a daemon thread."""
-    job = Job(function, "room")
-    while not job.done:
-        await asyncio.sleep(_POLL / 10)
+    loop, ended = asyncio.get_running_loop(), asyncio.Event()
+
+    def run() -> T:
+        try:
+            return function()
+        finally:
+            with suppress(RuntimeError):  # nobody waits any more: the loop is closed
+                loop.call_soon_threadsafe(ended.set)
+
+    job = Job(run, "room")
+    await ended.wait()
     return job.result()

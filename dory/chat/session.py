@@ -44,7 +44,10 @@ class Session:
         """The messages that came since the last call. Raises ``FormatError`` if the room is of an
         unknown version.
         """
-        if self._rooms.size(self.room) < self._offset:
+        size = self._rooms.size(self.room)
+        if size == self._offset:
+            return []
+        if size < self._offset:
             self._offset = 0  # the room was moved away or wiped, and has begun anew
         lines = self._rooms.read(self.room, self._offset)
         if lines:

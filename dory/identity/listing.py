@@ -16,7 +16,6 @@ from dory.identity import life, state
 from dory.storage import files, locks
 from dory.storage.blobs import Blobs
 
-
 _DIGITS = "0123456789abcdef"
 
 

@@ -13,6 +13,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+FOLDER = ".live"
+"""The folder of all records, below that of the rooms."""
 _STALE = 30.0
 """Seconds after which a record is passed over: its writer was killed. A writer that still works
 repeats its record sooner.
@@ -50,7 +52,7 @@ def clear(chats: Path, room: str, name: str) -> None:
 def read(chats: Path, room: str) -> list[Live]:
     """What agents are doing in ``room`` now, by name."""
     shown = []
-    for path in sorted((chats / ".live" / room).glob("[!.]*.json")):
+    for path in sorted((chats / FOLDER / room).glob("[!.]*.json")):
         with suppress(OSError, ValueError, TypeError, AttributeError):
             if time.time() - path.stat().st_mtime < _STALE:
                 content = json.loads(path.read_text(encoding="utf-8"))
@@ -60,4 +62,4 @@ def read(chats: Path, room: str) -> list[Live]:
 
 
 def _path(chats: Path, room: str, name: str) -> Path:
-    return chats / ".live" / room / f"{name}.json"
+    return chats / FOLDER / room / f"{name}.json"

@@ -23,7 +23,7 @@ from pathlib import Path
 from dory import clock
 from dory.errors import ToolError, UnknownVersion
 from dory.storage import files
-from dory.text import formatting
+from dory.text import formatting, slash
 from dory.types import Line
 
 KINDS = ("USER", "AGENT", "NOTICE")
@@ -178,7 +178,7 @@ def laid_out(text: str) -> str:
 def spoken(line: Line, called: Collection[str]) -> bool:
     """Whether a line is said to somebody: it is no notice, no stray line, and no person's command.
 
-    A command begins with ``/``, or with ``@`` and one of the names ``called``.
+    A command begins with ``/`` and is no path, or with ``@`` and one of the names ``called``.
     """
     words = line.text.split(maxsplit=1)
     if not words or line.kind not in ("USER", "AGENT"):
@@ -186,7 +186,7 @@ def spoken(line: Line, called: Collection[str]) -> bool:
     if line.kind == "AGENT":
         return True
     mark, name = words[0][0], words[0][1:]
-    return mark != "/" and not (mark == "@" and name in called)
+    return not slash.is_command(words[0]) and not (mark == "@" and name in called)
 
 
 def _line(kind: str, name: str, text: str, at: datetime) -> bytes:

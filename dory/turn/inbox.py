@@ -25,7 +25,7 @@ from dory.identity.identity import Identity
 from dory.identity.state import Owed, RoomState
 from dory.process.failures import TellOnce
 from dory.storage import rooms
-from dory.text import addressing, formatting
+from dory.text import addressing, formatting, slash
 from dory.turn.extension import Command
 from dory.types import Line
 
@@ -246,7 +246,7 @@ class Inbox:
             return None
         sign, name, argument = match.groups()
         command = self._commands.get(name)
-        if sign == "/" or (command and command.called):
+        if slash.is_command(line.text.strip()) or (sign == "@" and command and command.called):
             return name, argument.strip()
         return None
 

@@ -21,6 +21,8 @@ import pytest
 
 from dory.identity import listing
 from dory.process.signals import SIGNALS
+from dory.storage import live
+from dory.storage.live import Live
 from dory.storage.rooms import Rooms
 from tests.support.household import Household
 from tests.support.processes import (
@@ -110,6 +112,7 @@ def test_a_signal_ends_the_screen_and_leaves_the_terminal_as_it_was(
 def test_a_signal_just_behind_the_taking_of_a_lock_does_no_harm(tmp_path: Path, count: int) -> None:
     for number in range(3):
         Rooms(tmp_path / "chats").say("dev", "USER", "bob", f"message {number}", NOON)
+    live.show(tmp_path / "chats", "dev", Live("bob", "thinks"))  # locks are taken all the time
     with terminal(tmp_path, under=[sys.executable, "-c", STRUCK, str(count)]) as screen:
         assert screen.await_end() == 128 + signal.SIGTERM
     assert "Traceback" not in screen.seen and "ignored" not in screen.seen
