@@ -26,7 +26,7 @@ def editor(
     """A prompt that keeps its lines in the file ``history``, shows the whole lines ``above()`` it
     and ``status()`` in the bar below, and completes ``commands``.
     """
-    return PromptSession(
+    session: PromptSession[str] = PromptSession(
         lambda: [*above(), ("", "> ")],
         multiline=True,
         history=_History(history),
@@ -39,6 +39,8 @@ def editor(
         erase_when_done=True,
         enable_suspend=True,
     )
+    session.app.terminal_size_polling_interval = None  # a signal tells of another size
+    return session
 
 
 class _History(FileHistory):

@@ -30,7 +30,7 @@ from dory.chat.editor import editor
 from dory.chat.sanitize import visible
 from dory.chat.session import Session
 from dory.chat.signals import Signals
-from dory.chat.watch import BUSY, News, Watch
+from dory.chat.watch import BUSY, IDLE, News, Watch
 from dory.errors import DoryError
 from dory.identity.listing import AgentInfo
 from dory.process.jobs import Job
@@ -160,7 +160,7 @@ class Screen:
         the processor than a loop that is woken.
         """
         while sys.stdin.isatty() and not (self._signals.number or self._watch.closed):
-            time.sleep(BUSY)
+            time.sleep(IDLE)
 
     async def _watch_room(self) -> None:
         while True:

@@ -47,6 +47,7 @@ class Watch:
         self._latest = News((), listeners, ())
         self._folder = session.home / "chats" / live.FOLDER / session.room
         self._changed = 0
+        self._passed = False
 
     def next(self) -> News:
         """Wait for something new. While an agent is at work, return every tenth of a second. Ends
@@ -65,7 +66,12 @@ class Watch:
         then in the room.
         """
         lives = self._lives()
-        self._latest = News(self._session.heard(), self._session.listeners(), lives)
+        lines = self._session.heard()
+        listeners = self._latest.listeners
+        self._passed = not (lines or lives or self._latest.busy or self._passed)
+        if not self._passed:  # while nothing happens, every second time will do
+            listeners = self._session.listeners()
+        self._latest = News(lines, listeners, lives)
         return self._latest
 
     def _lives(self) -> Sequence[Live]:
