@@ -79,7 +79,9 @@ def login_name() -> str:
     epilog="What follows -- is handed to the agent that --boot starts.",
 )
 @click.argument("room", type=room_id, default="dev")
-@click.option("--boot", is_flag=True, help="start an agent if none listens, and stop it on leaving")
+@click.option(
+    "--boot", is_flag=True, help="start an agent if none listens; the last one who leaves stops it"
+)
 @click.option(
     "--name",
     default=login_name,
@@ -101,7 +103,7 @@ def main(flags: Sequence[str], room: str, boot: bool, name: str, wait: float, ho
     line is wrong, 3 if all agents sleep without an answer, 128 and more after a signal.
     """
     from dory.chat import pipe  # here, so that --help and a wrong flag do not wait for them
-    from dory.chat.agent_process import listening_agent
+    from dory.chat.keeper import listening_agent, visiting
     from dory.chat.session import Session
     from dory.chat.signals import Signals
 
@@ -114,6 +116,8 @@ def main(flags: Sequence[str], room: str, boot: bool, name: str, wait: float, ho
             if boot:
                 agent = listening_agent(session, ROOT / "agent.py", flags, complain, signals)
                 stack.enter_context(agent)
+            elif by_person or session.listeners():
+                stack.enter_context(visiting(session))
             if by_person:
                 from dory.chat import screen
 

@@ -1,27 +1,25 @@
-"""An agent that is started for a chat session and stopped after it.
+"""The process of an agent that chats start and stop.
 
-The agent runs in a process session of its own. Ctrl-C in the chat and the end of the terminal do
-not reach it. When the chat ends, the agent is asked to stop after its current step. If the chat is
-killed, the agent keeps running and listening.
+It runs in a process session of its own. Ctrl-C in the chat and the end of the terminal do not reach
+it, and it may outlive the chat that started it.
 """
 
+import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Protocol
 
 from dory.chat.sanitize import visible
 from dory.chat.session import Session
 from dory.chat.signals import Signals
-from dory.config.command_line import command
 from dory.errors import DoryError
-from dory.identity import listing
 from dory.identity.listing import AgentInfo
 from dory.identity.process import launch
-from dory.storage import files
-from dory.text.prompt_files import ROOT
+from dory.storage import files, locks
 
 LOG = Path("agents", "boot.log")
 """The log of such agents, below the home."""
@@ -30,7 +28,7 @@ _START_TIMEOUT = 20.0
 """Seconds that an agent may take until it listens."""
 
 _STOP_SIGNALS = ((signal.SIGTERM, 10.0), (signal.SIGINT, 5.0))
-"""The signals sent on leaving, each with the seconds that the agent then has.
+"""The signals that stop an agent, each with the seconds that the agent then has.
 
 SIGTERM asks it to end its step, SIGINT to drop the step. After both it is killed, which loses
 nothing more. The signals differ because the system may merge two pending signals of one kind.
@@ -47,34 +45,71 @@ _LOG_LINES = 8
 """Lines of the log that an error shows."""
 
 Tell = Callable[[str], None]
+"""Gets the lines that a person should see, and must not raise."""
 
 
-@contextmanager
-def listening_agent(
-    session: Session, program: Path, flags: Sequence[str], tell: Tell, signals: Signals
-) -> Iterator[None]:
-    """Make sure that an agent listens in the room for as long as the block runs.
+class Running(Protocol):
+    """An agent's process, whoever started it."""
 
-    If none listens, the agent last active in the room is resumed, or else a new one is booted: by
-    running ``program`` with ``flags``. It is stopped at the end of the block. ``tell`` gets the
-    lines that a person should see, and must not raise. Raises ``DoryError`` if the agent does not
-    come to listen.
-    """
-    if session.listeners():
-        yield
-        return
-    known = listing.last_active(session.home, session.room)
-    if known:
-        tell(f"resuming {visible(known.name)} (`{session.boot_command}` boots a fresh one)")
-    agent = AgentProcess(session, program, flags, known, signals)
-    try:
-        agent.await_listening()
-        for note in agent.notes():
-            tell(note)
-        tell(f"{agent.name} is up; what it reports goes to {LOG}")
-        yield
-    finally:
-        agent.stop(tell)
+    name: str
+
+    @property
+    def pid(self) -> int:
+        """Its number."""
+        ...
+
+    def ended(self) -> bool:
+        """Whether it has ended."""
+        ...
+
+    def send(self, number: int) -> None:
+        """Send it a signal. It may have ended by now."""
+        ...
+
+
+class OtherProcess:
+    """The process of an agent that another chat has started."""
+
+    def __init__(self, agent: AgentInfo, pid: int) -> None:
+        self.name = visible(agent.name)
+        self._folder = agent.folder
+        self.pid = pid
+
+    def ended(self) -> bool:
+        """Whether the process holds the agent no more."""
+        return locks.holder(self._folder) != self.pid
+
+    def send(self, number: int) -> None:
+        """Send it a signal."""
+        if not self.ended():
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+
+def stop(agent: Running, signals: Signals, tell: Tell) -> None:
+    """Stop an agent. Ctrl-C or SIGTERM meanwhile moves on to the next, firmer signal."""
+    # The first request may have ended the session. Only later ones are meant for the agent.
+    requests = min(signals.requests, 1)
+
+    def ended(seconds: float) -> bool:
+        """Wait for its end. False after ``seconds``, or once the person asks again."""
+        deadline = time.monotonic() + seconds
+        while not agent.ended():
+            if time.monotonic() > deadline or signals.requests > requests:
+                return False
+            time.sleep(_POLL)
+        return True
+
+    for number, seconds in _STOP_SIGNALS:
+        agent.send(number)
+        if number == signal.SIGTERM and not ended(_WAITING_NOTICE):
+            tell(f"waiting for {agent.name} to end its step (Ctrl-C: do not wait)")
+        if ended(seconds):
+            return
+        requests = min(signals.requests, requests + 1)
+    while not agent.ended():
+        agent.send(signal.SIGKILL)
+        time.sleep(_POLL)
 
 
 class AgentProcess:
@@ -98,8 +133,18 @@ class AgentProcess:
         arguments = [*which, "--home", str(session.home), *flags]
         self._process: subprocess.Popen[bytes] = launch(program, arguments, self._log)
 
-    def await_listening(self) -> None:
-        """Return once the agent listens in the room and has introduced itself in its log.
+    @property
+    def pid(self) -> int:
+        """Its number."""
+        return self._process.pid
+
+    @property
+    def log(self) -> Path:
+        """Where its output goes, as a path that leads there from the current folder."""
+        return LOG if self._session.home.resolve() == Path.cwd() else self._log
+
+    def await_listening(self) -> AgentInfo:
+        """Return the agent once it listens in the room and has introduced itself in its log.
 
         Raises ``DoryError`` if it ends or takes too long, ``SystemExit`` after a signal.
         """
@@ -109,7 +154,7 @@ class AgentProcess:
             for agent in self._session.listeners():
                 if agent.pid == self._process.pid and self._output():
                     self.name = visible(agent.name)
-                    return
+                    return agent
             if time.monotonic() > deadline:
                 raise DoryError(
                     f"{self.name} does not listen in {self._session.room} after"
@@ -124,50 +169,23 @@ class AgentProcess:
         """
         return [visible(line) for line in self._output().splitlines()[2:]]
 
-    def stop(self, tell: Tell) -> None:
-        """Stop the agent and tell what became of it. Ctrl-C or SIGTERM meanwhile moves on to the
-        next, firmer signal.
-        """
-        if self._process.poll() is not None:
-            status = self._process.returncode
-            tell(f"{self.name} has ended by itself with status {status}; {self._last_lines()}")
-            return
-        # The first request may have ended the session. Only later ones are meant for the agent.
-        requests = min(self._signals.requests, 1)
-        for number, seconds in _STOP_SIGNALS:
-            self._process.send_signal(number)
-            if number == signal.SIGTERM and not self._ended(_WAITING_NOTICE, requests):
-                tell(f"waiting for {self.name} to end its step (Ctrl-C: do not wait)")
-            if self._ended(seconds, requests):
-                break
-            requests = min(self._signals.requests, requests + 1)
-        else:
-            self._process.kill()
-            self._process.wait()
-        tell(f"{self.name} stopped; `{self._resume_command()}` brings it back")
+    def ended(self) -> bool:
+        """Whether it has ended."""
+        return self._process.poll() is not None
 
-    def _resume_command(self) -> str:
-        home = self._session.home
-        room = self._session.room
-        if room == "dev" and home == ROOT:
-            return "make run"
-        return command(home, "chat.py", room, "--boot")
+    def send(self, number: int) -> None:
+        """Send it a signal."""
+        self._process.send_signal(number)
 
-    def _ended(self, seconds: float, requests: int) -> bool:
-        """Wait for the agent's end. False after ``seconds``, or once the person has sent more than
-        ``requests`` signals.
-        """
-        deadline = time.monotonic() + seconds
-        while self._process.poll() is None:
-            if time.monotonic() > deadline or self._signals.requests > requests:
-                return False
-            time.sleep(_POLL)
-        return True
+    def post_mortem(self) -> str:
+        """How it has ended, in words."""
+        status = self._process.returncode
+        return f"{self.name} has ended by itself with status {status}; {self._last_lines()}"
 
     def _last_lines(self) -> str:
         lines = self._output().splitlines()[-_LOG_LINES:]
         shown = "".join(f"\n    {visible(line)}" for line in lines)
-        return f"its last lines in {LOG}:{shown}"
+        return f"its last lines in {self.log}:{shown}"
 
     def _output(self) -> str:
         """What this process has written to the log, which older ones have written to before."""

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Iterable
 
-from dory.chat.completions import answered
+from dory.chat.completions import LEAVING, answered
 from dory.chat.sanitize import plain
 from dory.chat.session import Session
 from dory.errors import DoryError, Unanswered
@@ -27,7 +27,11 @@ def run(session: Session, lines: Iterable[str], timeout: float) -> None:
         raise DoryError(session.absence())
     for line in lines:
         text = line.strip()
+        if text in LEAVING:
+            return
         if text:
+            if session.wake:
+                session.wake()
             _ask(session, text, timeout)
 
 

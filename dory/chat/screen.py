@@ -136,6 +136,8 @@ class Screen:
                 text = typed.encode("utf-8", "replace").decode()
                 try:
                     await _in_thread(partial(self._session.say, text))
+                    if self._session.wake:
+                        Job(self._session.wake, "wake")
                 except DoryError as error:
                     self._tell(str(error))
                     unsaid = typed
@@ -177,11 +179,12 @@ class Screen:
 
     def _tell_who_left(self, listeners: Sequence[AgentInfo]) -> None:
         names = {agent.name for agent in listeners}
+        then = "waits in the room"
+        if self._session.wake and not names:
+            then = "starts it again"
         for agent in self._now.listeners:
             if agent.name not in names:
-                self._tell(
-                    f"{agent.name} does not listen any more; what you write waits in the room"
-                )
+                self._tell(f"{agent.name} does not listen any more; what you write {then}")
 
     def _above(self) -> StyleAndTextTuples:
         """What is being written, above the input line."""

@@ -1,5 +1,6 @@
 """One person in one room: new messages, saying something, and which agents listen."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from dory import clock
@@ -26,6 +27,8 @@ class Session:
         if ``room`` is no legal room id.
         """
         self.commands = commands
+        self.wake: Callable[[], None] | None = None
+        """Starts an agent if none listens any more; None if that is not this chat's task."""
         self.home = home
         self.room = room
         self.name = clean_name(name)

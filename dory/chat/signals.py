@@ -61,6 +61,19 @@ class Signals:
         finally:
             self._at_once = False
 
+    @contextmanager
+    def only_noted(self) -> Iterator[None]:
+        """A block that a signal does not interrupt, also within one that it would. It is obeyed
+        behind the block.
+        """
+        at_once, self._at_once = self._at_once, False
+        try:
+            yield
+        finally:
+            self._at_once = at_once
+        if at_once:
+            self.obey()
+
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if number != signal.SIGHUP:
             self.requests += 1
