@@ -19,7 +19,7 @@ import time
 from contextlib import suppress
 
 from dory.cli import startup
-from dory.cli.output import tell
+from dory.cli.output import show, tell
 from dory.clock import minute
 from dory.config.settings import Config
 from dory.errors import DoryError
@@ -135,8 +135,8 @@ class Agent:
         tell(self.me.name, self.me.redact(text))
 
     def say_event(self, event: Event) -> None:
-        """Print an event as its line of LIFE."""
-        self.say(line(event))
+        """Print an event as its line of LIFE, on stdout."""
+        show(line(event).removesuffix("\n"))
 
     def announce(self, text: str) -> None:
         """Print one line, and say it in the rooms if the disk takes it."""

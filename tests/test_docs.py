@@ -33,8 +33,8 @@ COMMAND = re.compile(r"python (?:(\w+\.py)|-m ([a-z_]+\.[a-z_.]+))([^`#|\n]*)")
 INSTALLED = re.compile(r"(?:^    |`)dory ([a-z]+)([^`#|\n]*)", re.MULTILINE)
 FOREIGN = {"mkdocs", "pytest"}
 """Programs of others in ``python -m``."""
-NOT_COMMANDS = {"ada", "embeddings"}
-"""``@ada`` is a person, ``/embeddings`` an endpoint."""
+NOT_COMMANDS = {"ada", "embeddings", "quit", "exit"}
+"""``@ada`` is a person, ``/embeddings`` an endpoint; ``/quit`` and ``/exit`` leave the chat."""
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 OLD_WORDS = re.compile(
     r"\b(?:facult(?:y|ies)|stand-in|walls|purse|gauge|waterfall)\b", re.IGNORECASE

@@ -11,7 +11,7 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,11 +45,13 @@ class Presence:
             with suppress(OSError):
                 self._enter(visitor)
 
-    def leave(self) -> Sequence[Visitor]:
+    def leave(self) -> list[Visitor]:
         """Leave the room, and return who is still there. Of several who leave at the same time,
         exactly the last finds nobody.
         """
-        others: Sequence[Visitor] = ()
+        others: list[Visitor] = []
+        if not self._folder.is_dir():
+            return others
         deadline = time.monotonic() + _LEAVING_TIMEOUT
         with suppress(OSError), self._locked(".leaving", lambda: time.monotonic() > deadline):
             others = [seen for path in self._files() if (seen := _visitor(path))]

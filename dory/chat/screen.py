@@ -174,8 +174,10 @@ class Screen:
             # once a record is gone, its agent may begin the same message anew
             self._said = {name: text for name, text in self._said.items() if name in at_work}
             self._tell_who_left(news.listeners)
-            self._now = News((), news.listeners, live_view.unsaid(news.lives, self._said))
-            self._editor.app.invalidate()
+            before, lives = self._now, live_view.unsaid(news.lives, self._said)
+            self._now = News((), news.listeners, lives)
+            if self._now != before or live_view.doings(lives, self._now.awake):
+                self._editor.app.invalidate()
 
     def _tell_who_left(self, listeners: Sequence[AgentInfo]) -> None:
         names = {agent.name for agent in listeners}

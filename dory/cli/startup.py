@@ -212,7 +212,9 @@ def greeting(me: Identity, current: Config, wake_again: str, other: str = "") ->
         lines.append(f"it cannot think now: {models.way_out(own)}")
     elif not own.offline:
         lines.append(f"model: {own.shown}")
-    elif not other:
+    elif other or me.state.turn:
+        lines.append("model: the offline model (docs/models.md says how to name a real one)")
+    else:
         lines.append(prompt_files.prompt("offline"))
     if other:
         lines.append(other)

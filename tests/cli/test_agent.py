@@ -227,6 +227,11 @@ def test_the_greeting_says_how_to_talk_to_it_and_how_to_wake_it_and_which_model_
         and "wake it again: the way back" in offline
     )
     assert "No model is configured" in offline and "DEEPSEEK_API_KEY" in offline
+    house.me.state.turn = 1
+    again = startup.greeting(house.me, Config(model=OFFLINE), "the way back")
+    assert again.splitlines()[-1].startswith("model: the offline model") and len(again) < len(
+        offline
+    )
     assert startup.greeting(
         house.me, Config(model="m", base_url="http://localhost/v1"), ""
     ).endswith("model: m at http://localhost/v1")

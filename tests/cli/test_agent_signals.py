@@ -4,6 +4,7 @@ be ended from elsewhere.
 
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -129,6 +130,26 @@ def test_a_detached_agent_outlives_its_terminal_and_is_stopped_from_another(tmp_
 def test_stop_needs_to_know_whom(tmp_path: Path) -> None:
     ended = run(tmp_path, "--stop")
     assert ended.returncode == 2 and "--stop needs the agent's hash" in ended.stderr
+
+
+def test_verbose_prints_the_lines_of_life_unaltered_on_stdout(tmp_path: Path) -> None:
+    agent = subprocess.Popen(
+        command("--verbose", "--model", "offline"),
+        env=environment(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert agent.stdout and agent.stdout.readline().startswith(b"dory-")
+    rooms = Rooms(tmp_path / "chats")
+    rooms.say("dev", "USER", "ada", f"remember: {'the key is under the mat, ' * 20}", utc())
+    until(lambda: [line for line in rooms.read("dev", 0) if line.kind == "AGENT"])
+    agent.send_signal(signal.SIGTERM)
+    printed, reported = agent.communicate(timeout=PATIENCE)
+    (folder,) = listing.folders(tmp_path)
+    lived = (folder / "LIFE.md").read_bytes()
+    events = [line for line in printed.splitlines(True) if re.match(rb"\d{4}-\d\d-\d\d ", line)]
+    assert len(events) > 3 and b"".join(events) in lived
+    assert lived.endswith(b"".join(events)) and b" heard dev ada" not in reported
 
 
 def test_an_agent_whose_output_nobody_reads_any_more_lives_on(tmp_path: Path) -> None:
