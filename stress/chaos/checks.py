@@ -16,6 +16,7 @@ from dory.identity.context import Entry
 from dory.storage.rooms import laid_out
 from dory.text import formatting, references
 from dory.text.prompt_files import DURABLE
+from dory.turn.delivery import UNANSWERED
 from dory.types import Call, Line
 from stress.chaos.dream_checks import (
     by_git,
@@ -169,7 +170,11 @@ def commanded(home: Home) -> Iterator[str]:
         for line in home.lines(room)
         if line.kind == "NOTICE" and _own(home, line)
     ]
-    answers = [(room, text) for room, text in notices if not text.startswith(DREAMT)]
+    answers = [
+        (room, text)
+        for room, text in notices
+        if not text.startswith(DREAMT) and not text.endswith(UNANSWERED)
+    ]
     answered = Counter(room for room, _ in answers)
     if answered - asked or sure - answered:
         yield f"commands and stray lines by room: {dict(asked)}; answers: {dict(answered)}"
@@ -177,6 +182,19 @@ def commanded(home: Home) -> Iterator[str]:
     opened = home.log.decode().count(" opened ◱")
     if successes != opened:
         yield f"/uncompact was answered {successes} times, and opened {opened} originals"
+
+
+def unanswered(home: Home) -> Iterator[str]:
+    """Of each message that the agent leaves unanswered the room is told once at most."""
+    for room in home.rooms:
+        messages = 0
+        for line in home.lines(room):
+            if line.kind == "USER" and not line.text.startswith("/"):
+                messages += 1
+            elif _own(home, line) and line.kind == "NOTICE" and line.text.endswith(UNANSWERED):
+                messages -= 1
+                if messages < 0:
+                    yield f"{room} was told too often that there will be no answer"
 
 
 def torn(home: Home) -> Iterator[str]:
@@ -209,6 +227,7 @@ CHECKS: dict[str, Callable[[Home], Iterator[str]]] = {
     "told truly what was interrupted": interrupted,
     "LIFE tells everything once and only grows": logged,
     "every command had its effect and its answer once": commanded,
+    "silence is told once": unanswered,
     "torn lines are set aside and told": torn,
 }
 

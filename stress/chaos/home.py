@@ -25,7 +25,7 @@ from dory.storage.database import NAME, Store
 from dory.storage.rooms import Rooms
 from dory.text import formatting, references, tool_calls
 from dory.types import Call, Line
-from stress.chaos.orders import INTERRUPTED
+from stress.chaos.orders import INTERRUPTED, PLAINLY, ROOM
 from stress.chaos.talk import Ledger
 
 _LASTING = ("SAY", "EDIT_FILE", "NOTE_ADD", "JOIN", "LEAVE")
@@ -156,6 +156,7 @@ def deeds(life: Sequence[Entry]) -> Deeds:
     result = Deeds()
     for response, rest in _responses(life):
         calls = tool_calls.parse(references.unescape(response.body), TOOLS)
+        calls = calls or _delivered(response, rest)
         outcomes = list(takewhile(lambda entry: not _interruption(entry), rest))
         notice = next(filter(_interruption, rest), None)
         done, failed = _matched(calls, outcomes)
@@ -171,6 +172,18 @@ def deeds(life: Sequence[Entry]) -> Deeds:
             )
         result.ran += [calls[number] for number in sorted(done - failed)]
     return result
+
+
+def _delivered(response: Entry, rest: Sequence[Entry]) -> list[Call]:
+    """The SAY as which a response without a tool line was delivered, if it was, or was to be when
+    it was interrupted.
+    """
+    call = Call("SAY", ROOM, body=references.unescape(response.body))
+    tried = any(
+        entry.about == call.title or (_interruption(entry) and call.title in entry.body)
+        for entry in rest
+    )
+    return [call] if tried and response.body.endswith(PLAINLY) else []
 
 
 def _responses(life: Sequence[Entry]) -> Iterator[tuple[Entry, list[Entry]]]:

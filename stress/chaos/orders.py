@@ -4,8 +4,9 @@ agent is to be killed.
     K7-12 the kettle whistles. Orders: EDIT SAY JOIN
 
 It answers every message heard since the last response with the tool lines that the message orders,
-or with one SAY. Each SAY and each edit holds the first word of its message, which people never use
-twice. The model is a pure function of the prompt. Compactions are left to the offline model.
+or with one SAY. If the only such message orders PLAIN, the answer has no tool line at all. Each SAY
+and each edit holds the first word of its message, which people never use twice. The model is a pure
+function of the prompt. Compactions are left to the offline model.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,6 +23,9 @@ ROOM = "dev"
 SECOND_ROOM = "lab"
 ORDERS = "Orders: "
 INTERRUPTED = "You were stopped"
+PLAIN = "PLAIN"
+PLAINLY = "is heard, plainly."
+"""How an answer without a tool line ends."""
 
 
 class Obedient(OfflineModel):
@@ -34,8 +38,9 @@ class Obedient(OfflineModel):
         reply = super().complete(prompt, purpose)
         if purpose != "turn":
             return reply
-        calls = list(_calls(read(prompt))) or [Call("WAIT")]
-        return Reply(tool_calls.render(calls), "", reply.usage)
+        reading = read(prompt)
+        calls = list(_calls(reading)) or [Call("WAIT")]
+        return Reply(_plain(reading) or tool_calls.render(calls), "", reply.usage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +53,24 @@ class _Order:
     reading: Reading
 
 
-def _calls(reading: Reading) -> Iterator[Call]:
+def _news(reading: Reading) -> list[Entry]:
+    """The entries since the last response."""
     responses = [place for place, entry in enumerate(reading.entries) if entry.kind == "response"]
-    start = responses[-1] + 1 if responses else 0
-    for entry in reading.entries[start:]:
+    return reading.entries[responses[-1] + 1 if responses else 0 :]
+
+
+def _plain(reading: Reading) -> str:
+    """An answer without a tool line; empty if none was ordered, or not that alone."""
+    news = _news(reading)
+    messages = [message for entry in news for message in heard(entry)]
+    interrupted = any(entry.body.startswith(INTERRUPTED) for entry in news)
+    if interrupted or [message.text.partition(ORDERS)[2] for message in messages] != [PLAIN]:
+        return ""
+    return f"{messages[0].text.partition(' ')[0]} {PLAINLY}"
+
+
+def _calls(reading: Reading) -> Iterator[Call]:
+    for entry in _news(reading):
         if entry.kind == "notice" and entry.body.startswith(INTERRUPTED):
             yield Call("SAY", f"{ROOM} I was interrupted, as #{entry.first} says.")
         for message in heard(entry):
@@ -135,6 +154,7 @@ _CALLS: dict[str, Callable[[_Order], Call]] = {
     "UNCOMPACT": _uncompact,
     "READ": _read,
     "WRONG": _wrong,
+    PLAIN: _say,
 }
 """By the name of an order. Any other order is the name of a tool for the second room."""
 

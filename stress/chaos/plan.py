@@ -30,9 +30,9 @@ class Point:
     @property
     def on_the_wire(self) -> bool:
         """Whether only the model that takes orders reaches it. The offline model never joins or
-        leaves a room and never edits the workspace.
+        leaves a room, never edits the workspace, and never leaves a message unanswered.
         """
-        return not {"join", "leave", "note", "keep"}.isdisjoint(self.lead)
+        return not {"join", "leave", "note", "keep", "silent"}.isdisjoint(self.lead)
 
 
 _COMMIT = (
@@ -138,7 +138,7 @@ LIVING = [
     *_points(
         "SAY",
         ("before append room", "half-way append room", "after append room", *_RESULT),
-        ("talk", "remember"),
+        ("talk", "plain", "remember"),
         often=True,
     ),
     *_points(
@@ -169,7 +169,13 @@ LIVING = [
     *_points(
         "LEAVE", ("before sync_folder subs", "after sync_folder subs", *_RESULT), _ROOMS, often=True
     ),
-    *_points("turn", _COMMIT, ("talk", "remember"), often=True),
+    *_points("turn", _COMMIT, ("talk", "plain", "remember"), often=True),
+    *_points(
+        "turn",
+        ("before append room", "half-way append room", "after append room"),
+        ("silent",),
+        often=True,
+    ),
     *_points("command", _COMMIT, ("status", "uncompact"), often=True),
     *_points(
         "command",

@@ -17,7 +17,7 @@ from dory.storage import files
 from dory.storage.rooms import Rooms
 from dory.text import references
 from dory.text.prompt_files import USER
-from stress.chaos.orders import ORDERS, ROOM, SECOND_ROOM
+from stress.chaos.orders import ORDERS, PLAIN, ROOM, SECOND_ROOM
 
 _THINGS = (
     "kettle",
@@ -60,6 +60,8 @@ _TELLING = (
     "stranger",
     "stray",
     "flood",
+    "plain",
+    "silent",
 )
 _COMMANDING = ("status", "uncompact", "compact", "undo", "dream", "restore")
 _ORDERED = (
@@ -129,6 +131,8 @@ class Talk:
             "ask": self._ask,
             "note": self._note,
             "keep": self._keep,
+            "plain": self._plain,
+            "silent": self._silent,
             "join": self._join,
             "leave": self._leave,
             "elsewhere": self._speak_elsewhere,
@@ -176,6 +180,14 @@ class Talk:
     def _keep(self, folder: Path | None) -> None:
         orders = self._orders("KEEP", "SAY", "KEEP", "RECALL")
         self._say(f"{self._mark()} please keep this{orders}", folder)
+
+    def _plain(self, folder: Path | None) -> None:
+        """Something that is answered without a tool line."""
+        self._say(f"{self._mark()} please answer plainly{self._orders(PLAIN)}", folder)
+
+    def _silent(self, folder: Path | None) -> None:
+        """Something that the agent leaves unanswered: it waits, is reminded, and waits again."""
+        self._say(f"{self._mark()} needs no answer{self._orders('WAIT')}", folder)
 
     def _join(self, folder: Path | None) -> None:
         self._say(f"{self._mark()} please join{self._orders('SAY', 'JOIN', 'SAY')}", folder)
