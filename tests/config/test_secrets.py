@@ -230,7 +230,7 @@ def test_no_answer_of_an_endpoint_holds_a_key_of_whatever_kind(
         house = House(tmp_path, Endpoint(settings))  # type: ignore[arg-type]
         house.hear(29)
         before = len(house.me.context.entries)
-        answer = f"GIST: {quoted}\nRELEVANCE: 1\nSUMMARY: {quoted}"
+        answer = f"GIST: crate {quoted}\nRELEVANCE: 1\nSUMMARY: crate {quoted}"
         server.faults.extend([Fault(text="1-9 all"), *[Fault(text=answer)] * 9])
         house.compact()
         assert len(house.me.context.entries) < before and SHOWN in house.me.context.entries[0].body

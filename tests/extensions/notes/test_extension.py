@@ -211,7 +211,8 @@ def test_each_compacted_stretch_leaves_one_archive_and_one_marker(tmp_path: Path
         house.hear(12)
     assert found[0].name == "ada-s-trip-to-lisbon-1-3"
     assert (
-        found[0].content == f"flights and a hotel\n◱hash={told[0].hash} gist=Ada's trip to Lisbon!◲"
+        found[0].content
+        == f"flights and a hotel for Ada\n◱hash={told[0].hash} gist=Ada's trip to Lisbon!◲"
     )
     assert all(len(line) <= 120 for line in (house.me.folder / "LIFE.md").read_text().splitlines())
     assert list(check.problems(house.home)) == []
@@ -298,14 +299,14 @@ def test_what_stands_before_the_marker_is_out_of_the_context_and_reached_by_name
     record = marked(house)[0]
     assert (
         kinds(house.me.context.entries).startswith("1-3 compacted")
-        and "thing 2" not in house.agent.prompts.build().text
+        and "crate 2" not in house.agent.prompts.build().text
     )
     act(house, f"NOTE_READ {record.archive_name}")
     assert record.hash in house.me.context.entries[-1].body
-    act(house, "RECALL thing 2")
+    act(house, "RECALL crate 2")
     assert f"-> UNCOMPACT {record.hash}" in house.me.context.entries[-1].body
     act(house, f"UNCOMPACT {record.hash}")
-    assert "thing 2" in house.me.context.entries[-1].body
+    assert "crate 2" in house.me.context.entries[-1].body
 
 
 def test_no_secret_is_noted(house: Noting) -> None:
