@@ -203,8 +203,9 @@ class Inbox:
         position.reminded = False
         meant = addressing.addressed(line.text, names)
         for_others = meant and self._identity.name not in meant
-        if not for_others and line.name not in position.waiting:
-            position.waiting.append(line.name)
+        name = self._identity.redact(line.name)
+        if not for_others and name not in position.waiting:
+            position.waiting.append(name)
 
     def _end_exchange(self, room: str) -> None:
         """Tell the person at the terminal, the agent and, unless another agent has, the room."""

@@ -61,7 +61,7 @@ def shares(quick: bool, only: str) -> list[Share]:
     turns = [
         ("turn", partial(trial.suffered, lines=_FEW if quick else _LINES), case) for case in TURNS
     ]
-    stops = [("stopped", trial.stopped, case) for case in STOPS]
+    stops: list[tuple[str, Trial, Case]] = [("stopped", trial.stopped, case) for case in STOPS]
     held = [
         ("hard limit", forgetting.folded, known[name])
         for name in ("connection refused", "silence before the answer", "503")

@@ -15,6 +15,7 @@ import pytest
 
 from dory.config import kept
 from dory.config.profiles import OFFLINE
+from dory.control import Control
 from dory.identity import listing
 from dory.offline.server import Server
 from dory.storage.rooms import Rooms
@@ -29,7 +30,7 @@ class Real:
 
     name = "real"
 
-    def complete(self, prompt: Prompt, purpose: Purpose) -> Reply:
+    def complete(self, prompt: Prompt, purpose: Purpose, control: Control | None = None) -> Reply:
         return Reply(f"SAY dev {REAL}", "", Usage(purpose, self.name, 0, None, 0, 0.0))
 
 
