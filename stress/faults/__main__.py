@@ -61,7 +61,7 @@ def shares(quick: bool, only: str) -> list[Share]:
     turns = [
         ("turn", partial(trial.suffered, lines=_FEW if quick else _LINES), case) for case in TURNS
     ]
-    stops: list[tuple[str, Trial, Case]] = [("stopped", trial.stopped, case) for case in STOPS]
+    stops = [("stopped", trial.stopped, case) for case in STOPS]
     held = [
         ("hard limit", forgetting.folded, known[name])
         for name in ("connection refused", "silence before the answer", "503")
@@ -76,10 +76,10 @@ def shares(quick: bool, only: str) -> list[Share]:
     summarised = [("summarise", forgetting.summarised, case) for case in SUMMARIES]
     all_shares = []
     for timeout in (SHORT, TIMEOUT):
-        for limit, trials in (
-            (_ENOUGH, [("busy room", crowd, known["503"]), *turns, *stops]),
-            (forgetting.LIMIT, [*held, *named, *summarised]),
-        ):
+        asked: list[tuple[str, Trial, Case]]
+        asked = [("busy room", crowd, known["503"]), *turns, *stops]
+        compacted: list[tuple[str, Trial, Case]] = [*held, *named, *summarised]
+        for limit, trials in ((_ENOUGH, asked), (forgetting.LIMIT, compacted)):
             own = [
                 trial for trial in trials if trial[-1].timeout == timeout and only in trial[-1].name
             ]
