@@ -18,6 +18,7 @@ import os
 import sys
 from collections.abc import Collection, Sequence
 from contextlib import ExitStack, suppress
+from importlib import import_module
 from pathlib import Path
 
 import click
@@ -106,6 +107,7 @@ def main(flags: Sequence[str], room: str, boot: bool, name: str, wait: float, ho
     from dory.chat.keeper import listening_agent, visiting
     from dory.chat.session import Session
     from dory.chat.signals import Signals
+    from dory.process.jobs import Job
 
     signals = Signals()
     # asked now, because a terminal that is closed later is none any more
@@ -114,6 +116,8 @@ def main(flags: Sequence[str], room: str, boot: bool, name: str, wait: float, ho
         session = Session(home, room, name, commands)
         with ExitStack() as stack:
             if boot:
+                if by_person:  # the screen is loaded while the agent starts
+                    Job(lambda: import_module("dory.chat.screen"), "imports")
                 agent = listening_agent(session, ROOT / "agent.py", flags, complain, signals)
                 stack.enter_context(agent)
             elif by_person or session.listeners():

@@ -1,5 +1,6 @@
 """What the screen shows of agents at work, and what an idle screen does."""
 
+import signal
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -88,14 +89,19 @@ def test_an_idle_screen_opens_no_file_and_sees_what_changes(tmp_path: Path) -> N
     chats = tmp_path / "chats"
     for _ in range(3):
         Household(tmp_path)  # asleep and not running
-    with agent(tmp_path):
+    with agent(tmp_path) as process:
         session = Session(tmp_path, "dev", "ada")
         watch = Watch(session, session.listeners())
-        (resident,) = watch.look().listeners
-        opened.clear()
-        looks = [watch.look() for _ in range(20)]
+        process.send_signal(signal.SIGSTOP)  # it commits nothing from now on
+        try:
+            (resident,) = watch.look().listeners
+            opened.clear()
+            looks = [watch.look() for _ in range(20)]
+            seen = set(opened)
+        finally:
+            process.send_signal(signal.SIGCONT)
         assert {news.busy for news in looks} == {False}
-        assert set(opened) <= {str(tmp_path / "agents" / h.name) for h in folders(tmp_path)} | {
+        assert seen <= {str(tmp_path / "agents" / h.name) for h in folders(tmp_path)} | {
             str(resident.folder / "lock")
         }
         live.show(chats, "dev", Live("dory", "thinks"))

@@ -189,6 +189,12 @@ def test_an_unknown_command_names_the_nearest(desk: Desk) -> None:
     assert far == "there is no /xyz (/help lists the commands)"
 
 
+def test_a_line_that_begins_with_a_path_is_heard_and_no_command(desk: Desk) -> None:
+    desk.house.hear("dev", "ada", "/home/ada/x.txt is broken")
+    assert desk.inbox.receive()
+    assert len(desk.heard()) == 1 and desk.house.said("dev", "NOTICE") == []
+
+
 def test_agents_give_no_commands(desk: Desk) -> None:
     desk.house.hear("dev", "dory-other", "/note x", "AGENT")
     desk.inbox.receive()
