@@ -277,7 +277,7 @@ class Inbox:
             f"/{name} was being done when the process ended:"
             " look whether it had its effect, and repeat it if not"
         )
-        owed = Owed(line.room, unsure, me.rooms.end(line.room), line.name)
+        owed = Owed(line.room, unsure, me.rooms.end(line.room), me.redact(line.name))
         me.state.owed = owed
         try:
             answer = self._answered(name, argument)
