@@ -39,7 +39,7 @@ def test_ctrl_c_ends_after_the_running_step_and_resume_says_how(tmp_path: Path) 
     assert agent.returncode == 0
     assert (
         "stopping after this step" in rest
-        and f"'python agent.py {identity[:8]} --model=offline --home {tmp_path}' wakes it" in rest
+        and f"'python agent.py {identity[:8]} --home {tmp_path}' wakes it" in rest
     )
     again = process(tmp_path, identity[:4])
     assert line_of(again) == first
