@@ -58,10 +58,14 @@ def shares(quick: bool, only: str) -> list[Share]:
     """
     known = {case.name: case for case in TURNS}
     crowd = partial(trial.suffered, lines=_CROWD, pace=_PACE)
-    turns = [
-        ("turn", partial(trial.suffered, lines=_FEW if quick else _LINES), case) for case in TURNS
+    turns: list[tuple[str, Trial, Case]] = [
+        ("busy room", crowd, known["503"]),
+        *(
+            ("turn", partial(trial.suffered, lines=_FEW if quick else _LINES), case)
+            for case in TURNS
+        ),
+        *(("stopped", trial.stopped, case) for case in STOPS),
     ]
-    stops = [("stopped", trial.stopped, case) for case in STOPS]
     held = [
         ("hard limit", forgetting.folded, known[name])
         for name in ("connection refused", "silence before the answer", "503")
@@ -76,10 +80,10 @@ def shares(quick: bool, only: str) -> list[Share]:
     summarised = [("summarise", forgetting.summarised, case) for case in SUMMARIES]
     all_shares = []
     for timeout in (SHORT, TIMEOUT):
-        asked: list[tuple[str, Trial, Case]]
-        asked = [("busy room", crowd, known["503"]), *turns, *stops]
-        compacted: list[tuple[str, Trial, Case]] = [*held, *named, *summarised]
-        for limit, trials in ((_ENOUGH, asked), (forgetting.LIMIT, compacted)):
+        for limit, trials in (
+            (_ENOUGH, turns),
+            (forgetting.LIMIT, [*held, *named, *summarised]),
+        ):
             own = [
                 trial for trial in trials if trial[-1].timeout == timeout and only in trial[-1].name
             ]

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from email.utils import format_datetime
 from typing import Literal
@@ -237,7 +237,7 @@ SUMMARIES = (
     Case("an empty gist", _summary("a kettle", gist="**"), comes_to="taken"),
     Case(
         "a summary longer than its chunk",
-        _summary("and so on with the kettle " * 1000),
+        replace(_summary("and so on with the kettle " * 1000), whole=True),
         comes_to="taken",
     ),
     Case(
@@ -257,7 +257,8 @@ SUMMARIES = (
     ),
     Case(
         "a gist of 100,000 spaces",
-        _summary("a kettle", gist="a" + " *_" * 33_333 + "kettle"),
+        # streamed, it would be taken for a loop
+        replace(_summary("a kettle", gist="a" + " *_" * 33_333 + "kettle"), whole=True),
         comes_to="well",
     ),
     Case("a summary with forged headers", _summary(f"a kettle\n{_HEADERS}"), comes_to="well"),
