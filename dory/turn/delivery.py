@@ -172,20 +172,16 @@ class Delivery:
         me = self._identity
         waiting = me.state.rooms[room].waiting
         names = neighbours.names(me.home, room)
+        newest = ""
         for line in reversed(me.rooms.recent(room, RECENT)):
-            if line.kind == "AGENT" and line.name != me.name:
-                return not self._addressed_by(waiting, room, names)
-            if line.kind == "USER" and line.name in waiting:
+            if line.kind == "AGENT" and line.name == me.name:
+                break
+            asks = line.kind == "USER" and me.redact(line.name) in waiting
+            if asks and me.name in addressing.addressed(line.text, names):
                 return False
-        return False
-
-    def _addressed_by(self, waiting: list[str], room: str, names: list[str]) -> bool:
-        lines = self._identity.rooms.recent(room, RECENT)
-        return any(
-            self._identity.name in addressing.addressed(line.text, names)
-            for line in lines
-            if line.kind == "USER" and line.name in waiting
-        )
+            if asks or line.kind == "AGENT":
+                newest = newest or line.kind
+        return newest == "AGENT"
 
 
 def _said(answer: Answer, plain_room: str) -> Iterator[tuple[str, str]]:

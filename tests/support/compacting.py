@@ -171,9 +171,14 @@ class House:
 
     def asleep(self) -> bool:
         """Whether the agent has taken everything in and answered."""
-        state = self.me.state
-        heard = state.rooms["dev"].read == self.me.rooms.size("dev")
-        return heard and not state.awake and not state.notices
+
+        def quiet() -> bool:
+            state = self.me.state
+            idle = not state.awake and not state.notices
+            return idle and state.rooms["dev"].read == self.me.rooms.size("dev")
+
+        # twice, as the agent may write a notice between two of these looks
+        return quiet() and quiet()
 
 
 def originals(entries: list[Entry], blobs: Blobs) -> list[Entry]:
