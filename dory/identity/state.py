@@ -88,11 +88,13 @@ class Running:
     hidden: list[str] = field(default_factory=list)
     """What its hidden tools were given, in order. It is stored nowhere else until they have run."""
     tools: list[str] = field(default_factory=list)
-    """The names of the tools at that time, with which its lines are read again. Empty: written by
-    an older Dory.
+    """The usages of the tools at that time, with which its lines are read again. Names alone, or
+    nothing: written by an older Dory.
     """
     plain_room: str = ""
     """The room to which it goes as a whole, because it has no tool line; else empty."""
+    rooms: list[str] = field(default_factory=list)
+    """The rooms that it was in at that time."""
 
 
 @dataclass(slots=True)

@@ -1,19 +1,77 @@
-"""Takes the marks of the harness out of what a model writes, before people see it. Pure.
+"""What only the harness writes, and models imitate: headers, tags of a room, references. Pure.
 
-A model that has read many room lines may begin its answer with a tag of its own, or go on with a
-line that somebody else is to have said.
+A model that goes on after its answer invents the next part of the transcript. So an answer ends
+before the first line that is a header or somebody's line of a room. Inside a thought that ends,
+such lines are quoted, and end nothing.
 """
 
 import re
 
-_OWN = re.compile(r"(?:\[AGENT:\S+ [^\]\s]+\][ \t]*)+")
-_FOREIGN = re.compile(r"^\[(?:USER|AGENT|NOTICE):\S+ [^\]\s]+\]|^\[#", re.MULTILINE)
+from dory.text import references
+from dory.text.thoughts import OPENING, Thoughts
+
+STOP = ("\n[#",)
+"""Texts at which an endpoint may stop: an answer never needs them."""
+_KINDS = "heard|notice|response|result|error|compacted|uncompacted"
+_TAG = r"\[{}:[^\s\[\]]{{1,64}}(?: [^\[\]\n]{{0,64}})?\]"
+_BEGUN = re.compile(
+    rf"^\[#(?:\d{{1,15}}(?:-\d{{1,15}})?(?: (?:{_KINDS})\b|(?: [a-z][^\n\]]*+)?\]?[ \t\r]*+$)"
+    rf"|[a-z]+(?: [^\n\]]*+)?\][ \t\r]*+$)"
+    rf"|^{_TAG.format('(?:USER|NOTICE)')}|^(?P<agent>{_TAG.format('AGENT')})"
+    r"|<\|im_start\|>(?:user|system|tool)\b|<start_of_turn>user\b|^\[INST\]"
+    r"|(?P<observed>^\**Observation(?: ?\d+)? ?:)"
+    r"|<\|start_header_id\|>(?:user|system|ipython)\b|<\|start\|>user\b",
+    re.MULTILINE,
+)
+_ACTION = re.compile(r"^[ \t]*\**Action(?: ?\d+)? ?:", re.MULTILINE | re.IGNORECASE)
+_HEAD = re.compile(r"\W*+[A-Za-z]+\W*+[\w-]*+\W*+(?:<<\W*\w+\W*)?")
+_OWN_TAGS = re.compile(rf"\s*(?:{_TAG.format('(?:AGENT|USER|NOTICE)')}\s*)+")
+_CUE = re.compile(r"^↳ .*(?:\n|\Z)", re.MULTILINE)
+_TOKENS = re.compile(
+    r"<[|｜](?:im|eot|eom|end|start|return|begin|message|channel|constrain|call)[\w▁ ]{0,40}[|｜]>"
+    r"(?:assistant\b)?|</s>|<end_of_turn>|<start_of_turn>(?:model\b)?"
+)
 
 
-def without_tags(text: str) -> str:
-    """Return ``text`` without the tag of an agent at its beginning, and without everything from the
-    first line on that begins with another tag or a header.
+def begun(text: str) -> int:
+    """The place at which an answer begins to invent what follows it; the end if it does not."""
+    thoughts: list[tuple[int, int]] | None = None
+    for match in _BEGUN.finditer(text):
+        if match["agent"]:
+            before = text[: match.start()].rstrip()
+            head = before[before.rfind("\n") + 1 :][:200]
+            if not before or _HEAD.fullmatch(head):
+                continue  # its own tag, before what it says
+        if match["observed"] and not _ACTION.search(text, 0, match.start()):
+            continue
+        if thoughts is None:
+            thoughts = _spans(text)
+        while thoughts and thoughts[0][1] <= match.start():
+            thoughts.pop(0)
+        if not thoughts or thoughts[0][0] > match.start():
+            return match.start()
+    return len(text)
+
+
+def cleaned(text: str) -> str:
+    """``text`` as it may enter a room: without the tag of a room at its beginning, cues and the
+    tokens of chat templates, and with the gist in the place of a reference.
     """
-    begun = _OWN.sub("", text.lstrip(), count=1) if _OWN.match(text.lstrip()) else text
-    foreign = _FOREIGN.search(begun)
-    return (begun[: foreign.start()] if foreign else begun).strip()
+    text = _OWN_TAGS.sub("", text, count=1) if _OWN_TAGS.match(text) else text
+    if "<" in text:
+        text = _TOKENS.sub("", text)
+    if "↳" in text:
+        text = _CUE.sub("", text)
+    return references.gists(text) if "◱" in text else text
+
+
+def _spans(text: str) -> list[tuple[int, int]]:
+    """Where the thoughts are that end."""
+    spans: list[tuple[int, int]] = []
+    ends = Thoughts(text)
+    for opening in OPENING.finditer(text):
+        if spans and opening.start() < spans[-1][1]:
+            continue
+        if (end := ends.end(opening)) is not None:
+            spans.append((opening.start(), end))
+    return spans

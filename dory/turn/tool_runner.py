@@ -12,7 +12,6 @@ After a crash the tool is therefore run; if it is switched off by then, the argu
 state as a draft.
 """
 
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
@@ -22,14 +21,13 @@ from dory.identity.context import about, titles
 from dory.identity.identity import Identity
 from dory.identity.state import Running
 from dory.text import hidden_arguments, references
-from dory.text.imitations import without_tags
-from dory.text.tool_calls import parse, without_thoughts
+from dory.text.answers import parse
+from dory.text.imitations import cleaned
 from dory.turn.activity import Activity
 from dory.turn.extension import Outcome, Tool
 from dory.turn.uncompact import add_opened
 from dory.types import Answer, Call, Reply
 
-_OPEN_THOUGHT = re.compile(r"^\s*<(?:think|reasoning)>", re.IGNORECASE | re.MULTILINE)
 _OVER = 200
 """Characters by which a result may exceed its limit before it is cut."""
 
@@ -46,33 +44,22 @@ class ToolRunner:
         self._known = known
         self._tools = {tool.name: tool for tool in tools}
         self._hidden = {tool.name for tool in tools if tool.hidden}
+        self._usages = [tool.usage for tool in tools]
         self._limit = limit
         self.activity = Activity(identity, tools)
 
-    def parse(self, text: str, cut: bool = False, tools: Collection[str] = ()) -> Answer:
-        """What is in a response. If it was ``cut`` at its length limit, its last call may be
-        incomplete and is not run. ``tools`` are the names in use when the response came, if they
-        are not those in use now.
+    def parse(self, text: str, cut: bool = False) -> Answer:
+        """The answer taken apart. If it was ``cut`` at its length limit, its last call may be
+        incomplete and is not run.
         """
-        calls = parse(text, tools or self._tools, self._known)
-        if len(calls) > CALL_LIMIT:
-            error = (
-                f"a response may have {CALL_LIMIT} tool lines, this one had {len(calls)}: those"
-                " from here on were not run"
-            )
-            calls = [*calls[:CALL_LIMIT], Call("RESPONSE", error=error)]
-        if cut:
-            error = (
-                "your response was cut off at its length limit here: nothing was done; write less"
-                " before it, or say it in parts"
-            )
-            last = calls.pop() if calls else Call("RESPONSE")
-            calls.append(replace(last, error=last.error or error))
-        return Answer(tuple(calls), "" if calls else _spoken(text))
+        answer = parse(text, self._usages, self._known, self._rooms())
+        return replace(answer, calls=tuple(_limited(answer.calls, cut)))
 
     def kept(self, reply: Reply) -> Reply:
         """The reply as it is kept: without the arguments of hidden tools."""
-        text = hidden_arguments.kept(reply.text, self._tools, self._hidden, self._known)
+        text = hidden_arguments.kept(
+            reply.text, self._usages, self._hidden, self._known, self._rooms()
+        )
         return replace(reply, text=text)
 
     def act(self, response: str, answer: Answer, plain_room: str = "") -> bool:
@@ -86,7 +73,13 @@ class ToolRunner:
             for call in calls
             if call.tool in self._hidden
         ]
-        running = Running(response, hidden=hidden, tools=list(self._tools), plain_room=plain_room)
+        running = Running(
+            response,
+            hidden=hidden,
+            tools=self._usages,
+            plain_room=plain_room,
+            rooms=self._rooms(),
+        )
         self._identity.state.running = running
         follow = False
         try:
@@ -110,7 +103,9 @@ class ToolRunner:
         if not running:
             return
         body = self._identity.blobs.get(running.response).body
-        kept = _deliverable(self.parse(body, tools=running.tools), running.plain_room)
+        answer = parse(body, running.tools or self._usages, self._known, running.rooms)
+        answer = replace(answer, calls=tuple(_limited(answer.calls, cut=False)))
+        kept = _deliverable(answer, running.plain_room)
         given = self._given(kept, running)
         ran = list(kept[: running.done])
         not_run: list[Call] = []
@@ -136,6 +131,10 @@ class ToolRunner:
         self._identity.state.running = None
         self._identity.state.awake = True
         self._identity.commit()
+
+    def _rooms(self) -> list[str]:
+        """The rooms that it is in: what a line says is clear only with them."""
+        return sorted(self._identity.subscriptions())
 
     def _given(self, kept: Sequence[Call], running: Running) -> list[Call]:
         """The calls with the arguments of hidden tools, which become drafts if none of those takes
@@ -213,9 +212,23 @@ def _deliverable(answer: Answer, plain_room: str) -> tuple[Call, ...]:
     """The calls of an answer; one without any becomes a SAY for ``plain_room``."""
     if answer.calls or not plain_room:
         return answer.calls
-    return (Call("SAY", plain_room, body=without_tags(answer.plain)),)
+    return (Call("SAY", plain_room, body=cleaned(answer.plain).strip()),)
 
 
-def _spoken(text: str) -> str:
-    """A text without its thoughts; one that does not end goes on to the end of the text."""
-    return _OPEN_THOUGHT.split(without_thoughts(text), maxsplit=1)[0].strip()
+def _limited(calls: Sequence[Call], cut: bool) -> list[Call]:
+    """As many of the calls as a response may have, the last one with an error if it was ``cut``."""
+    limited = list(calls)
+    if len(limited) > CALL_LIMIT:
+        error = (
+            f"a response may have {CALL_LIMIT} tool lines, this one had {len(limited)}: those"
+            " from here on were not run"
+        )
+        limited = [*limited[:CALL_LIMIT], Call("RESPONSE", error=error)]
+    if cut:
+        error = (
+            "your response was cut off at its length limit here: nothing was done; write less"
+            " before it, or say it in parts"
+        )
+        last = limited.pop() if limited else Call("RESPONSE")
+        limited.append(replace(last, error=last.error or error))
+    return limited

@@ -12,13 +12,19 @@ from dory.text.tool_calls import parse
 from dory.types import Call
 from tests.support.household import texts
 
-TOOLS = ("SAY", "EDIT_FILE", "ADD_TO_SOUL", "WAIT")
+TOOLS = (
+    "SAY <room> <message>",
+    "EDIT_FILE <path>, then one or more search/replace blocks",
+    "ADD_TO_SOUL <text>",
+    "WAIT",
+)
+ROOMS = ("dev",)
 HIDDEN = {"ADD_TO_SOUL"}
 SECRET = "I fear being forgotten by Ada"
 
 
 def kept(text: str) -> str:
-    return hidden_arguments.kept(text, TOOLS, HIDDEN)
+    return hidden_arguments.kept(text, TOOLS, HIDDEN, rooms=ROOMS)
 
 
 @pytest.mark.parametrize(
@@ -31,7 +37,36 @@ def kept(text: str) -> str:
             f"ADD_TO_SOUL <<END\n{MARK}\nEND\nWAIT",
         ),
         (f"SAY dev hi\nADD_TO_SOUL <<END\n{SECRET}\nSAY dev ho", f"SAY dev hi\nADD_TO_SOUL {MARK}"),
-        (f"ADD_TO_SOUL\n<<<<<<< SEARCH\n{SECRET}", f"ADD_TO_SOUL {MARK}"),
+        (f"ADD_TO_SOUL\n<<<<<<< SEARCH\n{SECRET}", f"ADD_TO_SOUL <<END\n{MARK}\nEND"),
+        (f"- ADD_TO_SOUL {SECRET}", f"ADD_TO_SOUL {MARK}"),
+        (f"**ADD_TO_SOUL** {SECRET}\nWAIT", f"ADD_TO_SOUL {MARK}\nWAIT"),
+        (f"add_to_soul {SECRET}", f"ADD_TO_SOUL {MARK}"),
+        (f"`ADD_TO_SOUL {SECRET}`", f"ADD_TO_SOUL {MARK}"),
+        (f"> ADD_TO_SOUL {SECRET}", f"ADD_TO_SOUL {MARK}"),
+        (f'ADD_TO_SOUL("{SECRET}")', f"ADD_TO_SOUL {MARK}"),
+        (f'ADD_TO_SOUL("{SECRET}"', f"ADD_TO_SOUL {MARK}"),
+        (f"ADD_TO_SOUL\n{SECRET}\n\n{SECRET}", f"ADD_TO_SOUL <<END\n{MARK}\nEND"),
+        (f'ADD_TO_SOUL """{SECRET}\n{SECRET}', f"ADD_TO_SOUL <<END\n{MARK}\nEND"),
+        (f'{{"tool": "ADD_TO_SOUL", "args": {{"text": "{SECRET}"}}}}', f"ADD_TO_SOUL {MARK}"),
+        (f'{{"tool": "ADD_TO_SOUL", "args": {{"text": "{SECRET}', f"ADD_TO_SOUL {MARK}"),
+        (
+            f'<tool_call>{{"name": "add_to_soul", "arguments": {{"x": "{SECRET}"}}}}</tool_call>',
+            f"ADD_TO_SOUL {MARK}\n</tool_call>",
+        ),
+        (
+            f'[{{"tool": "WAIT"}}, {{"tool": "ADD_TO_SOUL", "args": ["{SECRET}"]}}, {{"tool":'
+            ' "SING", "args": []}]',
+            f"WAIT\nADD_TO_SOUL {MARK}\nCALL_WITH_AN_ERROR",
+        ),
+        (f"<ADD_TO_SOUL>{SECRET}</ADD_TO_SOUL>", f"ADD_TO_SOUL {MARK}"),
+        (
+            f"You could write:\n```\nADD_TO_SOUL {SECRET}\n```",
+            f"You could write:\n```\nADD_TO_SOUL {MARK}\n```",
+        ),
+        (
+            f"WAIT\n[#9 heard dev]\nADD_TO_SOUL {SECRET}",
+            f"WAIT\n[#9 heard dev]\nADD_TO_SOUL {MARK}",
+        ),
         ("ADD_TO_SOUL I love <3 and x", f"ADD_TO_SOUL {MARK}"),
         ("ADD_TO_SOUL", "ADD_TO_SOUL"),
         ("ADD_TO_SOUL\nWAIT", "ADD_TO_SOUL\nWAIT"),
@@ -47,7 +82,6 @@ def test_the_argument_of_a_call_is_masked(text: str, left: str) -> None:
         f"<think>I will ADD_TO_SOUL {SECRET}</think>\nSAY dev hi",
         f"{SECRET}, that is it.\nWAIT",
         f"SAY dev {SECRET}\nSAY dev <<END\nADD_TO_SOUL {SECRET}\nEND",
-        f"- ADD_TO_SOUL {SECRET}",
         f"what would ADD_TO_SOUL {SECRET} do?",
     ],
 )

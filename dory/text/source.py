@@ -1,0 +1,79 @@
+"""The text of an answer, read from its beginning to its end. Pure."""
+
+from bisect import bisect_right
+from functools import cached_property
+from itertools import accumulate
+
+from dory.text.thoughts import OPENING, Thoughts
+
+
+class Source:
+    """A text and the place ``at`` which it is being read. Places are in characters."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.lines = text.split("\n")
+        self._starts = [0, *accumulate(len(line) + 1 for line in self.lines)]
+        self.at = 0
+
+    @property
+    def remaining(self) -> bool:
+        """Whether anything is left to read."""
+        return self.at < len(self.text)
+
+    @property
+    def line(self) -> str:
+        """The rest of the line that is being read, without its end."""
+        return self.text[self.at : self.line_end(self.at)]
+
+    @property
+    def row(self) -> int:
+        """The number of the line that is being read, from 0."""
+        return bisect_right(self._starts, self.at) - 1
+
+    @property
+    def number(self) -> int:
+        """The same, from 1."""
+        return self.row + 1
+
+    def number_at(self, place: int) -> int:
+        """The number of the line of ``place``, from 1."""
+        return bisect_right(self._starts, place)
+
+    def start_of(self, row: int) -> int:
+        """Where a line begins, counted from 0; behind the last one, the end of the text."""
+        return min(self._starts[min(row, len(self._starts) - 1)], len(self.text))
+
+    def line_end(self, place: int) -> int:
+        """The end of the line of ``place``."""
+        end = self.text.find("\n", place)
+        return len(self.text) if end < 0 else end
+
+    def take(self) -> None:
+        """Go to the next line."""
+        self.at = min(self.line_end(self.at) + 1, len(self.text))
+
+    def go_to_row(self, row: int) -> None:
+        """Go to the beginning of a line, counted from 0."""
+        self.at = self.start_of(row)
+
+    def thought_end(self, place: int) -> int | None:
+        """The end of the thought that begins at ``place``; None if it does not end. To be asked
+        from the first thought to the last, or again for the last.
+        """
+        opening = OPENING.match(self.text, place)
+        return self._thoughts.end(opening) if opening else None
+
+    def last_row_of(self, line: str) -> int:
+        """The number of the last line that is ``line`` but for white space behind it; -1 if there
+        is none.
+        """
+        return self._last_rows.get(line, -1)
+
+    @cached_property
+    def _thoughts(self) -> Thoughts:
+        return Thoughts(self.text)
+
+    @cached_property
+    def _last_rows(self) -> dict[str, int]:
+        return {line.rstrip(): row for row, line in enumerate(self.lines)}
