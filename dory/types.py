@@ -30,17 +30,22 @@ class Prompt:
 
     messages: tuple[Message, ...]
 
-    def fork(self, instruction: str) -> "Prompt":
-        """This prompt byte for byte up to its request for a response, with another instruction in
-        its place, or else behind everything: the provider has the rest cached, and the model reads
-        one order.
-        """
+    @property
+    def without_request(self) -> "Prompt":
+        """This prompt byte for byte, but for a request for a response at its end."""
         last = self.messages[-1]
-        content, turn, request = last.content.rpartition(TURN)
-        if not turn or "\n[#" in request:  # something else was told since
-            content = last.content
-        longer = replace(last, content=f"{content}\n\n{instruction}")
-        return Prompt((*self.messages[:-1], longer))
+        content, header, request = last.content.rpartition(TURN)
+        if not header or "\n[#" in request:  # something else was told since
+            return self
+        return Prompt((*self.messages[:-1], replace(last, content=f"{content}\n")))
+
+    def fork(self, instruction: str) -> "Prompt":
+        """This prompt with another instruction in the place of its request, or else behind
+        everything: the provider has the rest cached, and the model reads one order.
+        """
+        *others, last = self.without_request.messages
+        longer = replace(last, content=f"{last.content}\n\n{instruction}")
+        return Prompt((*others, longer))
 
     @property
     def text(self) -> str:

@@ -103,9 +103,15 @@ class Config:
         "empty: by their words",
     )
     layout: str = _setting(
-        "tail",
+        "auto",
         "tail: each prompt ends with MEMORY and LIFE; "
-        "ledger: it only grows between compactions, and costs less",
+        "ledger: it only grows between compactions, and costs less; "
+        "auto: tail, or ledger if the provider's cache does not serve tail",
+    )
+    prompt: str = _setting(
+        "auto",
+        "full; lean: a short prompt, as a chat, for small models; auto: lean for a window of at "
+        "most 16384",
     )
     extensions: str = _setting(
         "notes, recall, cascade, dream, soul, memories, diary, conversations, relationships, link",
@@ -149,6 +155,13 @@ class Config:
     def with_own(self, own: Profile) -> "Config":
         """The same with another model, endpoint and key."""
         return replace(self, model=own.model, base_url=own.base_url, api_key=own.api_key)
+
+    @property
+    def lean(self) -> bool:
+        """Whether prompts are short, for a small window."""
+        if self.prompt == "auto":
+            return 0 < self.window <= LEAN_WINDOW
+        return self.prompt == "lean"
 
     def profile(self, name: str) -> Profile:
         """The profile of that name; the agent's own model if there is none."""
@@ -220,8 +233,14 @@ class Config:
 NAMES = tuple(setting.name for setting in fields(Config))
 LAYOUTS = ("tail", "ledger")
 """Of a prompt, see turn/prompt.py."""
-PLAIN_ANSWERS = ("deliver", "ask")
-"""See turn/delivery.py."""
+_CHOICES = {
+    "layout": ("auto", *LAYOUTS),
+    "prompt": ("auto", "full", "lean"),
+    "plain_answers": ("deliver", "ask"),
+}
+"""The settings that are one of a few words: see turn/prompt.py and turn/delivery.py."""
+LEAN_WINDOW = 16_384
+"""Tokens of a window up to which prompts are lean, unless the setting says otherwise."""
 _LEAST = {"context_limit": 1000, "timeout": 0.001, "workers": 1}
 """The smallest values of numbers; of all others it is 0."""
 _NESTED = {
@@ -338,12 +357,10 @@ def _with_profiles(config: Config, environment: Mapping[str, str]) -> Config:
 
 def _checked(config: Config) -> Config:
     """The settings themselves, if they fit together. Raises ``ConfigError`` or ``ValueError``."""
-    if config.layout not in LAYOUTS:
-        raise ConfigError(f"layout must be {' or '.join(LAYOUTS)}, not {config.layout[:70]!r}")
-    if config.plain_answers not in PLAIN_ANSWERS:
-        raise ConfigError(
-            f"plain_answers must be {' or '.join(PLAIN_ANSWERS)}, not {config.plain_answers[:70]!r}"
-        )
+    for name, choices in _CHOICES.items():
+        value = getattr(config, name)
+        if value not in choices:
+            raise ConfigError(f"{name} must be {' or '.join(choices)}, not {value[:70]!r}")
     for setting in fields(Config):
         if type(setting.default) in (int, float):
             value = getattr(config, setting.name)

@@ -27,7 +27,7 @@ from dory.storage import files
 from dory.storage.blobs import Blobs
 from dory.storage.rooms import LINKED, Rooms, is_id
 from dory.text import formatting, references
-from dory.text.prompt_files import MEMORY, template
+from dory.text.prompt_files import INSTRUCTIONS, MEMORY, template
 from dory.types import Event
 
 LIVE_DRAFT = 3600.0
@@ -141,7 +141,7 @@ class Identity:
         """Return a reference to such a text. It stays the same as long as the text does."""
         body = self.text(name)
         known = self.state.texts
-        gist = formatting.one_line(body.partition("\n")[0])
+        gist = INSTRUCTIONS[name]
         if name not in known or self.blobs.get(known[name]).body != body:
             known[name] = self.blobs.stash(body, kind="text", gist=gist, at=self.now())
         return references.reference(known[name], gist)

@@ -174,6 +174,13 @@ class State:
     """Whether it was told how to address an answer that has no tool line."""
     drafts: list[str] = field(default_factory=list)
     """What hidden tools were given and could not store. It is stored nowhere else."""
+    layout: str = ""
+    """The layout of this epoch's prompts; empty: it has had none."""
+    cache_model: str = ""
+    cache_served: dict[str, list[int]] = field(default_factory=dict)
+    """By layout, of how many turns it is known what that model's provider served from its cache,
+    how many tokens that could have been, and how many it was.
+    """
     mood: str = ""
     place: str = HOME
     """How the agent feels (empty if it has not said so), and where it is, in its own words."""

@@ -30,16 +30,20 @@ RECENT = 300.0
 PAUSE = 1200.0
 """Seconds between two warnings of a kind."""
 
-_REQUEST = "\n[#turn]\n"
-"""The end of the last message in the layout with a tail. In the other layout, nothing that was sent
-is sent in another form later.
-"""
 _TAIL = re.compile(r"\n\[#[a-z]")
 """Where the tail begins: the first header that is not an entry's. Entries have numbers, and no text
 in an entry can look like this.
 """
 _SECTION = re.compile(r"^\[#[a-z]+\b", re.MULTILINE)
 """The header of a section of the system message."""
+
+
+class Served(NamedTuple):
+    """What the provider's cache could have served to a prompt, and what it did, in tokens."""
+
+    model: str
+    could: int
+    did: int
 
 
 class _Sent(NamedTuple):
@@ -65,14 +69,17 @@ class CacheMonitor:
         self._last: _Sent | None = None
         self._warned_at: dict[str, float] = {}
 
-    def look(self, prompt: Prompt, epoch: int, usage: Usage) -> None:
-        """Compare a prompt that was answered with the one before."""
+    def look(self, prompt: Prompt, epoch: int, usage: Usage, ledger: bool = False) -> Served | None:
+        """Compare a prompt that was answered with the one before; ``ledger``: nothing in it is sent
+        in another form later. Returns what the cache served; None if the provider does not say, or
+        the two cannot be compared.
+        """
         text = prompt.text
         sent = self._now() - usage.seconds
         last = self._last
-        self._last = _Sent(text, epoch, settled(prompt), usage.model, sent)
+        self._last = _Sent(text, epoch, settled(prompt, ledger), usage.model, sent)
         if last is None or last.model != usage.model:
-            return
+            return None
         same = shared(last.text, text)
         if last.epoch == epoch and same < last.settled:
             self._warn(
@@ -84,12 +91,15 @@ class CacheMonitor:
         least = same * usage.prompt / max(same + DENSER * (len(text) - same), 1)
         missed = usage.cached is not None and usage.cached < least * (1 - SLACK) - BLOCK
         ago = sent - last.at
-        if missed and expected >= LEAST and ago < RECENT:
+        if expected < LEAST or ago >= RECENT:
+            return None
+        if missed:
             self._warn(
                 "missed",
                 f"only {usage.cached:,} of some {expected:,} tokens that could be were served from"
                 f" the provider's cache; {_place(prompt, same)}, sent {ago:.0f} s earlier",
             )
+        return None if usage.cached is None else Served(usage.model, expected, usage.cached)
 
     def _warn(self, kind: str, text: str) -> None:
         now = self._now()
@@ -98,12 +108,12 @@ class CacheMonitor:
             self._tell(text)
 
 
-def settled(prompt: Prompt) -> int:
+def settled(prompt: Prompt, ledger: bool = False) -> int:
     """Return how many characters of ``prompt.text`` every later prompt of the same epoch must begin
-    with.
+    with: in a ``ledger`` all of them, otherwise those before the tail.
     """
     last = prompt.messages[-1].content
-    tail = _TAIL.search(f"\n{last}") if _REQUEST in last else None
+    tail = None if ledger else _TAIL.search(f"\n{last}")
     if tail is None:
         return len(prompt.text)
     return len(prompt.text) - len(last) + tail.start()

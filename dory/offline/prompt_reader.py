@@ -35,7 +35,8 @@ _SPAN = re.compile(r"(\d{1,15})(?:-(\d{1,15}))?")
 _SIZE_OF_LIMIT = re.compile(r"(\d{1,9}) of (\d{1,9}) ")
 _LIST_NUMBER = re.compile(r"\d+\. ")
 _AGENT_NAME = re.compile(r"^You are (\S+); your identity is", re.MULTILINE)
-_TOOL_LIST = re.compile(r"^Tool lines:\n((?:[A-Z].*\n)*)", re.MULTILINE)
+_TOOL_LIST = re.compile(r"^Tool lines:\n((?:.+\n)*)", re.MULTILINE)
+_OTHERS = re.compile(r"^ +others: (.+)$", re.MULTILINE)
 _ADDRESSEE = re.compile(r"([\w-]+-[0-9a-f]{8})[,:]")
 _QUOTATION = re.compile(r"(\S+): “(.*)”")
 _CUED = re.compile(r"◱hash=([0-9a-f]+) gist=[^◱◲]*◲|\bnote (\S+)(?= · |$)")
@@ -144,9 +145,7 @@ def read(prompt: Prompt) -> Reading:
     tool_list = _TOOL_LIST.search(system)
     reading = Reading(
         name[1] if name else "",
-        frozenset(line.split()[0] for line in tool_list[1].splitlines())
-        if tool_list
-        else frozenset(),
+        _tools(tool_list[1]) if tool_list else frozenset(),
     )
     # People write SOUL, which comes first: a header in it is no section.
     begin = max((match.start() for match in _AGENT_NAME.finditer(system)), default=0)
@@ -163,6 +162,15 @@ def read(prompt: Prompt) -> Reading:
         if entry.kind == "notice" and entry.body.startswith(CHANGED):
             _read_sections(references.unquote(entry.body.removeprefix(CHANGED)), reading)
     return reading
+
+
+def _tools(text: str) -> frozenset[str]:
+    """The tools that a list names: each begins a line, and the last line of a short list names
+    those beside the everyday ones. Lessons are indented.
+    """
+    usages = [line.split()[0] for line in text.splitlines() if not line[0].isspace()]
+    others = _OTHERS.search(text)
+    return frozenset([*usages, *(others[1].split(", ") if others else ())])
 
 
 def original(entry: Entry) -> list[Entry]:

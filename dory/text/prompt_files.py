@@ -13,6 +13,11 @@ counts as empty.
 """
 SEGMENT, SUMMARISE = "SEGMENT.md", "SUMMARISE.md"
 """The other texts that an agent may edit."""
+INSTRUCTIONS = {
+    SEGMENT: "how a context that has grown too long is cut into stretches",
+    SUMMARISE: "how a stretch that fades is summed up",
+}
+"""The gists of the references to them: what they are for, so that none reads as an order."""
 _PACKAGED = Path(__file__).parents[1] / "program"
 INSTALLED = _PACKAGED.is_dir()
 """Whether Dory was installed as a package. If not, it runs from a checkout."""

@@ -9,6 +9,7 @@ from dory.identity.identity import Identity
 from dory.llm import usage_log
 from dory.llm.usage_report import UsageReport
 from dory.text import formatting, references
+from dory.turn import layouts
 from dory.turn.compaction import Compaction
 from dory.turn.extension import Command, Extension, ExtensionHost
 from dory.turn.model_choice import ModelChoice
@@ -59,10 +60,10 @@ class CoreCommands(Extension):
         rows = {
             "identity": f"{me.name} ({me.hash})",
             "model": way_out(own) if own.lacks else own.shown,
-            "layout": config.layout,
             "turns": f"{state.turn}, epoch {state.epoch}",
             "context": f"{context}, {len(me.context.entries)} entries",
             "memory": f"{len(me.memory)} of {MEMORY_LIMIT} characters",
+            "layout": layouts.status(state, config),
             "rooms": ", ".join(me.subscriptions()) or "none",
             "last compaction": state.last_compaction or "none yet",
             "in the background": ", ".join(working) or "nothing",

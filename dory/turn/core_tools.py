@@ -18,6 +18,7 @@ from dory.text.edits import checked, edited
 from dory.text.prompt_files import DURABLE
 from dory.turn import sandbox
 from dory.turn.extension import Extension, Outcome, Tool
+from dory.turn.lessons import taught
 from dory.turn.uncompact import open_original
 from dory.types import Call
 
@@ -159,20 +160,34 @@ class CoreTools(Extension):
         """Do nothing until something happens."""
         return Outcome("")
 
-    TOOLS = (
-        Tool("SAY <room> <message>", say, _room_end, _said, quiet=True, doing="writes"),
-        Tool("READ_FILE <path> [from-to]", read_file, indexed=True, doing="reads {}"),
+    TOOLS = taught(
+        __file__,
+        Tool(
+            "SAY <room> <message>", say, _room_end, _said, quiet=True, everyday=True, doing="writes"
+        ),
+        Tool(
+            "READ_FILE <path> [from-to]", read_file, indexed=True, everyday=True, doing="reads {}"
+        ),
         Tool(
             "EDIT_FILE <path>, then one or more search/replace blocks",
             edit_file,
             _digest,
             _edited,
+            quiet=True,
+            everyday=True,
             doing="edits {}",
         ),
-        Tool("UNCOMPACT <hash>", uncompact, looks_up=True, indexed=True, doing="opens {}"),
-        Tool("JOIN <room>", join, _membership, _moved, doing="enters {}"),
-        Tool("LEAVE <room>", leave, _membership, _moved, doing="leaves {}"),
-        Tool("WAIT", wait, quiet=True, looks_up=True, doing="waits"),
+        Tool(
+            "UNCOMPACT <hash>",
+            uncompact,
+            looks_up=True,
+            indexed=True,
+            everyday=True,
+            doing="opens {}",
+        ),
+        Tool("JOIN <room>", join, _membership, _moved, quiet=True, doing="enters {}"),
+        Tool("LEAVE <room>", leave, _membership, _moved, quiet=True, doing="leaves {}"),
+        Tool("WAIT", wait, quiet=True, looks_up=True, everyday=True, doing="waits"),
     )
 
 

@@ -77,13 +77,16 @@ class Tool:
     A tool with an effect returns a ``mark`` before it runs. After a crash, ``acted`` tells from the
     call and that mark whether the tool had its effect.
 
-    ``quiet``: no further turn follows for its result. ``looks_up``: it only searches or waits, so
-    its line is not indexed. ``indexed``: its results enter the search index; most results only
-    repeat what stands elsewhere. ``hidden``: it keeps its argument in a place of its own, and
-    nothing else keeps it. To run a hidden tool twice with the same argument must change nothing.
+    ``quiet``: its result tells nothing new, so no further turn follows for it beside a SAY.
+    ``looks_up``: it only searches or waits, so its line is not indexed. ``indexed``: its results
+    enter the search index; most results only repeat what stands elsewhere. ``hidden``: it keeps its
+    argument in a place of its own, and nothing else keeps it. To run a hidden tool twice with the
+    same argument must change nothing.
 
-    ``doing``: what people see meanwhile, such as ``recalls {}``, with the first argument in place
-    of the braces; empty: the name in lower case.
+    ``lesson``: what the prompt says below its usage, see ``turn/lessons.py``. ``everyday``: a
+    prompt for a small window lists it with its usage, and of the others only the names. ``doing``:
+    what people see meanwhile, such as ``recalls {}``, with the first argument in place of the
+    braces; empty: the name in lower case.
     """
 
     usage: str
@@ -94,6 +97,8 @@ class Tool:
     looks_up: bool = False
     indexed: bool = False
     hidden: bool = False
+    lesson: str = ""
+    everyday: bool = False
     doing: str = ""
 
     @property
@@ -115,6 +120,8 @@ def counted(
     usage: str,
     run: Callable[[Any, Call], Outcome],
     count: Callable[[Any, Call], object],
+    quiet: bool = False,
+    everyday: bool = False,
     doing: str = "",
 ) -> Tool:
     """A declared tool that acted if ``count`` differs from before, such as the number of writes to
@@ -130,7 +137,7 @@ def counted(
     def acted(extension: object, call: Call, before: str) -> bool:
         return bool(before) and mark(extension, call) not in ("", before)
 
-    return Tool(usage, run, mark, acted, doing=doing)
+    return Tool(usage, run, mark, acted, quiet=quiet, everyday=everyday, doing=doing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +181,8 @@ class Extension:
     doing = ""
     """What people see while its background work is under way, such as ``dreams``; empty: nothing.
     """
+    GUIDANCE: ClassVar[str] = ""
+    """What the prompt says of it beside the lessons of its tools."""
     TOOLS: ClassVar[tuple[Tool, ...]] = ()
     COMMANDS: ClassVar[tuple[Command, ...]] = ()
 
@@ -290,6 +299,10 @@ class ExtensionHost:
             for extension in self.members
             for tool in extension.tools()
         ]
+
+    def guidance(self) -> list[str]:
+        """What the prompt says of them beside the lessons of their tools, in order."""
+        return [extension.GUIDANCE for extension in self.members if extension.GUIDANCE]
 
     def commands(self) -> list[Command]:
         """All commands, in order."""

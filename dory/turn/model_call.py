@@ -18,6 +18,7 @@ from dory.llm.cache_monitor import CacheMonitor
 from dory.process.failures import Backoff, TellOnce
 from dory.process.jobs import Job
 from dory.process.signals import POLL
+from dory.turn import layouts
 from dory.turn.activity import Activity
 from dory.turn.compaction import Compaction
 from dory.turn.inbox import Inbox, post
@@ -128,7 +129,9 @@ class ModelCall:
                 self._activity.ends()
         self._retry.succeeded()
         self._identity.state.stuck = False
-        self._cache_monitor.look(prompt, epoch, reply.usage)
+        ledger = self._identity.state.layout == "ledger"
+        if served := self._cache_monitor.look(prompt, epoch, reply.usage, ledger):
+            layouts.count(self._identity.state, served)
         self._check(reply)
         self._measure(prompt, reply)
         return reply

@@ -1,14 +1,12 @@
 """The prompt builder. Turns and compactions send what this module makes and nothing else.
 
-The system message is SOUL, the references of SEGMENT.md and SUMMARISE.md, the harness text and the
-sections of the freshness ``epoch`` and ``change``. It is rendered once per epoch; a section that
-changes in between is told once, as an entry. The user message holds the context and then the tail:
-sections of the freshness ``turn``, MEMORY, the newest LIFE lines, the request for a response. No
-clock and no counter stands before the tail.
+The system message (``turn/system_message.py``) comes first. The user message holds the context and
+then the tail: sections of the freshness ``turn``, MEMORY, the newest LIFE lines (``life_tail.py``),
+and who waits for an answer where. No clock and no counter stands before the tail.
 
-The two layouts differ in what follows within an epoch. ``tail`` lays the same order down again for
-each prompt: everything before the tail only grows at its end, and a provider serves that from its
-cache. ``ledger`` only appends, so each prompt begins with the whole of the one before:
+The layouts differ in what follows within an epoch. ``tail`` lays the same order down again for each
+prompt: everything before the tail only grows at its end, and a provider serves that from its cache.
+``ledger`` only appends, so each prompt begins with the whole of the one before:
 
     user        the context, sections, MEMORY and the newest LIFE lines as the epoch began
     assistant   a response, as the model gave it
@@ -19,29 +17,35 @@ cache. ``ledger`` only appends, so each prompt begins with the whole of the one 
                 …
                 [#memory 31 of 4000 characters]     MEMORY or a section of the tail, if it changed
                 …
+                [#turn]                             who waits for an answer where
 
 User and assistant take turns, as the chat templates of some models insist: what is told while no
 response has come in between goes to the end of the last message.
+
+A ``lean`` prompt is for a small window or a small model. It is a ledger whose context is laid out
+as such messages, too, behind the sections and MEMORY as the epoch began: a chat, which ends with
+what was heard. It has no LIFE line whose event the context holds.
 """
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from dory.clock import minute
 from dory.config.settings import Config
-from dory.constants import MEMORY_LIMIT, PIN_TURNS, TURN_LIMIT
-from dory.identity.context import CHANGED, Entry
+from dory.identity.context import Entry
 from dory.identity.identity import Identity
-from dory.text import formatting, prompt_files, references
-from dory.text.prompt_files import MEMORY, SEGMENT, SUMMARISE
+from dory.text import prompt_files, references
+from dory.text.prompt_files import MEMORY
+from dory.turn import layouts, life_tail
 from dory.turn.extension import ExtensionHost
-from dory.types import Message, Prompt
+from dory.turn.system_message import SystemMessage
+from dory.types import TURN, Message, Prompt
 
 NEWS_SHARE = 1 / 4
 """How much a ledger tells beside the context in one epoch, as a share of the context's limit; then
 another epoch is cheaper.
 """
+LEAN_LIFE = 12
+"""The most LIFE lines of a lean prompt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,8 @@ class _Sent:
     """The parts of the tail that stay until they change, by name."""
     news: int
     """Characters that its epoch has told beside the context."""
+    turn: str
+    """Who waits for an answer where, as it was told last."""
 
 
 class PromptBuilder:
@@ -66,10 +72,18 @@ class PromptBuilder:
         self._identity = identity
         self._config = config
         self._extensions = extensions
-        self._in_ledger = config.layout == "ledger"
-        self._settled: dict[str, str] = {}
-        self._system: tuple[int, str] | None = None
+        self._system = SystemMessage(identity, config, extensions)
+        self._begun: tuple[int, str] | None = None
         self._sent: _Sent | None = None
+        layouts.resumed(identity.state)
+
+    @property
+    def layout(self) -> str:
+        """The layout of the epoch as it is now: ``tail`` or ``ledger``."""
+        state = self._identity.state
+        if self._begun is None or self._begun[0] != state.epoch:
+            self._begun = (state.epoch, layouts.begun(state, self._config))
+        return self._begun[1]
 
     def build(self) -> Prompt:
         """The prompt for the state as it is now."""
@@ -78,12 +92,13 @@ class PromptBuilder:
 
     def live(self) -> tuple[Prompt, tuple[Entry, ...]]:
         """The prompt that a compaction forks, and the entries in it. It is the prompt of the last
-        turn, which the provider has cached; after a new epoch, and in the ledger, it is a new one
+        turn, which the provider has cached. After a new epoch, and in the ledger, it is made anew
         (a ledger's new prompt begins with the last one and its response).
         """
-        if self._sent is None or self._in_ledger or self._sent.epoch != self._identity.state.epoch:
-            self._sent = self._made()
-        return self._sent.prompt, self._sent.entries
+        before = self._sent
+        if before is None or before.epoch != self._identity.state.epoch or self.layout == "ledger":
+            self._sent = before = self._made()
+        return before.prompt, before.entries
 
     @property
     def overgrown(self) -> bool:
@@ -95,99 +110,67 @@ class PromptBuilder:
 
     def _made(self) -> _Sent:
         me, before = self._identity, self._sent
-        system = self._rendered()  # may add entries to the context, so it comes first
-        parts = self._parts()
-        if self._in_ledger and before and before.epoch == me.state.epoch:
-            prompt, news = self._appended(before, parts)
+        system = self._system.text(self.layout)  # may add entries, so it comes first
+        parts, turn = self._parts(), self._request()
+        if self.layout == "ledger" and before and before.epoch == me.state.epoch:
+            prompt, news = self._appended(before, parts, turn)
         else:
-            prompt, news = self._laid_down(system, parts), 0
-        return _Sent(me.state.epoch, prompt, tuple(me.context), me.life.remembered, parts, news)
+            prompt, news = self._laid_down(system, parts, turn), 0
+        entries = tuple(me.context)
+        return _Sent(me.state.epoch, prompt, entries, me.life.remembered, parts, news, turn)
 
-    def _laid_down(self, system: str, parts: dict[str, str]) -> Prompt:
+    def _laid_down(self, system: str, parts: dict[str, str], turn: str) -> Prompt:
         """The specified order, as things are now."""
         me = self._identity
-        life = f"[#life]\n{me.life.tail(me.life.shown)}"
-        turn = f"[#turn]\n{prompt_files.prompt('turn')}\n"
-        tail = me.redact("".join([*parts.values(), life, turn]))
-        return Prompt((Message("system", system), Message("user", me.context.text + tail)))
+        sections = "".join([*parts.values(), self._life(me.life.shown, begun=True)])
+        first = Message("system", system)
+        if self._config.lean:
+            begun = (first, Message("user", me.redact(sections)))
+            return Prompt(appended(begun, me.context.entries, me.redact(turn)))
+        return Prompt((first, Message("user", me.context.text + me.redact(sections + turn))))
 
-    def _appended(self, before: _Sent, parts: dict[str, str]) -> tuple[Prompt, int]:
+    def _appended(self, before: _Sent, parts: dict[str, str], turn: str) -> tuple[Prompt, int]:
         """The prompt before with the news appended; and how many characters its epoch has told
         beside the context so far.
         """
         me = self._identity
-        lines = me.life.tail(min(me.life.shown, me.life.remembered - before.life))
-        life = f"[#life]\n{lines}" if lines else ""
+        life = self._life(min(me.life.shown, me.life.remembered - before.life), begun=False)
         changed = [part for name, part in parts.items() if part != before.parts.get(name)]
         gone = [f"[#{name}]\n" for name in before.parts if name not in parts]
         news = "".join([life, *changed, *gone])
         added = me.context.entries[len(before.entries) :]
+        if added or news or turn != before.turn:
+            news += turn
         messages = appended(before.prompt.messages, added, me.redact(news))
         return Prompt(messages), before.news + len(news)
 
-    def _rendered(self) -> str:
-        """The system message: the same bytes for an epoch. Sections that have changed since are
-        told as entries.
+    def _life(self, count: int, begun: bool) -> str:
+        """The newest lines of LIFE below their header, as an epoch begins or as news. A lean
+        prompt has only those whose event the context does not hold, and no news.
         """
-        epoch = self._identity.state.epoch
-        now = self._extensions.sections("epoch", "change", epoch=epoch)
-        if self._system is None or self._system[0] != epoch:
-            self._system = (epoch, self._system_text(now))
-            # an older notice in the context must not contradict the new system message
-            self._settled = {**now, **self._told()}
-        for name in {**self._settled, **now}:
-            empty = f"[#{name}]\n"
-            after = now.get(name, empty)
-            if after != self._settled.get(name, empty):
-                self._tell_of_change(name, after)
-        self._settled = now
-        return self._system[1]
+        me, lean = self._identity, self._config.lean
+        if lean and not begun:
+            return ""
+        lines = life_tail.cut(me.life.tail(count).splitlines(), me.context.entries)
+        if lean:
+            lines = [line for line in lines if not life_tail.is_cut(line)][-LEAN_LIFE:]
+        if not lines and (lean or not begun):
+            return ""
+        return "".join(["[#life]\n", *(f"{line}\n" for line in lines)])
 
-    def _system_text(self, sections: dict[str, str]) -> str:
-        me = self._identity
-        instructions = "\n".join(
-            f"{name} {me.text_reference(name)}" for name in (SEGMENT, SUMMARISE)
+    def _request(self) -> str:
+        """Who waits for an answer where, and how to give it."""
+        waiting: dict[str, list[str]] = {}
+        for room, name in self._identity.state.waiting():
+            waiting.setdefault(room, []).append(name)
+        if not waiting:
+            return f"{TURN[1:]}{prompt_files.prompt('idle')}\n"
+        name = "lean_turn" if self._config.lean else "turn"
+        text = prompt_files.prompt(name).format(
+            waiting="; ".join(_waits(room, names) for room, names in waiting.items()),
+            room=next(iter(waiting)),
         )
-        parts = [me.soul.strip(), instructions, self._harness(), *sections.values()]
-        return me.redact("\n\n".join(parts))
-
-    def _told(self) -> dict[str, str]:
-        """The sections as the notices in the context tell of them, by name."""
-        sections: dict[str, str] = {}
-        for entry in self._identity.context:
-            if entry.kind == "notice" and entry.body.startswith(CHANGED):
-                section = references.unquote(entry.body.removeprefix(CHANGED))
-                name = re.split("[ \\]]", section.removeprefix("[#"), maxsplit=1)[0]
-                sections[name] = section
-        return sections
-
-    def _tell_of_change(self, name: str, section: str) -> None:
-        me = self._identity
-        _, _, text = section.partition("\n")
-        me.add("notice", minute(me.now()), f"{CHANGED}{references.quote(section)}")
-        me.log("notice", f"{name} has changed: {text}")
-
-    def _harness(self) -> str:
-        """The text that tells the agent how it lives."""
-        me = self._identity
-        text = prompt_files.prompt("harness")
-        if self._in_ledger:
-            text += f" {prompt_files.prompt('ledger')}"
-        visible = (me.folder / "workspace").glob("[!.]*")
-        workspace = sorted(formatting.one_line(path.name) for path in visible)
-        return text.format(
-            name=me.name,
-            identity=me.hash,
-            tools="\n".join(tool.usage for tool in self._extensions.tools()),
-            rooms=", ".join(me.subscriptions()) or "none",
-            workspace=", ".join(workspace[:20]) or "nothing yet",
-            context_limit=self._config.context_limit,
-            pin_turns=PIN_TURNS,
-            memory_limit=MEMORY_LIMIT,
-            result_limit=self._config.result_limit,
-            turn_limit=TURN_LIMIT,
-            exchange_limit=self._config.exchanges,
-        )
+        return f"{TURN[1:]}{text}\n"
 
     def _parts(self) -> dict[str, str]:
         """The parts of the tail that stay until they change, by name."""
@@ -197,6 +180,13 @@ class PromptBuilder:
         parts = self._extensions.sections("turn", epoch=me.state.epoch)
         parts["memory"] = f"[#{prompt_files.heading(MEMORY, memory)}]\n{shown}"
         return {name: part if part.endswith("\n") else f"{part}\n" for name, part in parts.items()}
+
+
+def _waits(room: str, names: list[str]) -> str:
+    """Who waits in a room, in words."""
+    *others, last = names
+    who = f"{', '.join(others)} and {last} wait" if others else f"{last} waits"
+    return f"{who} for your answer in {room}"
 
 
 def appended(

@@ -28,6 +28,8 @@ from dory.turn.extension import Outcome, Tool
 from dory.turn.uncompact import add_opened
 from dory.types import Answer, Call, Reply
 
+_SETTLING = {"SAY", "WAIT"}
+"""The tools with which a response can end the agent's turns."""
 _OVER = 200
 """Characters by which a result may exceed its limit before it is cut."""
 
@@ -93,7 +95,16 @@ class ToolRunner:
         finally:
             self.activity.ends()
         self._identity.state.running = None
-        return follow
+        return follow or self._unsettled(calls)
+
+    def _unsettled(self, calls: Sequence[Call]) -> bool:
+        """Whether another turn follows calls that have all succeeded: their results tell nothing
+        new, but somebody still waits for an answer, or the response neither spoke nor waited.
+        """
+        names = {call.tool for call in calls}
+        if names <= _SETTLING:
+            return False
+        return bool(self._identity.state.waiting()) or not names & _SETTLING
 
     def report_interruption(self) -> None:
         """After a crash: tell the agent which tool lines of its last response ran and which did

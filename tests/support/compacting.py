@@ -206,5 +206,5 @@ def referenced(entries: list[Entry]) -> list[str]:
 def act(house: House, text: str) -> None:
     """One response with tool lines, as in a turn."""
     response = house.agent.stash(Reply(text, "", Usage("turn", "scripted", 0, None, 0, 0.0)))
-    house.agent.tool_runner.act(response, house.agent.tool_runner.parse(text).calls)
+    house.agent.tool_runner.act(response, house.agent.tool_runner.parse(text))
     house.me.commit()

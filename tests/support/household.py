@@ -155,7 +155,7 @@ class Household:
         self.me.state.turn = self.me.state.turn + 1
         self.me.add("response", "now", references.escape(text))
         self.me.log("response", text, hash)
-        follow = self.hands.act(hash, self.hands.parse(text).calls)
+        follow = self.hands.act(hash, self.hands.parse(text))
         self.me.commit()
         return follow
 

@@ -2,7 +2,8 @@
 was sent before stands at its beginning.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -14,7 +15,10 @@ from hypothesis import strategies as st
 
 from dory.config.settings import Config
 from dory.constants import LIFE_SHOWN
+from dory.identity import heard_entry
+from dory.identity.context import Entry
 from dory.text import references
+from dory.text.formatting import one_line
 from dory.turn.extension import Extension, ExtensionHost, Freshness
 from dory.turn.inbox import Inbox
 from dory.turn.prompt import PromptBuilder
@@ -78,8 +82,28 @@ def assert_complete(prompt: Prompt, house: Household, settled: Mood, live: Mood)
             .rpartition(f"\n{header}")[2]
             .startswith(references.unquote(part))
         ), header
-    lines = me.life.tail(LIFE_SHOWN).splitlines()
-    assert min(text.index(f"{line}\n") for line in lines) > len(system.content)
+    assert_tells_life(text.removeprefix(system.content), me.life.tail(LIFE_SHOWN), me.context)
+
+
+def assert_tells_life(text: str, lines: str, entries: Iterable[Entry]) -> None:
+    """Each line stands there, whole or with the number of the entry that holds its event."""
+    known = {entry.ids: entry for entry in entries}
+    for line in lines.splitlines():
+        if f"{line}\n" in text:
+            continue
+        beginning = " ".join(line.split(" ")[: 4 if " failed " in line else 3])
+        numbers = re.findall(rf"^{re.escape(beginning)} #(\S+)$", text, re.MULTILINE)
+        gist = references.gists(line.removeprefix(beginning)).strip().rstrip("…")
+        assert any(gist in flat(known[number]) for number in numbers), line
+
+
+def flat(entry: Entry) -> str:
+    """What an entry holds, on one line, as LIFE would say it."""
+    text = references.unescape(entry.body)
+    if entry.kind == "heard":
+        message = heard_entry.read(entry.body)
+        text = f"{entry.about} {message.name}: {message.text}"
+    return one_line(text or "(an empty response)", 10_000)
 
 
 @pytest.fixture(params=["tail", "ledger"])
@@ -131,9 +155,9 @@ def test_the_tail_shows_the_newest_fifty_lines_of_life(house: Household) -> None
             .partition("[#turn]")[0]
             .splitlines()
         )
-        assert [line.rpartition(" ")[2] for line in shown] == [
-            str(number) for number in range(80 - LIFE_SHOWN, 80)
-        ]
+        assert len(shown) == LIFE_SHOWN
+        assert_tells_life("\n".join([*shown, ""]), house.me.life.tail(LIFE_SHOWN), house.me.context)
+        assert all(line.endswith(f" notice #{number}") for number, line in enumerate(shown, 32))
         house.restart()
 
 
@@ -170,10 +194,11 @@ def test_in_the_ledger_each_prompt_is_a_prefix_of_the_next_and_of_what_a_compact
             )
             prompt = prompts.build()
             assert prompt.text.startswith(before.text)
-            assert prompts.build() == prompt == prompts.live()[0]
-            ends_with_request = prompt.text.rpartition("\n[#")[2].startswith("turn]\n")
-            kept = prompt.text.rpartition("\n[#")[0] if ends_with_request else prompt.text
-            assert prompt.fork("Name the chunks.").text == f"{kept}\n\nName the chunks."
+            assert prompts.build() == prompt
+            sent = prompts.live()[0]
+            forked = sent.fork("Name the chunks.")
+            assert forked.text == f"{prompt.without_request.text}\n\nName the chunks."
+            assert forked.text.startswith(before.text) or prompt == before
             roles = [message.role for message in prompt.messages]
             assert roles == ["system", "user", *["assistant", "user"] * ((len(roles) - 2) // 2)]
             before = prompt
@@ -272,9 +297,9 @@ def test_a_compaction_works_on_what_was_sent_last_or_in_the_ledger_on_what_begin
     house.me.notice("later")
     house.me.commit()
     prompt, known = prompts.live()
-    assert prompt.text.startswith(sent.text) and ("later" in prompt.text) == (
-        house.config.layout == "ledger"
-    )
+    assert prompt.text.startswith(sent.without_request.text)
+    assert ("later" in prompt.text) == (house.config.layout == "ledger")
+    assert "[#turn]" not in prompt.fork("Name the chunks.").text.rpartition("later")[2]
     assert known == (entries if house.config.layout == "tail" else tuple(house.me.context))
     house.me.new_epoch()
     prompt, known = prompts.live()
@@ -322,7 +347,7 @@ def test_the_limits_and_tools_are_named(tmp_path: Path) -> None:
     for part in (
         "about 7000 tokens",
         "4000 characters",
-        "longer than 7000 characters is cut",
+        "longer than\n7000 characters is cut",
         "SAY <room> <message>",
         "Rooms you are in: dev",
     ):

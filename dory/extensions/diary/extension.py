@@ -18,6 +18,7 @@ from dory.identity.identity import Identity
 from dory.identity.state import HOME
 from dory.text import formatting
 from dory.turn.extension import Command, Extension, Outcome, PartlyDone, Tool, Work
+from dory.turn.lessons import guidance, taught
 from dory.types import Call
 
 WORDS = 80
@@ -209,17 +210,27 @@ class DiaryExtension(Extension):
         text = self._identity.redact(call.given)
         return any(entry.text == text for entry in [*later, *next_day])
 
-    TOOLS = (
-        Tool("WRITE_DIARY <text>", write, _mark, _written, doing="writes the diary"),
+    GUIDANCE = guidance(__file__)
+    TOOLS = taught(
+        __file__,
+        Tool(
+            "WRITE_DIARY <text>",
+            write,
+            _mark,
+            _written,
+            quiet=True,
+            everyday=True,
+            doing="writes the diary",
+        ),
         Tool(
             "SEARCH_DIARY_FOR_KEYWORDS <words>", search, looks_up=True, doing="searches the diary"
         ),
         Tool(
             "SHOW_DIARY_ENTRIES_FROM_DAY <YYYY-MM-DD>", read, looks_up=True, doing="reads the diary"
         ),
-        Tool("SET_MOOD <mood>", feel, doing="feels {}"),
-        Tool("GO_TO_PLACE <place>", go, doing="goes to {}"),
-        Tool("GO_HOME", go_home, doing="goes home"),
+        Tool("SET_MOOD <mood>", feel, quiet=True, doing="feels {}"),
+        Tool("GO_TO_PLACE <place>", go, quiet=True, doing="goes to {}"),
+        Tool("GO_HOME", go_home, quiet=True, doing="goes home"),
     )
     COMMANDS = (
         Command(

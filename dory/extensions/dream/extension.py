@@ -33,6 +33,7 @@ from dory.text import formatting
 from dory.text.prompt_files import DURABLE
 from dory.turn.extension import Apply, Command, Extension, Work, WorkFailed
 from dory.turn.inbox import post
+from dory.turn.lessons import guidance
 from dory.types import Compacted, Event, Model
 
 
@@ -285,6 +286,7 @@ class DreamExtension(Extension):
     def _last(self) -> str:
         return f". The last Dream: {self._outcome}" if self._outcome else ""
 
+    GUIDANCE = guidance(__file__)
     COMMANDS = (
         Command("/dream  dream now of what has faded since the last Dream", force),
         Command(

@@ -26,6 +26,7 @@ from dory.storage.database import Store
 from dory.text import references
 from dory.text.formatting import table
 from dory.turn.extension import Apply, Command, Extension, Outcome, PartlyDone, Work, counted
+from dory.turn.lessons import taught
 from dory.types import Call
 
 _LISTED = 40
@@ -257,7 +258,8 @@ class LinkExtension(Extension):
     def _answered(self, call: Call) -> object:
         return self._from(self._partner(call)).answer
 
-    TOOLS = (
+    TOOLS = taught(
+        __file__,
         counted("NEURAL_LINK_REQUEST_MEMORY <agent>", ask, _asked, doing="asks {} for its memory"),
         counted(
             "NEURAL_LINK_SHARE_MEMORY <agent>", share, _answered, doing="shares its memory with {}"

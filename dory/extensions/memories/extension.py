@@ -12,6 +12,7 @@ from dory.extensions.memories.store import CEILING, KINDS, Memory, MemoryStore
 from dory.identity.identity import Identity
 from dory.text import formatting
 from dory.turn.extension import Command, Extension, Outcome, Tool, counted
+from dory.turn.lessons import taught
 from dory.types import Call
 
 HITS = 10
@@ -153,9 +154,17 @@ class MemoryExtension(Extension):
     def _stamp(self, _: Call) -> object:
         return self._bank.stamp
 
-    TOOLS = (
-        counted("ADD_TO_LONGTERM_MEMORY <text>", add, _stamp, doing="remembers"),
-        counted("REMOVE_FROM_MEMORY <id>", remove, _stamp, doing="forgets a memory"),
+    TOOLS = taught(
+        __file__,
+        counted(
+            "ADD_TO_LONGTERM_MEMORY <text>",
+            add,
+            _stamp,
+            quiet=True,
+            everyday=True,
+            doing="remembers",
+        ),
+        counted("REMOVE_FROM_MEMORY <id>", remove, _stamp, quiet=True, doing="forgets a memory"),
         Tool("RETRIEVE_SPECIFIC_MEMORIES <keywords>", retrieve, looks_up=True, doing="recalls {}"),
     )
     COMMANDS = (

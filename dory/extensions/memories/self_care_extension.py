@@ -20,6 +20,7 @@ from dory.identity.identity import Identity
 from dory.identity.state import HOME
 from dory.text import formatting
 from dory.turn.extension import Apply, Extension, Outcome, Postponed, Work, counted
+from dory.turn.lessons import taught
 from dory.types import Batch, Call, Model
 
 BATCH = 500
@@ -219,4 +220,4 @@ class SelfCareExtension(Extension):
     def _wished(self, _: Call) -> bool:
         return self._care.wish is not None
 
-    TOOLS = (counted("SELF_CARE", care, _wished, doing="tidies its memories"),)
+    TOOLS = taught(__file__, counted("SELF_CARE", care, _wished, doing="tidies its memories"))

@@ -21,6 +21,7 @@ from dory.storage import files
 from dory.storage.database import Store
 from dory.text import formatting
 from dory.turn.extension import Apply, Command, Extension, Outcome, PartlyDone, Tool, Work, counted
+from dory.turn.lessons import taught
 from dory.types import Call, Compacted
 
 BATCH = 50
@@ -198,13 +199,30 @@ class NoteExtension(Extension):
     def _writes(self, _: Call) -> int:
         return self._notes.writes
 
-    TOOLS = (
-        counted("NOTE_ADD <name> <content>", add, _writes, doing="notes {}"),
-        counted("NOTE_WRITE <name> <content>", write, _writes, doing="writes the note {}"),
-        counted("NOTE_RENAME <name> <new name>", rename, _writes, doing="renames the note {}"),
-        counted("NOTE_ALIAS <name> <another name>", alias, _writes, doing="names the note {}"),
-        counted("NOTE_REMOVE <name>", remove, _writes, doing="removes the note {}"),
-        Tool("NOTE_READ <name>", read, looks_up=True, doing="reads the note {}"),
+    TOOLS = taught(
+        __file__,
+        counted(
+            "NOTE_ADD <name> <content>", add, _writes, quiet=True, everyday=True, doing="notes {}"
+        ),
+        counted(
+            "NOTE_WRITE <name> <content>", write, _writes, quiet=True, doing="writes the note {}"
+        ),
+        counted(
+            "NOTE_RENAME <name> <new name>",
+            rename,
+            _writes,
+            quiet=True,
+            doing="renames the note {}",
+        ),
+        counted(
+            "NOTE_ALIAS <name> <another name>",
+            alias,
+            _writes,
+            quiet=True,
+            doing="names the note {}",
+        ),
+        counted("NOTE_REMOVE <name>", remove, _writes, quiet=True, doing="removes the note {}"),
+        Tool("NOTE_READ <name>", read, looks_up=True, everyday=True, doing="reads the note {}"),
     )
     COMMANDS = (
         Command("/notes  the agent's notes and archives by name, the newest first", listed),

@@ -28,6 +28,7 @@ from dory.identity.identity import Identity
 from dory.text import formatting, references
 from dory.text.formatting import table
 from dory.turn.extension import Command, Extension, Outcome, counted
+from dory.turn.lessons import taught
 from dory.types import Call, Event
 
 PRESENT = 12
@@ -140,7 +141,9 @@ class RelationshipExtension(Extension):
     def _changes(self, _: Call) -> int:
         return self._relationships.changes
 
-    TOOLS = (counted(USAGE, assign, _changes, doing="thinks of its people"),)
+    TOOLS = taught(
+        __file__, counted(USAGE, assign, _changes, quiet=True, doing="thinks of its people")
+    )
     COMMANDS = (
         Command(
             "/relationships [name]  what people are to the agent, and how that came about with one;"

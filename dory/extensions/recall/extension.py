@@ -17,6 +17,7 @@ from dory.identity.context import Entry
 from dory.identity.identity import Identity
 from dory.storage.database import Store
 from dory.turn.extension import Apply, Command, Extension, Outcome, PartlyDone, Tool, Work
+from dory.turn.lessons import guidance, taught
 from dory.types import Call, Line
 
 AT_ONCE = 32
@@ -109,7 +110,10 @@ class RecallExtension(Extension):
 
         return apply
 
-    TOOLS = (Tool("RECALL <query>", find, looks_up=True, doing="recalls {}"),)
+    GUIDANCE = guidance(__file__)
+    TOOLS = taught(
+        __file__, Tool("RECALL <query>", find, looks_up=True, everyday=True, doing="recalls {}")
+    )
     COMMANDS = (
         Command(
             "/recall <query>  search everything that ever was: what was heard, said and done,"

@@ -12,6 +12,7 @@ from dory.extensions.soul.store import LIMIT, NAME, Beliefs
 from dory.identity.identity import Identity
 from dory.text.hidden_arguments import MARK
 from dory.turn.extension import Command, Extension, Outcome, Tool, Work, counted
+from dory.turn.lessons import taught
 from dory.types import Call
 
 DRAFT = "draft"
@@ -20,8 +21,7 @@ _DRAFTS = 2 * LIMIT
 """Characters of all drafts together."""
 _UNREAD = f"It cannot be read now: a person has to see to {NAME}."
 _HEADING = (
-    "What you believe, by id, each said once: ADD_TO_SOUL A promise is kept. It stands in every"
-    " prompt and is summed up nowhere."
+    "What you believe, by id, each said once. It stands in every prompt and is summed up nowhere."
 )
 
 
@@ -140,9 +140,12 @@ class SoulExtension(Extension):
     def _stands(self, call: Call) -> bool:
         return _id(call) in [str(belief.id) for belief in self._beliefs.entries]
 
-    TOOLS = (
-        Tool("ADD_TO_SOUL <text>", add, hidden=True, doing="adds to its soul"),
-        counted("REMOVE_FROM_SOUL <id>", remove, _stands, doing="removes from its soul"),
+    TOOLS = taught(
+        __file__,
+        Tool("ADD_TO_SOUL <text>", add, hidden=True, quiet=True, doing="adds to its soul"),
+        counted(
+            "REMOVE_FROM_SOUL <id>", remove, _stands, quiet=True, doing="removes from its soul"
+        ),
     )
     COMMANDS = (Command("/soul  how much the agent believes, and where that stands", told),)
 

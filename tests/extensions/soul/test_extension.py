@@ -43,7 +43,7 @@ class Believing(Living):
         self.me.state.parent, self.me.state.turn = hash, self.me.state.turn + 1
         self.me.add("response", "now", references.escape(kept))
         self.me.log("response", kept, hash)
-        follow = self.hands.act(hash, self.hands.parse(text).calls)
+        follow = self.hands.act(hash, self.hands.parse(text))
         self.me.commit()
         return follow
 

@@ -1,0 +1,85 @@
+"""The newest lines of LIFE as a prompt shows them. Pure.
+
+A line whose event stands word for word in the context above is cut to its time, its kind and the
+number of the entry:
+
+    2026-11-21 07:38 heard #12
+    2026-11-21 07:38 response ◱hash=5d41402abc4b2a76 gist=SAY dev Hello!◲
+
+The whole lines would repeat what the prompt has, and cost more than the system message.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from dory.identity import heard_entry
+from dory.identity.context import Entry
+from dory.identity.life import LINE_LIMIT
+from dory.text import formatting, references
+
+_LINE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d) (\S+(?: failed)?) (.*)")
+_REFERENCE = re.compile(r"◱hash=[0-9a-f]+ gist=(.*)◲")
+_CUT = re.compile(r"\S+ \S+ \S+(?: failed)? #\d+(?:-\d+)?")
+_THOUGHT, _THOUGHT_END = "<reasoning>\n", "</reasoning>\n"
+_MORE = 16
+"""Entries beyond the number of lines that are looked at: few events make an entry and no line."""
+
+
+def cut(lines: Sequence[str], entries: Sequence[Entry]) -> list[str]:
+    """The ``lines`` without newlines, of which those are cut whose event is one of the newest
+    ``entries``. Both are in the order of time, oldest first.
+    """
+    newest = entries[-len(lines) - _MORE :]
+    shown = list(lines)
+    behind = len(newest)
+    for number in range(len(lines) - 1, -1, -1):
+        parts = _LINE.fullmatch(lines[number])
+        place = _place(parts[2], parts[3], newest[:behind]) if parts else None
+        if parts and place is not None:
+            shown[number] = f"{parts[1]} {parts[2]} #{newest[place].ids}"
+            behind = place
+    return shown
+
+
+def is_cut(line: str) -> bool:
+    """Whether ``cut`` has cut the line."""
+    return _CUT.fullmatch(line) is not None
+
+
+def _place(kind: str, text: str, entries: Sequence[Entry]) -> int | None:
+    """The place of the newest entry that holds the event of a line; None if none does."""
+    reference = _REFERENCE.fullmatch(text)
+    gist = reference[1] if reference else text
+    for place in range(len(entries) - 1, -1, -1):
+        if _is_of(entries[place], kind) and _begins(gist, _flat(entries[place])):
+            return place
+    return None
+
+
+def _is_of(entry: Entry, kind: str) -> bool:
+    """Whether an event of this kind makes such an entry."""
+    if kind in ("heard", "response", "notice"):
+        return entry.kind == kind
+    tool, _, failed = kind.partition(" ")
+    same_tool = entry.about.partition(" ")[0] == tool
+    return same_tool and entry.kind == ("error" if failed else "result")
+
+
+@lru_cache(maxsize=512)
+def _flat(entry: Entry) -> str:
+    """What LIFE says of an entry's event, on one line that is longer than those of LIFE."""
+    text = references.unescape(entry.body)
+    if entry.kind == "heard":
+        message = heard_entry.read(entry.body)
+        text = f"{entry.about} {message.name}: {message.text}"
+    elif entry.kind == "response" and text.startswith(_THOUGHT):
+        text = text.partition(_THOUGHT_END)[2]
+    if entry.kind == "response" and not text.strip():
+        text = "(an empty response)"
+    return formatting.one_line(text, LINE_LIMIT)
+
+
+def _begins(gist: str, text: str) -> bool:
+    """Whether a line's text, which may be cut, is that text or its beginning."""
+    return gist == (text if len(text) <= len(gist) else f"{text[: len(gist) - 1].rstrip()}…")
