@@ -37,7 +37,7 @@ class Prompt:
         content, header, request = last.content.rpartition(TURN)
         if not header or "\n[#" in request:  # something else was told since
             return self
-        return Prompt((*self.messages[:-1], replace(last, content=f"{content}\n")))
+        return Prompt((*self.messages[:-1], replace(last, content=content)))
 
     def fork(self, instruction: str) -> "Prompt":
         """This prompt with another instruction in the place of its request, or else behind
