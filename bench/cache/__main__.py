@@ -1,18 +1,20 @@
 """Measure what providers' caches can serve of a life: ``python -m bench.cache [--turns 500]
 [--limit 32000] [--json]``.
 
-The same life is lived in both layouts, as it is shipped, without the cascade and without Dreams,
-and counted as well in orders that others use, by each rule of caching. Exit code 0 if the targets
+The same life is lived in both layouts, without the cascade and without Dreams as well, and counted
+in orders that others use, by each rule of caching; and it is lived with ``layout: auto`` where the
+endpoint caches by each of the rules. Exit code 0 if the targets
 are reached, 1 if one is not, 130 after Ctrl-C.
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import click
 
-from bench.cache import cascade, dream, report
+from bench.cache import cascade, change, dream, report
 from bench.cache.arrangements import (
     Arrangement,
     arranged,
@@ -20,7 +22,8 @@ from bench.cache.arrangements import (
     memory_before_context,
     memory_first,
 )
-from bench.cache.life import live, ticking
+from bench.cache.caches import RULES, Rule
+from bench.cache.life import Lived, live, ticking
 from bench.cache.report import AWAKE, Figures
 from bench.common import running
 from dory.config.settings import LAYOUTS
@@ -38,19 +41,21 @@ ALONE = "without_cascade"
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """By name: what lives came to, what the cascade and Dreams cost in each layout, and what of the
-    cascade a turn shows.
+    """By name: what lives came to, what the cascade and Dreams cost in each layout, what of the
+    cascade a turn shows, and what ``auto`` did by each rule.
     """
 
     lives: dict[str, Figures]
     costs: dict[str, dict[str, float]]
     dreams: dict[str, dict[str, float]]
     shown: dict[str, dict[str, float]]
+    changes: dict[str, dict[str, float]]
 
     @property
     def flat(self) -> dict[str, Any]:
         """Every figure under one name; those of the lives as in ``report.flat``."""
         more = {"cascade": self.costs, "dream": self.dreams, "shown": self.shown}
+        more["change"] = self.changes
         return report.flat(self.lives) | {
             f"{about}.{name}.{what}": value
             for about, costs in more.items()
@@ -74,6 +79,9 @@ def measure(turns: int, context_limit: int) -> Measured:
         name: report.figures(replace(lived["tail"], asked=arranged(lived["tail"].asked, order)))
         for name, order in ORDERS.items()
     }
+    changing = {rule: changed(turns, context_limit, make) for rule, make in RULES.items()}
+    for rule, life in changing.items():
+        lives[f"{change.NAME}_{rule}"] = report.figures(life)
     costs = {layout: cascade.costs(lives[layout], lives[f"{layout}_{ALONE}"]) for layout in LAYOUTS}
     dreams = {
         layout: dream.costs(lived[layout], lives[layout], lives[f"{layout}_{AWAKE}"])
@@ -84,7 +92,13 @@ def measure(turns: int, context_limit: int) -> Measured:
         costs,
         dreams,
         {name: cascade.shown(lived[name]) for name in ("tail", f"tail_{ALONE}")},
+        change.costs(lives, changing),
     )
+
+
+def changed(turns: int, context_limit: int, rule: Callable[[], Rule]) -> Lived:
+    """The life as it is shipped, with an endpoint that caches by one rule."""
+    return live(turns, context_limit, change.NAME, cache=lambda asked: change.Ruled(rule(), asked))
 
 
 @running.measurement(
@@ -115,7 +129,8 @@ def main(turns: int, limit: int, print_json: bool) -> int:
     print(
         f"{report.table(measured.lives)}\n"
         f"{cascade.table(measured.costs, measured.shown)}\n"
-        f"{dream.table(measured.dreams)}"
+        f"{dream.table(measured.dreams)}\n"
+        f"{change.table(measured.changes)}"
     )
     for line in report.missed(found):
         print(line)

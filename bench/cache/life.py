@@ -6,7 +6,7 @@ import itertools
 import statistics
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,7 +21,7 @@ from dory.extensions.dream.extension import DreamExtension
 from dory.identity.create import boot
 from dory.identity.identity import Identity
 from dory.llm.completions import Endpoint
-from dory.offline.server import Server
+from dory.offline.server import Server, faults
 from dory.process.signals import ShutdownSignal
 from dory.text.formatting import CHARACTERS_PER_TOKEN
 from dory.types import Event
@@ -74,14 +74,18 @@ def live(
     layout: str,
     extensions: str = Config.extensions,
     dreams: DreamSettings = OFTEN,
+    cache: Callable[[Callable[[], Sequence[Asked]]], faults.Cache] | None = None,
 ) -> Lived:
-    """Boot an agent and let it live until it has taken so many turns."""
+    """Boot an agent and let it live until it has taken so many turns. ``cache`` makes the
+    endpoint's own from the requests that were answered so far.
+    """
     clock, stop = ticking(), ShutdownSignal()
     with tempfile.TemporaryDirectory(prefix="dory-cache-") as folder:
         home = Path(folder)
         me = Identity(home, boot(home, "dory", ROOM, clock), clock)
         script = Script(lambda text: me.rooms.say(ROOM, "USER", PERSON, text, clock()), working)
-        with Server(script) as server:
+        known = cache(lambda: list(script.asked)) if cache else None
+        with Server(script, cache=known) as server:
             config = Config(
                 model=script.name,
                 base_url=server.base_url,

@@ -69,7 +69,7 @@ WRONG = [
     ("context_limit: 2026-03-02", "context_limit must be a whole number"),
     ("context_limit: [1]", "context_limit must be a whole number"),
     ("context_limit: 999", "context_limit must be at least 1000, not 999"),
-    ("layout: sideways", "layout must be tail or ledger, not 'sideways'"),
+    ("layout: sideways", "layout must be auto or tail or ledger, not 'sideways'"),
     ("timeout: soon", "timeout must be a number, not 'soon'"),
     ("timeout: nan", "timeout must be a number, not 'nan'"),
     ("timeout: 1" + "0" * 400, "timeout must be a number"),

@@ -328,15 +328,25 @@ def test_joining_makes_a_room_and_a_symlink_and_leaving_removes_the_symlink_only
     assert "you are in none" in house.result("SAY dev x").body
 
 
-def test_only_after_say_and_wait_no_turn_follows(house: Household) -> None:
+def test_a_turn_follows_a_result_that_tells_something_new(house: Household) -> None:
     assert not house.respond("just a thought")
     assert not house.respond("SAY dev hello\nWAIT")
-    for call in (
-        "READ_FILE MEMORY.md",
-        "JOIN lab",
-        "LEAVE lab",
-        edit("MEMORY.md", ("", "x")),
-        "SAY lab x",
-        "WAITT now",
-    ):
+    for call in ("READ_FILE MEMORY.md", "SAY lab x", "WAITT now", "LEAVE lab"):
         assert house.respond(f"SAY dev hello\n{call}")
+
+
+def test_no_turn_follows_an_edit_beside_what_was_said(house: Household) -> None:
+    note = edit("MEMORY.md", ("", "x\n"))
+    for call in (note, "JOIN lab", "LEAVE lab"):
+        assert not house.respond(f"{call}\nSAY dev done")
+    assert not house.respond(f"{note}\nWAIT")
+
+
+def test_a_turn_follows_an_edit_alone_or_while_somebody_still_waits(house: Household) -> None:
+    note = edit("MEMORY.md", ("", "x\n"))
+    assert house.respond(note)
+    house.me.state.rooms["dev"].waiting = ["ada"]
+    house.respond("JOIN lab")
+    assert house.respond(f"{note}\nSAY lab done")
+    assert not house.respond(f"{note}\nSAY dev done")
+    assert house.respond("EDIT_FILE MEMORY.md\nSAY dev done")

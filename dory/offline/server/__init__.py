@@ -44,13 +44,21 @@ class Server(ThreadingHTTPServer):
 
     A fault in ``faults`` is for one request, one in ``lasting`` for all requests of a purpose.
     ``arrived`` counts all requests. Of those not refused, ``requests`` keeps the completions and
-    ``embedded`` the texts of each request for vectors.
+    ``embedded`` the texts of each request for vectors. What the ``cache`` serves is reported; it
+    serves by prefix unless another is given.
     """
 
     # With the default of 5 the parallel requests of a compaction would wait a second to connect.
     request_queue_size = 128
 
-    def __init__(self, model: Model, port: int = 0, latency: float = 0.0, slots: int = 0) -> None:
+    def __init__(
+        self,
+        model: Model,
+        port: int = 0,
+        latency: float = 0.0,
+        slots: int = 0,
+        cache: faults.Cache | None = None,
+    ) -> None:
         super().__init__(("127.0.0.1", port), _Handler)
         self.model = model
         self.latency = latency
@@ -61,7 +69,7 @@ class Server(ThreadingHTTPServer):
         self.arrived: Counter[Purpose] = Counter()
         self.requests: list[Request] = []
         self.embedded: list[list[str]] = []
-        self._cache = faults.Cache()
+        self._cache = cache or faults.Cache()
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._thread = threading.Thread(
