@@ -1,4 +1,4 @@
-"""Which tools a value decoded from JSON calls, in whatever form a framework taught the model. Pure."""
+"""Which tools a value decoded from JSON calls, in any form that models were taught. Pure."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -12,24 +12,13 @@ FINAL = "final answer"
 _LISTS = ("tool_calls", "toolcalls", "calls", "function_calls", "actions", "tools", "tool_uses")
 _WRAPPERS = ("tool_call", "function_call", "tool_use", "tool_calling", "call")
 _NAMES = (
-    "tool",
-    "tool_name",
-    "toolname",
-    "recipient_name",
-    "function_name",
-    "function",
-    "action",
-) + ("name", "command", "method", "api")
+    *("tool", "tool_name", "toolname", "recipient_name", "function_name", "function", "action"),
+    *("name", "command", "method", "api"),
+)
 _ARGUMENTS = (
-    "arguments",
-    "args",
-    "parameters",
-    "params",
-    "action_input",
-    "tool_input",
-    "input",
-    "kwargs",
-) + ("tool_args", "tool_arguments", "arguments_json", "payload", "inputs")
+    *("arguments", "args", "parameters", "params", "action_input", "tool_input", "input"),
+    *("kwargs", "tool_args", "tool_arguments", "arguments_json", "payload", "inputs"),
+)
 _META = frozenset(("id", "type", "index", "call_id", "tool_call_id", "thought", "reasoning"))
 _WORD = re.compile(r"[A-Za-z][\w.:-]{0,79}")
 HINT = re.compile(

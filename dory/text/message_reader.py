@@ -31,6 +31,30 @@ class Body:
     error: str | None = None
 
 
+class _Frame:
+    """The code block of a message that is open. ``doubt`` is the first line in it that looks like a
+    tool line.
+    """
+
+    def __init__(self, within: bool) -> None:
+        self._within = within
+        self.open = ""
+        self.doubt = 0
+
+    def closes_outer(self, line: str) -> bool:
+        """Whether the line ends the code block that stands around the call."""
+        mark = edit_blocks.FENCE.fullmatch(line)
+        return bool(mark and self._within and not self.open and not mark[2])
+
+    def turn(self, line: str) -> bool:
+        """Whether the line begins or ends a code block of the message."""
+        mark = edit_blocks.FENCE.fullmatch(line)
+        if not mark or (self.open and (mark[2] or not mark[1].startswith(self.open))):
+            return False
+        self.open = "" if self.open else mark[1]
+        return True
+
+
 class BodyReader:
     """Reads bodies from a source that has just gone behind the tool line."""
 
@@ -46,9 +70,11 @@ class BodyReader:
         text_like = usage.takes_text or usage.usage == usage.name
         if heredoc := _HEREDOC.fullmatch(rest):
             return self._heredoc(usage, head, heredoc[1].rstrip(), heredoc[3], "")
-        if text_like and (begun := _WITH_TEXT.fullmatch(rest)):
-            if begun[3] in _USUAL_MARKS or self._source.last_row_of(begun[3]) >= self._source.row:
-                return self._heredoc(usage, head, begun[1].rstrip(), begun[3], begun[4])
+        begun = _WITH_TEXT.fullmatch(rest) if text_like else None
+        if begun and (
+            begun[3] in _USUAL_MARKS or self._source.last_row_of(begun[3]) >= self._source.row
+        ):
+            return self._heredoc(usage, head, begun[1].rstrip(), begun[3], begun[4])
         if usage.takes_text and (triple := _TRIPLE.fullmatch(rest)):
             return self._quoted(usage, head, triple)
         if named := self._named(usage, rest):
@@ -84,56 +110,63 @@ class BodyReader:
         return Body(f"{room} {line.strip()}", below if gap else None)
 
     def _collected(self, usage: ToolUsage, head: Head, first: str, fence: int | None) -> Body:
-        """The lines up to the next tool line, ``first`` being the text on the tool line itself. Tool
+        """The lines up to the next tool line; ``first`` is the text on the tool line itself. Tool
         names inside a code block of the message are text; thoughts are left out.
         """
         source = self._source
         pieces: list[str] = []
         if first:
             source.at = source.text.rindex(first, 0, source.at)
-        opened = ""
-        doubt = 0
+        frame = _Frame(fence is not None)
         begun = bool(first)
         while source.remaining:
             start = source.at
             line = source.line
             if not begun:
-                mark = edit_blocks.FENCE.fullmatch(line)
-                if mark and not opened and fence is not None and not mark[2]:
-                    break  # the end of the code block around the call
-                if mark and (not opened or (mark[1].startswith(opened) and not mark[2])):
-                    opened = "" if opened else mark[1]
-                    if opened and not doubt:
-                        pieces.append("")
-                elif self._ends(start, line, head):
-                    if not opened:
-                        break
-                    doubt = doubt or source.number
-                elif not opened and (end := self._wire.noise(start)):
-                    source.at = end
-                    continue
-            if not opened and (opening := OPENING.search(line)):
-                end = source.thought_end(start + opening.start())
-                if end is not None or not line[: opening.start()].strip():
-                    pieces.append(line[: opening.start()])
-                    source.at = len(source.text) if end is None else end
-                    begun = False
-                    continue
-            if not opened and (inline := self._wire.in_line(start, line)) and inline > start:
-                pieces.append(source.text[start:inline])
-                source.at = inline
-                break
-            source.take()
-            pieces.append(first if begun and first and line.startswith(first) else line)
-            pieces.append("\n")
+                if frame.closes_outer(line):
+                    break
+                if not frame.turn(line):
+                    if self._ends(start, line, head):
+                        if not frame.open:
+                            break
+                        frame.doubt = frame.doubt or source.number
+                    elif not frame.open and (end := self._wire.noise(start)):
+                        source.at = end
+                        continue
             begun = False
-        if opened and doubt and not self._unfinished:
-            source.at = len(source.text)
-            return Body("", error=_open_block(doubt, usage))
+            stop = "" if frame.open else self._interruption(start, line, pieces)
+            if stop == "call":
+                break
+            if not stop:
+                source.take()
+                pieces += [first if first and not pieces else line, "\n"]
+        return self._joined(usage, pieces, frame)
+
+    def _interruption(self, start: int, line: str, pieces: list[str]) -> str:
+        """Go behind the thought that the line holds, or to the call in another format, and keep
+        what is before it; ``thought`` or ``call``, empty for neither.
+        """
+        source = self._source
+        if opening := OPENING.search(line):
+            end = source.thought_end(start + opening.start())
+            if end is not None or not line[: opening.start()].strip():
+                pieces.append(line[: opening.start()])
+                source.at = len(source.text) if end is None else end
+                return "thought"
+        if inline := self._wire.in_line(start, line):
+            pieces.append(source.text[start:inline])
+            source.at = inline
+            return "call"
+        return ""
+
+    def _joined(self, usage: ToolUsage, pieces: list[str], frame: "_Frame") -> Body:
+        if frame.open and frame.doubt and not self._unfinished:
+            self._source.at = len(self._source.text)
+            return Body("", error=_open_block(frame.doubt, usage))
         text = "".join(pieces).rstrip()
-        lines = text.split("\n")
-        if opened and edit_blocks.FENCE.fullmatch(lines[-1]):
-            text = "\n".join(lines[:-1]).rstrip()
+        above, _, last = text.rpartition("\n")
+        if frame.open and edit_blocks.FENCE.fullmatch(last):
+            text = above.rstrip()
         return Body("", text)
 
     def _ends(self, start: int, line: str, head: Head) -> bool:

@@ -24,8 +24,48 @@ _HEAD = re.compile(
 )
 _WORD = re.compile(r"([A-Z][A-Z0-9]*+(?:_[A-Z0-9]++)*+)(?=[\s:(]|\Z)")
 _PROSE = frozenset(
-    "NOTE NOTES TODO FIXME WARNING OK API I A NO YES AND OR IF SO THE IT ALL ADD GO SET SHOW EDIT"
-    " USER AGENT SYSTEM JSON HTTP URL ID NB PS FAQ TIP DONE END SELF NEVER ALWAYS IMPORTANT".split()
+    [
+        "NOTE",
+        "NOTES",
+        "TODO",
+        "FIXME",
+        "WARNING",
+        "OK",
+        "API",
+        "I",
+        "A",
+        "NO",
+        "YES",
+        "AND",
+        "OR",
+        "IF",
+        "SO",
+        "THE",
+        "IT",
+        "ALL",
+        "ADD",
+        "GO",
+        "SET",
+        "SHOW",
+        "EDIT",
+        "USER",
+        "AGENT",
+        "SYSTEM",
+        "JSON",
+        "HTTP",
+        "URL",
+        "ID",
+        "NB",
+        "PS",
+        "FAQ",
+        "TIP",
+        "DONE",
+        "END",
+        "SELF",
+        "NEVER",
+        "ALWAYS",
+        "IMPORTANT",
+    ]
 )
 _MOST_WORDS = 300
 _HEX = re.compile(r"(?:◱?hash=)?[0-9a-f]{6,64}\b")
@@ -89,8 +129,12 @@ class ToolLines:
         """
         head = self.head(line)
         if head is None:
-            word = _WORD.match(line)
-            return bool(word and "_" in word[1] and self.nearest(word[1]))
+            misspelt = self.misspelt(line)
+            return bool(
+                misspelt
+                and misspelt[1]
+                and ("_" in misspelt[0] or not misspelt[1].startswith(f"{misspelt[0]}_"))
+            )
         return head.exact or (not head.quoted and (not head.listed or like.listed))
 
     def misspelt(self, line: str) -> tuple[str, str | None] | None:

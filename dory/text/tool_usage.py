@@ -77,7 +77,7 @@ def usages(tools: Iterable[str]) -> dict[str, ToolUsage]:
 def _usage(text: str) -> ToolUsage:
     name, _, rest = text.partition(" ")
     line, _, below = rest.partition(",")
-    name, comma, _ = name.partition(",")
+    name, _, _ = name.partition(",")
     found = list(_PARAMETER.finditer(line))
     parameters = tuple((match[1] or match[2] or match[3]).lower() for match in found)
     optional = sum(1 for match in found if match[2])

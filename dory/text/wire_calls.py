@@ -283,9 +283,9 @@ class WireCalls:
         """The first tool whose name stands in ``text`` as that of a call would."""
         for match in _IDENTIFIER.finditer(text):
             before = text[match.start() - 1 : match.start()]
-            if match[0].isupper() or "_" in match[0] or before in ("'", '"', ".", "=", ">"):
-                if tool := self._lines.named(match[0]):
-                    return tool
+            meant = match[0].isupper() or "_" in match[0] or before in ("'", '"', ".", "=", ">")
+            if meant and (tool := self._lines.named(match[0])):
+                return tool
         return None
 
     def _end_of_broken(self, at: int) -> int:

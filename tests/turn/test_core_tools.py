@@ -36,7 +36,7 @@ BAD: list[tuple[str, str]] = [
     ("SAY", "you are not in the room ''"),
     ("SAY dev", "nothing to say: write SAY <room> <message>"),
     ("SAY dev <<END\n\nEND", "nothing to say"),
-    ("SAY dev <<END\nhello", "unterminated text: nothing was done"),
+    ("SAY dev <<END\nhello\nWAIT", "unterminated text: nothing was done"),
     ("READ_FILE", "which file?"),
     ("READ_FILE workspace/none.md", "no such file: workspace/none.md"),
     ("READ_FILE MEMORY.md 0-3", "there are no lines 0-3: lines count from 1"),

@@ -108,7 +108,7 @@ def test_entries_are_added_and_removed_by_tool_lines_and_only_the_soul_holds_the
         ),
         (f"ADD_TO_SOUL {'x' * (LIMIT + 1)}", "it is too long to be kept until then"),
         (f"ADD_TO_SOUL {MARK}", "write what you believe itself"),
-        (f"ADD_TO_SOUL <<END\n{FEAR}", "end it with a line that is just END"),
+        (f"ADD_TO_SOUL <<END\n{FEAR}\nWAIT", "end it with a line that is just END"),
         ("ADD_SOUL I am calm", "did you mean the tool ADD_TO_SOUL?"),
         ("REMOVE_FROM_SOUL 7", "there is no such entry 7 in your soul: its ids are 1"),
         ("REMOVE_FROM_SOUL", "there is no such entry in your soul"),
