@@ -17,6 +17,7 @@ from dory.identity.identity import Identity
 from dory.storage import live
 from dory.storage.live import Live
 from dory.text import formatting, references
+from dory.text.answers import saying
 from dory.turn.compaction import Compaction
 from dory.turn.extension import ExtensionHost, Tool
 from dory.types import Call
@@ -41,6 +42,7 @@ class Activity:
     def __init__(self, identity: Identity, tools: Sequence[Tool] = ()) -> None:
         self._identity = identity
         self._tools = {tool.name: tool for tool in tools}
+        self._usages = [tool.usage for tool in tools]
         self._shown: dict[str, Live] = {}
         self._shown_at = 0.0
         self._partial = ""
@@ -59,14 +61,15 @@ class Activity:
             return
         self._partial = partial
         text = self._without_thoughts(partial)
-        message = saying(text, self._tools)
+        message = saying(_whole_words(text), self._usages, self._identity.subscriptions())
         records = self._in_rooms(self._doing_now(text))
-        if not message and text.strip() and not _tool_lines(text, self._tools):
+        plain = text.lstrip()[:1] not in ("", *"{[<`") and not _tool_lines(text, self._tools)
+        if not message and plain:
             asking = {room for room, _ in self._identity.state.waiting()}
             if len(asking) == 1:
-                message = asking.pop(), text
+                message = asking.pop(), _whole_words(text)
         if message and message[0] in self._identity.subscriptions():
-            said = self._identity.redact(_whole_words(message[1])).strip()
+            said = self._identity.redact(message[1]).strip()
             records[message[0]] = Live(self._identity.name, "writes", said)
         self._show(records)
 
@@ -153,17 +156,6 @@ class Activity:
         shown = formatting.one_line(self._identity.redact(shown), _ARGUMENT)
         words = tool.doing or f"{tool.name.lower().replace('_', ' ')} {{}}"
         return words.replace("{}", shown).strip()
-
-
-def saying(partial: str, tools: Collection[str]) -> tuple[str, str] | None:
-    """The room and the text so far of the SAY that a partial answer is writing now; None if it is
-    writing something else.
-    """
-    lines = _tool_lines(partial, tools)
-    if not lines or lines[-1][1] != "SAY":
-        return None
-    room, _, text = partial[lines[-1].start(2) :].lstrip(" ").partition(" ")
-    return room, text
 
 
 def _tool_lines(partial: str, tools: Collection[str]) -> list[re.Match[str]]:

@@ -15,7 +15,7 @@ from dory.identity.identity import Identity
 from dory.storage import live
 from dory.storage.live import Live
 from dory.turn import activity as activity_module
-from dory.turn.activity import Activity, saying
+from dory.turn.activity import Activity
 from dory.turn.core_tools import CoreTools
 from dory.turn.extension import Outcome, Tool
 from dory.types import Call, Prompt, Purpose, Reply, Usage
@@ -25,7 +25,9 @@ SOON = 10.0
 
 
 class Writing(Scripted):
-    """A model that writes its next answer piece by piece: each when it is asked to."""
+    """A model that writes its first answer piece by piece, each when it is asked to; then it says
+    that it is done.
+    """
 
     def __init__(self, *pieces: str) -> None:
         super().__init__()
@@ -34,14 +36,14 @@ class Writing(Scripted):
         self.go = threading.Semaphore(0)
 
     def complete(self, prompt: Prompt, purpose: Purpose, control: Control | None = None) -> Reply:
-        text = ""
+        text = "" if self.pieces else "SAY dev done"
         for piece in self.pieces:
             text += piece
             assert control
             control.on_text(piece)
             self.written.release()
             assert self.go.acquire(timeout=SOON)
-        self.pieces = ("WAIT",)
+        self.pieces = ()
         return Reply(text, "", Usage(purpose, self.name, 1, None, 1, 0.0))
 
 
@@ -105,8 +107,6 @@ def test_what_a_tool_line_does_is_shown_and_its_argument_when_it_is_whole(tmp_pa
             assert model.written.acquire(timeout=SOON)
             until(lambda doing=doing: shown(house) == [(doing, "")])  # type: ignore[misc]
             model.go.release()
-        assert model.written.acquire(timeout=SOON)  # the second turn
-        model.go.release()
         until(lambda: house.asleep() and shown(house) == [])
 
 
@@ -261,22 +261,3 @@ def test_a_record_is_repeated_before_it_is_taken_for_a_dead_one(
     monkeypatch.setattr(activity_module, "REPEAT", 0.0)
     seen.writes("")
     assert path.stat().st_ino != first
-
-
-@pytest.mark.parametrize(
-    ("partial", "said"),
-    [
-        ("", None),
-        ("SAY", ("", "")),
-        ("SAY dev", ("dev", "")),
-        ("SAY dev one\n\ntwo ", ("dev", "one\n\ntwo ")),
-        ("SAY dev one\nRECALL x", None),
-        ("RECALL x\nSAY ops yes ", ("ops", "yes ")),
-        ("I SAY dev no", None),
-        ("SAYING dev no", None),
-    ],
-)
-def test_the_message_that_a_partial_answer_is_writing(
-    partial: str, said: tuple[str, str] | None
-) -> None:
-    assert saying(partial, ("SAY", "RECALL")) == said
