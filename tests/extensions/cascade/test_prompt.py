@@ -13,6 +13,7 @@ from dory.constants import LIFE_SHOWN
 from dory.extensions.cascade.life_reader import BEGINNING, LifeReader
 from dory.storage.database import NAME
 from dory.text import references
+from dory.turn import life_tail
 from dory.types import Prompt
 from tests.support.cascading import SMALL, copied, happen, lived, related
 from tests.support.compacting import House, Scripted
@@ -60,7 +61,9 @@ def test_the_prompt_holds_the_whole_life_at_every_instant_but_for_what_waits_for
         ]
         covered = summed[-1][1] if summed else 0
         assert (
-            sections(live)["life"].splitlines() == memories(house)[-8:] and until - covered < 8 + 5
+            sections(live)["life"].splitlines()
+            == life_tail.cut(memories(house)[-8:], house.me.context.entries)
+            and until - covered < 8 + 5
         )
 
 
