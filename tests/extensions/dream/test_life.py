@@ -33,7 +33,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Days:
     days.say("My sofa is blue. Is that not a lovely colour?")
     days.talk(12)
     days.say("Forget about my cat.")
-    days.talk(12)
+    days.talk(24)  # what was said of the sofa fades before it is taken back
     days.wake()
     days.night()
     days.say(
