@@ -5,6 +5,7 @@ difference is known here and nowhere else. Values of an unexpected shape are pas
 raise. Whether an answer is complete is told by its ``finish``.
 """
 
+import json
 import math
 import re
 from collections.abc import Mapping
@@ -52,6 +53,7 @@ class Answer:
         self.usage: Mapping[str, Any] = {}
         self._content: list[str] = []
         self._reasoning: list[str] = []
+        self._calls: dict[int | None, dict[str, str]] = {}
 
     def add(self, chunk: object) -> str:
         """Add one chunk of a stream, or a whole answer, as decoded from JSON. Returns what it adds
@@ -71,6 +73,7 @@ class Answer:
             if text:  # empty parts would fill the memory, too
                 parts.append(text)
                 self.size += len(text)
+        self._add_calls(delta)
         return content
 
     @property
@@ -90,19 +93,43 @@ class Answer:
                 return True
         return False
 
+    def _add_calls(self, delta: Mapping[str, Any]) -> None:
+        """Add calls that nobody asked for, which have a place of their own. A stream gives
+        the name first and the arguments in pieces, with the same index.
+        """
+        listed = [_mapping(item) for item in _list(delta.get("tool_calls"))]
+        old = _mapping(delta.get("function_call"))
+        for place, item in enumerate([*listed, *([{"function": old}] if old else [])]):
+            function = _mapping(item.get("function"))
+            index = _number(item.get("index", place))
+            call = self._calls.setdefault(index, {"name": "", "arguments": ""})
+            for key in call:
+                given = function.get(key)
+                text = json.dumps(given) if isinstance(given, dict | list) else _text(given)
+                call[key] += text
+                self.size += len(text)
+
     def parts(self) -> tuple[str, str]:
         """Return text and reasoning, both encodable as UTF-8. A ``<think>`` block at the beginning
         is reasoning; if it is not closed, everything is.
 
         Some chat templates put the opening tag into the prompt, so that only the closing one comes.
         """
-        content = encodable("".join(self._content))
+        content = encodable("".join([*self._content, *self._tagged()]))
         reasoning = encodable("".join(self._reasoning))
         thought = _THOUGHT.match(content) or _THOUGHT_BEGUN.match(content)
         if not thought:
             return content, reasoning
         thoughts = [part for part in (reasoning, thought[1].strip()) if part]
         return content[thought.end() :], "\n".join(thoughts)
+
+    def _tagged(self) -> list[str]:
+        """The calls that nobody asked for, as other models write them into the text."""
+        return [
+            f"\n<tool_call>{json.dumps(call, ensure_ascii=False)}</tool_call>"
+            for call in self._calls.values()
+            if call["name"]
+        ]
 
 
 class Vectors:

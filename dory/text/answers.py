@@ -26,7 +26,7 @@ from functools import cached_property
 from dory.text import edit_blocks, imitations
 from dory.text.message_reader import Body, BodyReader
 from dory.text.source import Source
-from dory.text.thoughts import OPENING
+from dory.text.thoughts import CLOSING, OPENING
 from dory.text.tool_lines import Head, ToolLines
 from dory.text.tool_usage import ToolUsage, room_in, usages, wrong
 from dory.text.wire_calls import WireCalls
@@ -186,6 +186,9 @@ class _Reader:
         if end := self._wire.label(start):
             self._source.at = end
             return _Part("thought", start, end)
+        if closing := CLOSING.match(line):  # what was thought before it is gone already
+            self._source.at = start + closing.end()
+            return _Part("marks", start, self._source.at)
         opening = OPENING.search(line)
         if not opening:
             return None
@@ -210,7 +213,7 @@ class _Reader:
             self._fence = self._fences
         else:
             self._fence = None
-        return _Part("marks", start, self._source.at, fence=inside or self._fence, text=line)
+        return _Part("marks", start, self._source.at, fence=inside or self._fence)
 
     def _line_call(self, start: int, head: Head) -> _Part:
         number = self._source.number

@@ -8,7 +8,7 @@ name="SAY">``), Mistral (``[TOOL_CALLS]``), Llama (``<|python_tag|>``), DeepSeek
 
 import html
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dory.text import loose_json
 from dory.text.json_calls import IsTool, Named, calls_in, decoded
@@ -18,7 +18,8 @@ _GAP = "[_▁ ]"
 _PREFIX = r"(?:[a-z]{1,9}:|[|｜‖]+DSML[|｜‖]+)?"
 _WRAPPER = r"(?:tool_calls?|tool_use|tool_code|function_calls?|toolcalls?|tools?|action)"
 MARKER = re.compile(
-    rf"(?P<block><\|?(?:tool_call|tool_use|function_call|toolcall|tool_code)\|?>)"
+    rf"(?P<block><\|?(?:tool_call|tool_use|function_call|toolcall|tool_code)>"
+    r"|<\|(?:tool_call|tool_use|function_call)\|>)"
     rf"|<{_PREFIX}function ?(?:= ?|name ?= ?)[\"']?(?P<function>[\w.:-]+)[\"']?\s*>"
     rf"|<{_PREFIX}(?:invoke|tool_call|tool) name ?= ?[\"'](?P<invoke>[^\"'<>]+)[\"'][^<>]*>"
     rf"|(?P<mistral>\[TOOL_CALLS?\])|(?P<python><\|python_tag\|>)"
@@ -132,9 +133,13 @@ class _Tagged:
 
     def block(self, at: int) -> Found:
         """What follows ``<tool_call>`` and its like."""
+        start = at
         at = self._skip(at)
         if self._text[at : at + 1] in ("{", "["):
-            return self._values(at)
+            found = self._values(at)
+            fenced = _FENCE_END.match(self._text, found.end)
+            framed = fenced and "```" in self._text[start:at]
+            return replace(found, end=fenced.end()) if fenced and framed else found
         inner = MARKER.match(self._text, at)
         if inner and inner.lastgroup != "block":
             return tagged(self._text, inner, self._is_tool, self._unfinished)

@@ -10,7 +10,9 @@ OPENING = re.compile(
 """What begins a thought; the group is the tag's name, none for the channel of gpt-oss."""
 TAG = re.compile(rf"(</?{_PREFIX}(?:{_NAMES})>)", re.IGNORECASE | re.ASCII)
 """A tag that begins or ends a thought."""
-_CLOSING = re.compile(r"</(?=reasoning>)", re.IGNORECASE | re.ASCII)
+CLOSING = re.compile(rf"[ \t]*+</{_PREFIX}(?:{_NAMES})>", re.IGNORECASE | re.ASCII)
+"""The end of a thought at the beginning of a line."""
+_REASONING_END = re.compile(r"</(?=reasoning>)", re.IGNORECASE | re.ASCII)
 _ENDS = re.compile(
     rf"</{_PREFIX}({_NAMES})>|<\|end\|>|(?=<\|start\|>|<\|channel\|>)", re.IGNORECASE | re.ASCII
 )
@@ -45,7 +47,7 @@ def as_thought(reasoning: str) -> str:
     """
     if not reasoning:
         return ""
-    inert = _CLOSING.sub(r"<\\\\/", reasoning)
+    inert = _REASONING_END.sub(r"<\\\\/", reasoning)
     return f"<reasoning>\n{inert}\n</reasoning>\n"
 
 

@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Collection, Iterable, Sequence
+from itertools import chain, count
 
 from dory.text import answers
 from dory.text.edit_blocks import DIVIDER, REPLACE, SEARCH
@@ -32,10 +33,9 @@ def render(calls: Sequence[Call]) -> str:
 
 def _rendered(call: Call) -> str:
     if call.body is not None:
-        delimiter = "END"
         lines = {line.strip("`*_>. \t\r") for line in call.body.split("\n")}
-        while delimiter.strip("_") in lines or delimiter in lines:
-            delimiter = f"END{len(delimiter)}" if delimiter == "END" else f"{delimiter}0"
+        numbered = (f"END{number}" for number in count(1))
+        delimiter = next(mark for mark in chain(["END"], numbered) if mark not in lines)
         return f"{call.title} <<{delimiter}\n{call.body}\n{delimiter}"
     blocks = [
         f"\n{SEARCH}\n{_terminated(search)}{DIVIDER}\n{_terminated(replacement)}{REPLACE}"

@@ -221,17 +221,15 @@ def _edits(
     listed = next(
         (rest.pop(key) for key in ("edits", "blocks", "changes", "diff") if key in rest), None
     )
-    items = listed if isinstance(listed, list) else [listed] if _mapping(listed) else []
+    items = listed if isinstance(listed, list) else [listed] if isinstance(listed, dict) else []
     blocks = edit_blocks.all_in(_text(listed or "")) if isinstance(listed, str) else []
-    pairs = [_pair({_key(k): v for k, v in item.items()}) for item in items if _mapping(item)]
+    pairs = [
+        _pair({_key(k): v for k, v in item.items()}) for item in items if isinstance(item, dict)
+    ]
     own = _pair(rest)
     for key in (*_OLD, *_NEW, *_APPENDED):
         rest.pop(key, None)
     return tuple(pair for pair in [*blocks, *pairs, own] if pair), rest
-
-
-def _mapping(value: object) -> bool:
-    return isinstance(value, Mapping)
 
 
 def _pair(named: Mapping[str, object]) -> tuple[str, str] | None:

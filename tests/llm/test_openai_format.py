@@ -155,3 +155,29 @@ def test_an_error_in_place_of_a_chunk_is_kept() -> None:
     assert not answer.error
     answer.add({"error": {"message": "no"}})
     assert openai_format.words(answer.error) == "no"
+
+
+def test_calls_that_nobody_asked_for_are_read_from_the_text() -> None:
+    streamed = openai_format.Answer()
+    for delta in (
+        {"content": "I greet."},
+        {"tool_calls": [{"index": 0, "id": "a", "function": {"name": "SAY", "arguments": ""}}]},
+        {"tool_calls": [{"index": 0, "function": {"arguments": '{"room": "dev", "mess'}}]},
+        {"tool_calls": [{"index": 0, "function": {"arguments": 'age": "hi"}'}}]},
+        {"tool_calls": [{"index": 1, "function": {"name": "WAIT", "arguments": "{}"}}]},
+    ):
+        streamed.add({"choices": [{"delta": delta}]})
+    whole = openai_format.Answer()
+    given = {"name": "SAY", "arguments": {"room": "dev", "message": "hi"}}
+    whole.add({"choices": [{"message": {"content": None, "function_call": given}}]})
+    tools = ["SAY <room> <message>", "WAIT"]
+    assert parse(streamed.parts()[0], tools).calls == (Call("SAY", "dev hi"), Call("WAIT"))
+    assert parse(whole.parts()[0], tools).calls == (Call("SAY", "dev hi"),)
+    assert whole.size > 0
+
+
+@pytest.mark.parametrize("odd", [None, 7, "x", [7], [{"index": []}], [{"function": 7}], {"a": 1}])
+def test_calls_of_an_unexpected_shape_are_passed_over(odd: object) -> None:
+    answer = openai_format.Answer()
+    answer.add({"choices": [{"delta": {"content": "hi", "tool_calls": odd, "function_call": odd}}]})
+    assert answer.parts() == ("hi", "")
