@@ -63,12 +63,14 @@ def parse(
     tools: Iterable[str],
     known: Collection[str] = (),
     rooms: Collection[str] = (),
+    examples: bool = True,
 ) -> Answer:
     """Take ``text`` apart. ``tools`` are the usages of the tools that exist (``SAY <room>
     <message>``), or their names alone, which leaves what they take unknown. A call of another
-    ``known`` tool becomes an error. ``rooms`` are those that the agent is in.
+    ``known`` tool becomes an error. ``rooms`` are those that the agent is in. Without ``examples``
+    nobody is shown anything, so that a call in a code block is one.
     """
-    reader = _Reader(text, tools, known, rooms)
+    reader = _Reader(text, tools, known, rooms, examples=examples)
     parts = reader.parts
     return Answer(
         tuple(call for part in parts for call in part.calls),
@@ -122,7 +124,9 @@ class _Reader:
         known: Collection[str],
         rooms: Collection[str],
         unfinished: bool = False,
+        examples: bool = True,
     ) -> None:
+        self._examples = examples
         self.end = imitations.begun(text)
         self._source = Source(text[: self.end])
         self.lines = ToolLines(usages(tools), known, rooms)
@@ -310,6 +314,8 @@ class _Reader:
         )
 
     def _question(self, part: _Part, what: str) -> None:
+        if not self._examples:
+            return
         number = self._source.number_at(part.start)
         part.slip = ""
         part.calls = [

@@ -19,9 +19,10 @@ def parse(
     tools: Iterable[str],
     known: Collection[str] = (),
     rooms: Collection[str] = (),
+    examples: bool = True,
 ) -> list[Call]:
     """Return the calls in ``text``, in order. The arguments are as ``answers.parse`` has them."""
-    return list(answers.parse(text, tools, known, rooms).calls)
+    return list(answers.parse(text, tools, known, rooms, examples).calls)
 
 
 def render(calls: Sequence[Call]) -> str:

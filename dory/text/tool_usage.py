@@ -16,7 +16,7 @@ from dory.text import edit_blocks
 from dory.text.thoughts import without_thoughts
 from dory.types import Call
 
-_PARAMETER = re.compile(r"<([^<>]+)>|\[([^\[\]]+)\]|(\S+)")
+_PARAMETER = re.compile(r"<([^<>]+)>|\[([^\[\]]+)\]")
 _FREE = frozenset(
     ("message", "text", "content", "query", "keywords", "words", "mood", "place", "body")
 )
@@ -78,8 +78,10 @@ def _usage(text: str) -> ToolUsage:
     name, _, rest = text.partition(" ")
     line, _, below = rest.partition(",")
     name, _, _ = name.partition(",")
+    if line.strip() and _PARAMETER.sub("", line).strip():  # words of its own: it is one text
+        return ToolUsage(name, text, ("text",))
     found = list(_PARAMETER.finditer(line))
-    parameters = tuple((match[1] or match[2] or match[3]).lower() for match in found)
+    parameters = tuple((match[1] or match[2]).lower() for match in found)
     optional = sum(1 for match in found if match[2])
     return ToolUsage(name, text, parameters, optional, "block" in below)
 

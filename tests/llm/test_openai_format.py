@@ -8,6 +8,8 @@ import pytest
 
 from dory import clock
 from dory.llm import openai_format
+from dory.text.answers import parse
+from dory.types import Call
 
 FULL = [
     {"message": "Too long.", "code": "context_length_exceeded"},

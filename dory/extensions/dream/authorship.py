@@ -13,6 +13,7 @@
 from collections.abc import Iterator, Sequence
 
 from dory.errors import BlobError, ToolError
+from dory.extensions.dream.edits import USAGES
 from dory.extensions.dream.versions import DORY, Versions, agent
 from dory.identity.identity import Identity
 from dory.text import formatting, tool_calls
@@ -99,7 +100,7 @@ def _runs(body: str, name: str) -> list[list[Call]]:
     """The edits of a file in a response: all of them, and all from each later one on."""
     calls = [
         call
-        for call in tool_calls.parse(body, ["EDIT_FILE"])
+        for call in tool_calls.parse(body, USAGES)
         if durable_name(call.args) == name and call.edits
     ]
     return [calls[first:] for first in range(len(calls))]

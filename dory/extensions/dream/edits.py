@@ -19,6 +19,7 @@ from dory.text.prompt_files import DURABLE, durable_name
 from dory.types import Call
 
 READ, EDIT = "READ_FILE", "EDIT_FILE"
+USAGES = (f"{READ} <path>", f"{EDIT} <path>, then one or more search/replace blocks")
 TITLE_LIMIT = 60
 """Characters shown of the first line of a call."""
 _WORD = re.compile(r"[^\W_]{3,}")

@@ -23,7 +23,16 @@ from datetime import datetime
 
 from dory.errors import ModelAway, ToolError, WindowExceeded
 from dory.extensions.dream import prompt
-from dory.extensions.dream.edits import EDIT, READ, TITLE_LIMIT, DreamEdit, file_of, lines, revised
+from dory.extensions.dream.edits import (
+    EDIT,
+    READ,
+    TITLE_LIMIT,
+    USAGES,
+    DreamEdit,
+    file_of,
+    lines,
+    revised,
+)
 from dory.extensions.dream.history import Item
 from dory.text import formatting, grounding, prompt_files, references, tool_calls
 from dory.text.prompt_files import DURABLE
@@ -141,7 +150,7 @@ class _Dream:
         """
         text, cut = self._ask()
         text = _AGE.sub("", text)  # weak models copy the times
-        calls = tool_calls.parse(text, (READ, EDIT))
+        calls = tool_calls.parse(text, USAGES, examples=False)
         prose_parts = _TOOL_LINE.split(_BLOCK.sub("", text))[:-1]
         reasons = [formatting.one_line(prose, REASON_LIMIT) for prose in prose_parts]
         if len(reasons) != len(calls):  # a call is inside a thought, or its name is misspelt
