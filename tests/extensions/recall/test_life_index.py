@@ -137,7 +137,9 @@ def test_searches_and_what_they_found_are_not_found_again(house: Household) -> N
     house.me.add("error", "RECALL lisbon", "the index is damaged")
     house.me.commit()
     assert [document.text for document in read(house, Cursor(1))] == ["the index is damaged"]
-    assert newest(house, "RECALL lisbon\nNOTE_READ lisbon\nWAIT") == []
+    assert newest(house, "RECALL lisbon\nWAIT") == []
+    looked_up = newest(house, "RECALL lisbon\nNOTE_READ lisbon\nWAIT")
+    assert [kind for kind, _ in looked_up] == ["error"], "there is no tool NOTE_READ"
     assert newest(house, "I look.\nRECALL lisbon\nSAY dev wait") == [
         ("response", "I look.\nSAY dev wait")
     ]
