@@ -25,7 +25,7 @@ from bench.forgetting.reader import Reader
 from bench.forgetting.report import Row, mean_rows, report
 from bench.forgetting.script import script
 from bench.forgetting.ways import WAYS
-from dory.config import settings as config_settings
+from dory.config import sources
 from dory.config.prices import Price
 from dory.config.profiles import OFFLINE
 from dory.types import Model
@@ -63,7 +63,7 @@ def reader(model: str, base_url: str) -> tuple[Model, Price | None]:
     from dory.llm.retry import RetryingModel
 
     flags = {name: value for name, value in (("model", model), ("base_url", base_url)) if value}
-    settings = config_settings.load(Path("dory.yaml"), os.environ, flags)
+    settings = sources.load(Path("dory.yaml"), os.environ, flags)
     asked = RetryingModel(Endpoint(settings), settings, lambda text: print(text, file=sys.stderr))
     return asked, settings.price(OFF_PEAK)
 

@@ -16,7 +16,7 @@ from typing import Any
 from dory.cli.agent_options import AgentOptions
 from dory.clock import utc
 from dory.config import endpoint, kept, secrets
-from dory.config import settings as config_settings
+from dory.config import sources as config_sources
 from dory.config.command_line import command
 from dory.config.loader import ENVIRONMENT, FLAGS, HOME, Value
 from dory.config.profiles import FORMER_OFFLINE, OFFLINE, PROVIDERS
@@ -45,7 +45,7 @@ class Sources:
         own = None
         if self.folder and self.content is not None:
             own = kept.layer(self.folder, self.content)
-        return config_settings.given(
+        return config_sources.given(
             self.options.home / "dory.yaml",
             {} if ENVIRONMENT in without else os.environ,
             {} if FLAGS in without else self.options.given,
@@ -55,7 +55,7 @@ class Sources:
 
     def config(self, warn: Tell, without: Sequence[str] = ()) -> Config:
         """The settings in force. Raises ``ConfigError``."""
-        return config_settings.made(self.values(warn, without), os.environ, warn)
+        return config_sources.made(self.values(warn, without), os.environ, warn)
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def prepared(options: AgentOptions) -> Waking:
         config = checked(source.config(lines.append))
         return Waking(booted(options, source, config), config, None, lines)
     values = source.values(lines.append)
-    config = checked(config_settings.made(values, os.environ, lines.append))
+    config = checked(config_sources.made(values, os.environ, lines.append))
     if source.content is None:
         return _first(source.folder, values, config, lines)
     lines += _told(source, config)

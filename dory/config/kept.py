@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dory.config import endpoint, loader, settings
+from dory.config import endpoint, loader, sources
 from dory.config.loader import ENVIRONMENT, FLAGS, OWN, Layer, Value
 from dory.config.settings import NAMES, Config
 from dory.errors import ConfigError, DoryError, UnknownVersion
@@ -101,7 +101,7 @@ def changed(
     for name, value, _, source in values:
         if source not in layers or name in NEVER or name in endpoint.CHOICE:
             continue
-        part = settings.parsed(name, value)
+        part = sources.parsed(name, value)
         if name == "profiles":
             part = _without_keys(part)
         merged = loader.merged(content.get(name), part)
@@ -126,7 +126,7 @@ def problems(folder: Path) -> Iterator[str]:
     try:
         content = load(folder)
         if content is not None:
-            settings.read(list(loader.values(NAMES, [layer(folder, content)], lambda line: None)))
+            sources.read(list(loader.values(NAMES, [layer(folder, content)], lambda line: None)))
     except (DoryError, OSError) as error:
         yield str(error)
 

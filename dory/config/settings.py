@@ -1,30 +1,20 @@
-"""Settings: the defaults below, then ``dory.yaml``, then the agent's own (``config/kept.py``), then
-``DORY_*`` in the environment, then flags. The later one wins; of a nested setting, each name for
-itself.
+"""The settings and their defaults. ``config/sources.py`` reads what people set,
+``config/checks.py`` says whether it fits together.
 
 This table is the one place where settings are documented; ``python agent.py --settings`` prints it.
 An unknown key is an error that names the nearest known one.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
-from datetime import UTC, datetime
-from pathlib import Path
+from datetime import datetime
 from typing import Any
 
-from dory.config import dream_schedule, endpoint, loader, prices, profiles
+from dory.config import prices
 from dory.config.dream_schedule import DreamSettings
-from dory.config.loader import Layer, Value
 from dory.config.prices import Price, Prices
-from dory.config.profiles import (
-    FORMER_OFFLINE,
-    OFFLINE,
-    CascadeSettings,
-    Profile,
-    Profiles,
-)
+from dory.config.profiles import CascadeSettings, Profile, Profiles
 from dory.constants import EXCHANGES, RESULT_LIMIT
-from dory.errors import ConfigError
 
 
 def _setting(default: Any, meaning: str) -> Any:
@@ -233,177 +223,5 @@ class Config:
 NAMES = tuple(setting.name for setting in fields(Config))
 LAYOUTS = ("tail", "ledger")
 """Of a prompt, see turn/prompt.py."""
-_CHOICES = {
-    "layout": ("auto", *LAYOUTS),
-    "prompt": ("auto", "full", "lean"),
-    "plain_answers": ("deliver", "ask"),
-}
-"""The settings that are one of a few words: see turn/prompt.py and turn/delivery.py."""
 LEAN_WINDOW = 16_384
 """Tokens of a window up to which prompts are lean, unless the setting says otherwise."""
-_LEAST = {"context_limit": 1000, "timeout": 0.001, "workers": 1}
-"""The smallest values of numbers; of all others it is 0."""
-_NESTED = {
-    "prices": prices.read,
-    "profiles": profiles.read,
-    "cascade": profiles.read_cascade,
-    "dream": dream_schedule.read,
-}
-"""What reads the settings that are more than one text."""
-
-
-def _ignore(text: str) -> None:
-    """Nobody is there to be told."""
-
-
-def load(
-    file: Path,
-    environment: Mapping[str, str],
-    flags: Mapping[str, Any],
-    warn: Callable[[str], None] = _ignore,
-    own: Layer | None = None,
-) -> Config:
-    """Put the sources together. ``flags`` holds only those that were given. ``own`` are an agent's
-    own settings. ``warn`` gets a line for each former name that is used. Raises ``ConfigError``.
-    """
-    return made(given(file, environment, flags, warn, own), environment, warn)
-
-
-def given(
-    file: Path,
-    environment: Mapping[str, str],
-    flags: Mapping[str, Any],
-    warn: Callable[[str], None] = _ignore,
-    own: Layer | None = None,
-) -> list[Value]:
-    """What each source gives, as ``load`` reads them. Raises ``ConfigError``."""
-    sources = [
-        loader.home_layer(file),
-        *([own] if own else []),
-        loader.environment_layer(environment),
-        loader.flags_layer(flags),
-    ]
-    return endpoint.consistent(list(loader.values(NAMES, sources, warn)))
-
-
-def made(
-    values: Sequence[Value],
-    environment: Mapping[str, str],
-    warn: Callable[[str], None] = _ignore,
-) -> Config:
-    """The settings that these values make. ``environment`` may hold providers' keys. Raises
-    ``ConfigError``.
-    """
-    config = _with_current_names(Config(**read(values)), warn)
-    try:
-        own = endpoint.completed(config.own, config.profiles, environment)
-        return _checked(_with_profiles(config.with_own(own), environment))
-    except ValueError as error:
-        raise ConfigError(str(error)) from None
-
-
-def read(values: Sequence[Value]) -> dict[str, Any]:
-    """Each setting that is given, of its type. Raises ``ConfigError``, which names the place."""
-    typed: dict[str, Any] = {}
-    nested: dict[str, object] = {}
-    defaults = Config()
-    for name, value, where, _ in values:
-        try:
-            if name in _NESTED:
-                nested[name] = loader.merged(nested.get(name), parsed(name, value))
-                typed[name] = _NESTED[name]({} if nested[name] is None else nested[name])
-            else:
-                typed[name] = loader.typed(name, getattr(defaults, name), value)
-        except ValueError as error:
-            raise ConfigError(f"{where}: {error}") from None
-    return typed
-
-
-def parsed(name: str, value: object) -> object:
-    """What one layer gives for a setting. A setting that has parts may be a text of YAML; None if
-    it is empty, which takes away what other layers hold. Raises ``ValueError``.
-    """
-    if name not in _NESTED:
-        return value
-    try:
-        content = loader.read_yaml(value) if isinstance(value, str) else value
-    except ValueError as error:
-        raise ValueError(f"{name} is not YAML ({error})") from None
-    return dream_schedule.respelled(content) if name == "dream" else content
-
-
-def _with_current_names(config: Config, warn: Callable[[str], None]) -> Config:
-    """Replace the former name of the offline model wherever a setting means that model."""
-    model, dream = config.model, config.dream
-    if model == FORMER_OFFLINE and not config.base_url:
-        model = OFFLINE
-    if dream.model_override == FORMER_OFFLINE and not config.profiles.of(FORMER_OFFLINE):
-        dream = replace(dream, model_override=OFFLINE)
-    rows = tuple((name, profile.with_current_name()) for name, profile in config.profiles.rows)
-    current = replace(config, model=model, dream=dream, profiles=Profiles(rows))
-    if current != config:
-        warn(f"model {FORMER_OFFLINE!r} is called {OFFLINE!r} now")
-    return current
-
-
-def _with_profiles(config: Config, environment: Mapping[str, str]) -> Config:
-    """Complete the profiles. The settings must name each of them, and no other."""
-    own = {config.base_url.rstrip("/"): config.api_key} if config.base_url else {}
-    completed = config.profiles.completed(config.own, profiles.keys(environment) | own)
-    named = (config.embeddings, config.cascade.profile, config.dream.model_override)
-    config.profiles.check_names(*named)
-    return replace(config, profiles=completed)
-
-
-def _checked(config: Config) -> Config:
-    """The settings themselves, if they fit together. Raises ``ConfigError`` or ``ValueError``."""
-    for name, choices in _CHOICES.items():
-        value = getattr(config, name)
-        if value not in choices:
-            raise ConfigError(f"{name} must be {' or '.join(choices)}, not {value[:70]!r}")
-    for setting in fields(Config):
-        if type(setting.default) in (int, float):
-            value = getattr(config, setting.name)
-            loader.bounded(setting.name, value, _LEAST.get(setting.name, 0))
-    _check_window(config)
-    if config.has("cascade"):
-        config.cascade.check_size(config.context_limit)
-    config.own.check_address()
-    if config.offline and not config.dreamer.offline and not config.dreamer.base_url:
-        raise ConfigError(
-            f"dream: model_override {config.dream.model_override[:70]!r} needs an endpoint: "
-            "name a profile, or give --base-url"
-        )
-    if config.base_url and not config.model:
-        raise ConfigError(
-            f"base_url {config.shown_url!r} needs a model: give --model, or model in dory.yaml"
-        )
-    _check_prices(config)
-    return config
-
-
-def _check_window(config: Config) -> None:
-    most = config.window * 3 // 4
-    if not config.window or config.context_limit <= most:
-        return
-    if most >= _LEAST["context_limit"]:
-        way = f"set it to at most {most}"
-    else:
-        way = "that is too small a window"
-    raise ConfigError(
-        f"a context_limit of {config.context_limit} does not fit a window of {config.window}: {way}"
-    )
-
-
-def _check_prices(config: Config) -> None:
-    """A spending limit needs the price of every model that is used."""
-    if not (config.spend_per_hour or config.spend_per_day):
-        return
-    now = datetime.now(UTC)
-    for profile in config.used():
-        if not config.price(now, profile):
-            example = f"prices: {{{profile.model}: {{prompt: …, cached: …, completion: …}}}}"
-            raise ConfigError(
-                f"a limit of spending needs the price of {profile.model!r}, which is not known: "
-                f"give it in dory.yaml as {example}"
-            )

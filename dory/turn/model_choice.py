@@ -7,8 +7,7 @@ only to the endpoint that it was given for: anybody in the room may type an addr
 import os
 from collections.abc import Iterator, Mapping
 
-from dory.config import endpoint, kept, loader, profiles
-from dory.config import settings as config_settings
+from dory.config import endpoint, kept, loader, profiles, sources
 from dory.config.loader import FLAGS, Value
 from dory.config.profiles import FORMER_OFFLINE, OFFLINE, PROVIDERS
 from dory.config.settings import Config
@@ -113,11 +112,11 @@ class ModelChoice:
             if variable not in overruled
         }
         own = kept.layer(me.folder, content)
-        given = config_settings.given(me.home / "dory.yaml", environment, {}, own=own)
+        given = sources.given(me.home / "dory.yaml", environment, {}, own=own)
         values = [value for value in given if value.name != "api_key"]
         if key := self._key(chosen.get("base_url", "")):
             values.append(Value("api_key", key, "api_key", FLAGS))
-        return config_settings.made(values, environment)
+        return sources.made(values, environment)
 
     def _key(self, url: str) -> str:
         """The key that was given for an endpoint; empty if none was."""

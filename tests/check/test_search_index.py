@@ -13,13 +13,19 @@ from dory import check
 from dory.extensions import Stores
 from dory.storage import locks
 from dory.storage.database import NAME
-from tests.support.compacting import House, Scripted, act
+from dory.types import Prompt
+from tests.support.compacting import House, Scripted, act, asked_ids, summary
 from tests.support.remembering import OTHERS, TRIP, hear, long_past, step
+
+
+def named_by_what_was_heard(prompt: Prompt) -> str:
+    """A summary that has a word in common with each stretch."""
+    return summary(f"hotel build garden bicycle bread {asked_ids(prompt)}", 5)
 
 
 @pytest.fixture
 def house(tmp_path: Path) -> House:
-    house = House(tmp_path, Scripted())
+    house = House(tmp_path, Scripted(summarise=named_by_what_was_heard))
     hear(house, TRIP, *OTHERS * 3)
     house.compact()
     step(house)
@@ -51,7 +57,8 @@ def test_archives_of_which_life_tells_are_missed_when_the_whole_file_is_gone(hou
     for file in house.me.folder.glob(f"{NAME}*"):
         file.unlink()
     assert problems(house) == [
-        "memory.sqlite lacks archives that LIFE.md tells of (3, the first is about-1-3-1-3)"
+        "memory.sqlite lacks archives that LIFE.md tells of (3, the first is"
+        " hotel-build-garden-bicycle-bread-1-3-1-3)"
     ]
     house.wake()
     step(house)
@@ -120,7 +127,8 @@ DAMAGE: dict[str, tuple[str, str]] = {
     ),
     "an archive that is gone": (
         "DELETE FROM note WHERE id = 2",
-        "lacks archives that LIFE.md tells of (1, the first is about-4-6-4-6)",
+        "lacks archives that LIFE.md tells of (1, the first is"
+        " hotel-build-garden-bicycle-bread-4-6-4-6)",
     ),
     "a mark ahead of the life": ("UPDATE mark SET newest = 99", "has indexed entries up to #99"),
 }

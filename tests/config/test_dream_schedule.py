@@ -8,7 +8,8 @@ import pytest
 from dory.config import dream_schedule
 from dory.config.dream_schedule import DreamSettings, due
 from dory.config.profiles import Profile
-from dory.config.settings import Config, load
+from dory.config.settings import Config
+from dory.config.sources import load
 from dory.errors import ConfigError
 
 AT = datetime(2026, 4, 3, 0, 2, tzinfo=UTC)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dory.config import settings
+from dory.config import sources
 from dory.config.profiles import OFFLINE, Profile
 from dory.config.settings import Config
 from dory.errors import ConfigError
@@ -16,7 +16,7 @@ def load(
     """The settings, and what the person is told."""
     (folder / "dory.yaml").write_text(text)
     warnings: list[str] = []
-    config = settings.load(folder / "dory.yaml", environment or {}, flags, warnings.append)
+    config = sources.load(folder / "dory.yaml", environment or {}, flags, warnings.append)
     return config, warnings
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dory import check
-from dory.config import endpoint, kept, settings
+from dory.config import endpoint, kept, settings, sources
 from dory.config.profiles import OFFLINE
 from dory.config.settings import Config
 from dory.errors import ConfigError, DoryError, UnknownVersion
@@ -29,14 +29,14 @@ def load(
     """The settings of an agent that remembers ``content``, in a home with this dory.yaml."""
     (folder / "dory.yaml").write_text(text)
     own = kept.layer(folder, content)
-    return settings.load(folder / "dory.yaml", environment or {}, flags, own=own)
+    return sources.load(folder / "dory.yaml", environment or {}, flags, own=own)
 
 
 def remembered(environment: dict[str, str] | None = None, **flags: Any) -> kept.Content:
     """What an agent remembers that is booted so."""
     nothing = Path("/nowhere/dory.yaml")
-    values = settings.given(nothing, environment or {}, flags)
-    return kept.at_boot(values, settings.made(values, environment or {}))
+    values = sources.given(nothing, environment or {}, flags)
+    return kept.at_boot(values, sources.made(values, environment or {}))
 
 
 def test_an_agents_own_settings_win_over_the_file_and_lose_to_environment_and_flags(

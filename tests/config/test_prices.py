@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dory.config import prices, settings
+from dory.config import prices, sources
 from dory.config.prices import Price, Prices
 from dory.config.profiles import PROVIDERS
 from dory.config.settings import Config
@@ -20,7 +20,7 @@ def load(
     folder: Path, text: str, environment: dict[str, str] | None = None, **flags: object
 ) -> Config:
     (folder / "dory.yaml").write_text(text)
-    return settings.load(folder / "dory.yaml", environment or {}, flags)
+    return sources.load(folder / "dory.yaml", environment or {}, flags)
 
 
 def test_cached_tokens_cost_less_and_those_that_nobody_tells_of_cost_as_if_they_were_not() -> None:

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from dory.cli import overview
-from dory.config import prices, profiles, secrets
-from dory.config import settings as config_settings
+from dory.config import prices, profiles, secrets, sources
 from dory.config.prices import Price, Prices
 from dory.config.profiles import OFFLINE, CascadeSettings, Profile, Profiles
 from dory.config.settings import Config
@@ -33,7 +32,7 @@ def load(
     folder: Path, text: str, environment: dict[str, str] | None = None, **flags: object
 ) -> Config:
     (folder / "dory.yaml").write_text(text)
-    return config_settings.load(folder / "dory.yaml", environment or {}, flags)
+    return sources.load(folder / "dory.yaml", environment or {}, flags)
 
 
 def test_profiles_and_windows_come_from_the_file_the_environment_or_a_flag(tmp_path: Path) -> None:

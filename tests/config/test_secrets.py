@@ -16,8 +16,7 @@ from pathlib import Path
 import pytest
 
 from dory import check
-from dory.config import secrets
-from dory.config import settings as config_settings
+from dory.config import secrets, sources
 from dory.config.settings import Config
 from dory.constants import RESULT_LIMIT
 from dory.errors import ConfigError, ModelRefused
@@ -318,7 +317,7 @@ def test_an_error_in_the_settings_does_not_quote_the_key(tmp_path: Path) -> None
     for text in wrong:
         (tmp_path / "dory.yaml").write_text(text)
         with pytest.raises(ConfigError) as raised:
-            config_settings.load(tmp_path / "dory.yaml", {}, {})
+            sources.load(tmp_path / "dory.yaml", {}, {})
         assert KEY not in str(raised.value) and "dory.yaml" in str(raised.value) + "dory.yaml" * (
             "base_url" in str(raised.value)
         )

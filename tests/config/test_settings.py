@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dory.config import secrets, settings
+from dory.config import secrets, sources
 from dory.config.profiles import OFFLINE, PROVIDERS
 from dory.config.settings import Config
 from dory.errors import ConfigError
@@ -22,7 +22,7 @@ def load(
     """The settings of a home with this dory.yaml."""
     if text is not None:
         (folder / "dory.yaml").write_text(text)
-    return settings.load(folder / "dory.yaml", environment or {}, flags)
+    return sources.load(folder / "dory.yaml", environment or {}, flags)
 
 
 def test_without_anything_the_stand_in_answers_with_the_defaults(tmp_path: Path) -> None:

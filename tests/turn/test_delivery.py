@@ -9,7 +9,8 @@ import pytest
 
 from dory import check
 from dory.clock import utc
-from dory.config.settings import Config, load
+from dory.config.settings import Config
+from dory.config.sources import load
 from dory.constants import TURN_LIMIT
 from dory.errors import ConfigError
 from dory.identity.create import boot

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dory.config import kept
+from dory.config import kept, sources
 from dory.config.profiles import OFFLINE, PROVIDERS
 from dory.config.settings import Config
 from dory.errors import ConfigError, ModelRefused
@@ -52,10 +52,8 @@ def test_another_model_answers_the_next_call_also_of_those_who_share_it(tmp_path
 def test_a_profile_of_the_same_endpoint_goes_with_it(tmp_path: Path) -> None:
     (tmp_path / "dory.yaml").write_text("profiles: {summarizer: {model: small}}\n")
     with greeting() as first, greeting() as second:
-        from dory.config import settings
-
         flags = {"model": "fish", "base_url": first.base_url}
-        desk = Desk(tmp_path, settings.load(tmp_path / "dory.yaml", {}, flags))
+        desk = Desk(tmp_path, sources.load(tmp_path / "dory.yaml", {}, flags))
         summarizer = desk.models.of(lambda settings: settings.profile("summarizer"))
         summarizer.complete(prompt("hi"), "cascade")
         desk.choice.choose(f"bird {second.base_url}")
@@ -103,9 +101,8 @@ def test_a_provider_whose_key_is_here_is_meant_by_the_name_of_its_model(tmp_path
 def test_a_profile_may_be_chosen_by_its_name_with_its_limits(tmp_path: Path) -> None:
     text = f"profiles: {{fast: {{model: f, base_url: '{OPENAI}', api_key: {KEY}, max_tokens: 9}}}}"
     (tmp_path / "dory.yaml").write_text(text)
-    from dory.config import settings
 
-    desk = Desk(tmp_path, settings.load(tmp_path / "dory.yaml", {}, {"model": OFFLINE}))
+    desk = Desk(tmp_path, sources.load(tmp_path / "dory.yaml", {}, {"model": OFFLINE}))
     assert f"profile fast: f at {OPENAI}" in desk.choice.shown()
     desk.choice.choose("fast")
     assert desk.content == {"model": "f", "base_url": OPENAI, "max_tokens": "9"}

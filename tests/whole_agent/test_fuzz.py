@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from dory.cli import overview
 from dory.cli.agent_options import parse
-from dory.config import settings
+from dory.config import sources
 from dory.config.settings import Config
 from dory.errors import BlobError, ConfigError, FormatError
 from dory.identity import context, state
@@ -168,7 +168,7 @@ def test_any_settings_are_settings_or_one_line_that_says_which_is_wrong(
 ) -> None:
     (folder / "dory.yaml").write_bytes(text.encode("utf-8", "replace"))
     with complaint(ConfigError) as errors:
-        config = settings.load(folder / "dory.yaml", environment, flags)
+        config = sources.load(folder / "dory.yaml", environment, flags)
         for setting in fields(Config):
             assert fits(getattr(config, setting.name), setting.type)
         assert math.isfinite(config.temperature or 0)

@@ -107,9 +107,12 @@ def edit(path: str) -> str:
 
 
 def standing(house: Household) -> dict[str, bytes]:
-    """Every file of the home, but the agent's workspace and what any response changes."""
+    """Every file of the home, but the agent's workspace, what any response changes, and what rooms
+    show of the agent at this moment.
+    """
     changing = {house.me.folder / name for name in ("state.json", "LIFE.md", "context.md")} | {
-        house.home / "blobs"
+        house.home / "blobs",
+        house.home / "chats" / ".live",
     }
     paths = [
         path
