@@ -23,7 +23,7 @@
 import re
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from dory.offline import memory, pending
@@ -33,6 +33,7 @@ from dory.offline.prompt_reader import OPENING, Heard, Reading, heard
 from dory.offline.words import spelled, stem
 from dory.text import formatting, references, tool_calls
 from dory.text.hidden_arguments import MARK
+from dory.text.imitations import quoted
 from dory.text.prompt_files import MEMORY, USER
 from dory.types import Call
 
@@ -91,7 +92,14 @@ def respond(reading: Reading) -> tuple[str, str]:
         *(edit for edit in edits if edit),
         *said,
     ]
-    return tool_calls.render(calls or [Call("WAIT")]), "; ".join(turn.thoughts)
+    rendered = tool_calls.render([_inert(call) for call in calls or [Call("WAIT")]])
+    return rendered, "; ".join(turn.thoughts)
+
+
+def _inert(call: Call) -> Call:
+    """The call, in which no line that it quotes ends the answer."""
+    edits = tuple((quoted(old), quoted(new)) for old, new in call.edits)
+    return replace(call, body=call.body and quoted(call.body), edits=edits)
 
 
 def _failure_reports(reading: Reading, answers: list[tuple[str, str]]) -> Iterator[Call]:

@@ -23,6 +23,7 @@ _BEGUN = re.compile(
     r"|<\|start_header_id\|>(?:user|system|ipython)\b|<\|start\|>user\b",
     re.MULTILINE,
 )
+_QUOTED = re.compile(r"^\[(?=#|USER:|AGENT:|NOTICE:)", re.MULTILINE)
 _ACTION = re.compile(r"^[ \t]*\**Action(?: ?\d+)? ?:", re.MULTILINE | re.IGNORECASE)
 _HEAD = re.compile(r"\W*+[A-Za-z]+\W*+[\w-]*+\W*+(?:<<\W*\w+\W*)?")
 _OWN_TAGS = re.compile(rf"\s*(?:{_TAG.format('(?:AGENT|USER|NOTICE)')}\s*)+")
@@ -51,6 +52,13 @@ def begun(text: str) -> int:
         if not thoughts or thoughts[0][0] > match.start():
             return match.start()
     return len(text)
+
+
+def quoted(text: str) -> str:
+    """``text`` as an answer may quote it: a backslash stands before each line at which the answer
+    would end.
+    """
+    return _QUOTED.sub(r"\\\g<0>", text)
 
 
 def cleaned(text: str) -> str:

@@ -39,7 +39,8 @@ _REACT = re.compile(r"^[ \t]*\**(?:Action|Final Answer)(?: ?\d+)? ?:", re.IGNORE
 _THOUGHT = re.compile(r"[ \t]*\**Thought(?: ?\d+)? ?:", re.IGNORECASE)
 _FINAL = re.compile(r"[ \t]*+\**+Final[ _]Answer ?:\**+[ \t]*+", re.IGNORECASE)
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z_]{2,60}")
-_WINDOW = 400
+_JSON = re.compile(r"\{\s{0,40}[\"'}A-Za-z]|\[\s{0,40}[\[{\"']")
+_WINDOW = 300
 """Characters at the beginning of JSON in which something has to hint at a call."""
 _EFFORT = 8
 """How many times the length of an answer may be read in attempts that fail."""
@@ -155,12 +156,15 @@ class WireCalls:
 
     def _json(self, at: int) -> WireCall | None:
         text = self._source.text
+        if not _JSON.match(text, at):
+            return None
         window = text[at : at + _WINDOW]
         tool = self._mentioned(window)
         vague = window[:1] == "{" and any(
             f'"{names[0]}"' in window for names in self._parameters.values()
         )
         if not tool and not vague and not json_calls.HINT.search(window):
+            self._budget -= len(window)
             return None
         try:
             value, end = loose_json.read(text, at, self._unfinished)
