@@ -45,7 +45,9 @@ class RoomState:
     waiting: list[str] = field(default_factory=list)
     """The people who have spoken there since the agent's own last message, in order."""
     reminded: bool = False
-    """Whether the agent was reminded of something since a person last spoke there."""
+    """Whether the agent was reminded of those who wait since a person last spoke there."""
+    doubted: bool = False
+    """Whether it was since asked about something that it only claims to have done."""
     asked: list[str] = field(default_factory=list)
     """The agents that its own last message there named: their answers wake it."""
 

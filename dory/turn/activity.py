@@ -17,7 +17,7 @@ from dory.identity.identity import Identity
 from dory.storage import live
 from dory.storage.live import Live
 from dory.text import formatting, references
-from dory.text.answers import saying
+from dory.text.answers import parse, saying
 from dory.turn.compaction import Compaction
 from dory.turn.extension import ExtensionHost, Tool
 from dory.types import Call
@@ -43,6 +43,10 @@ class Activity:
         self._identity = identity
         self._tools = {tool.name: tool for tool in tools}
         self._usages = [tool.usage for tool in tools]
+        self.plainly = False
+        """Whether plain text is meant for people. Otherwise it may become a thought beside a tool
+        line, and is not shown before the answer is whole.
+        """
         self._shown: dict[str, Live] = {}
         self._shown_at = 0.0
         self._partial = ""
@@ -63,11 +67,11 @@ class Activity:
         text = self._without_thoughts(partial)
         message = saying(_whole_words(text), self._usages, self._identity.subscriptions())
         records = self._in_rooms(self._doing_now(text))
-        plain = text.lstrip()[:1] not in ("", *"{[<`") and not _tool_lines(text, self._tools)
-        if not message and plain:
+        if not message and self.plainly:
             asking = {room for room, _ in self._identity.state.waiting()}
-            if len(asking) == 1:
-                message = asking.pop(), _whole_words(text)
+            plain = parse(_whole_words(text), self._usages, (), asking).plain
+            if len(asking) == 1 and plain.strip():
+                message = asking.pop(), plain
         if message and message[0] in self._identity.subscriptions():
             said = self._identity.redact(message[1]).strip()
             records[message[0]] = Live(self._identity.name, "writes", said)

@@ -3,16 +3,19 @@
 A person waits in a room (``state.rooms[room].waiting``) from what they said there until the agent
 says something there.
 
-- An answer without a tool line, while people wait in one room, is said there. The agent is told
+- An answer without a tool line, while people wait in one room, is said there. So it is if the agent
+  has looked something up for them since it spoke, or if another agent has asked. The agent is told
   once in its life how to address what it says. If people wait in several rooms, or the setting
   ``plain_answers`` is ``ask``, nobody sees it, and the agent is asked for SAY lines.
+- A lean prompt asks for plain text. There, what stands beside tool lines is said, too, unless one
+  of them is a SAY.
 - An agent that would sleep while somebody waits, or that says it has noted something although no
-  tool ran, is reminded and gets another turn. That happens once in a room until a person speaks
+  tool ran, is reminded and gets another turn. Each happens once in a room until a person speaks
   there again.
 - If it sleeps all the same, the room is told that there will be no answer, and nobody waits there
   any more. It is not told if another agent has said something since.
 
-Prose beside tool lines is thought: the turn goes on, or the reminder comes.
+Otherwise prose beside tool lines is thought: the turn goes on, or the reminder comes.
 
 All this changes the state only, and counts with the commit that ends the turn. An answer is said
 like any SAY (``turn/tool_runner.py``), so a kill neither repeats nor hides it. Notices are written
@@ -23,7 +26,7 @@ from collections.abc import Collection, Iterator
 
 from dory.config.settings import Config
 from dory.constants import TURN_LIMIT
-from dory.identity import neighbours
+from dory.identity import heard_entry, neighbours
 from dory.identity.identity import Identity
 from dory.identity.state import Owed
 from dory.text import addressing
@@ -50,7 +53,9 @@ class Delivery:
     def __init__(self, identity: Identity, config: Config, runner: ToolRunner) -> None:
         self._identity = identity
         self._plainly = config.plain_answers == "deliver"
+        self._lean = config.lean and self._plainly
         self._runner = runner
+        runner.activity.plainly = self._lean
 
     def act(self, response: str, answer: Answer) -> None:
         """Do what the stored ``response`` says, and decide whether another turn follows."""
@@ -76,10 +81,25 @@ class Delivery:
 
     def _room_for(self, answer: Answer) -> str:
         """The room to which a plain answer goes; empty if it is none, or if that is not clear."""
-        waiting = self._waiting()
-        if answer.calls or not answer.plain.strip() or not self._plainly or len(waiting) != 1:
+        said = any(call.tool == "SAY" for call in answer.calls)
+        if said or (answer.calls and not self._lean) or not answer.plain.strip():
             return ""
-        return next(iter(waiting))
+        rooms = list(self._waiting()) or ([] if answer.calls else self._asked_in())
+        return rooms[0] if self._plainly and len(rooms) == 1 else ""
+
+    def _asked_in(self) -> list[str]:
+        """Where somebody still expects something although no person waits: the rooms that were
+        heard since the agent woke, if it has looked something up since, or if only agents spoke.
+        """
+        me = self._identity
+        since = [entry for entry in me.context if entry.first >= me.state.woke_at]
+        heard = [entry for entry in since if entry.kind == "heard"]
+        news = [entry.kind for entry in since if entry.kind != "response"]
+        by_agents = all(heard_entry.read(entry.body).kind == "AGENT" for entry in heard)
+        if not by_agents and news[-1:] not in (["result"], ["uncompacted"]):
+            return []
+        present = me.subscriptions()
+        return [room for room in {entry.about: None for entry in heard} if room in present]
 
     def _waiting(self) -> dict[str, list[str]]:
         """Who waits in each of the rooms that the agent is in."""
@@ -133,11 +153,11 @@ class Delivery:
         said = dict(_said(answer, plain_room))
         for room, text in said.items():
             made = claim(text)
-            if not made or room not in state.rooms or state.rooms[room].reminded:
+            if not made or room not in state.rooms or state.rooms[room].doubted:
                 continue
             if self._used_a_tool() or (made.kind == "message" and len(said) > 1):
                 continue
-            state.rooms[room].reminded = True
+            state.rooms[room].doubted = True
             yield _doubt(made, room)
 
     def _used_a_tool(self) -> bool:

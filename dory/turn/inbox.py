@@ -200,7 +200,7 @@ class Inbox:
     def _await(self, line: Line, position: RoomState, names: list[str]) -> None:
         """A person has spoken, and waits unless the message is for others among the ``names``."""
         position.exchanges = 0
-        position.reminded = False
+        position.reminded = position.doubted = False
         meant = addressing.addressed(line.text, names)
         for_others = meant and self._identity.name not in meant
         name = self._identity.redact(line.name)

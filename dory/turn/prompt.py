@@ -168,7 +168,7 @@ class PromptBuilder:
         name = "lean_turn" if self._config.lean else "turn"
         text = prompt_files.prompt(name).format(
             waiting="; ".join(_waits(room, names) for room, names in waiting.items()),
-            room=next(iter(waiting)),
+            answers="\n".join(f"SAY {room} <your answer>" for room in waiting),
         )
         return f"{TURN[1:]}{text}\n"
 

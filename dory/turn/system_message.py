@@ -87,6 +87,7 @@ class SystemMessage:
             name=me.name,
             identity=me.hash,
             times=times(me.now().astimezone()),
+            plain=_PLAIN[self._config.plain_answers],
             tools=lessons.briefly(tools) if lean else lessons.listed(tools, me.soul),
             guidance=f"{guidance}\n\n" if guidance else "",
             rooms=", ".join(me.subscriptions()) or "none",
@@ -98,6 +99,13 @@ class SystemMessage:
             turn_limit=TURN_LIMIT,
             exchange_limit=self._config.exchanges,
         )
+
+
+_PLAIN = {
+    "deliver": "A response without any tool line is said to whoever waits.",
+    "ask": "A response without any tool line reaches nobody.",
+}
+"""What the prompt says of plain answers, by the setting ``plain_answers``."""
 
 
 def times(here: datetime) -> str:

@@ -220,10 +220,10 @@ class ToolRunner:
 
 
 def _deliverable(answer: Answer, plain_room: str) -> tuple[Call, ...]:
-    """The calls of an answer; one without any becomes a SAY for ``plain_room``."""
-    if answer.calls or not plain_room:
+    """The calls of an answer, and a SAY of its plain text if that goes to ``plain_room``."""
+    if not plain_room:
         return answer.calls
-    return (Call("SAY", plain_room, body=cleaned(answer.plain).strip()),)
+    return (*answer.calls, Call("SAY", plain_room, body=cleaned(answer.plain).strip()))
 
 
 def _limited(calls: Sequence[Call], cut: bool) -> list[Call]:

@@ -61,11 +61,47 @@ def test_the_agent_is_taught_once_in_its_life_how_to_address_an_answer(tmp_path:
     assert "SAY dev" in lesson and "<think>" in lesson
 
 
+def test_what_was_looked_up_reaches_the_room_although_something_was_said_before(
+    tmp_path: Path,
+) -> None:
+    house = house_with(tmp_path, "SAY dev One moment.\nREAD_FILE MEMORY.md", "It is empty.")
+    house.say("what do you know?")
+    house.live(house.asleep)
+    assert house.lines("AGENT") == ["One moment.", "It is empty."] and turns(house) == 2
+
+
 def test_plain_text_stays_private_while_nobody_waits(tmp_path: Path) -> None:
-    house = house_with(tmp_path, "SAY dev Hello!\nREAD_FILE MEMORY.md", "It is empty. I rest.")
+    house = house_with(tmp_path, "SAY dev Hello!", "I rest.")
     house.say("hello")
     house.live(house.asleep)
+    house.me.notice("Heartbeat: nothing has happened.")
+    house.me.wake(house.me.state.next_id - 1)
+    house.me.commit()
+    house.live(house.asleep)
     assert house.lines("AGENT") == ["Hello!"] and turns(house) == 2
+
+
+def test_a_plain_answer_to_an_agent_that_asked_is_said(tmp_path: Path) -> None:
+    house = house_with(tmp_path, "It is seven.")
+    house.me.rooms.say("dev", "AGENT", "otto", f"{house.me.name}, what time is it?", house.me.now())
+    house.live(lambda: bool(house.lines("AGENT")[1:]) and house.asleep())
+    assert house.lines("AGENT")[1:] == ["It is seven."]
+
+
+def test_in_a_lean_prompt_plain_text_beside_tool_lines_is_said(tmp_path: Path) -> None:
+    edit = "EDIT_FILE MEMORY.md\n<<<<<<< SEARCH\n=======\ntea\n>>>>>>> REPLACE\n"
+    house = house_with(tmp_path, f"{edit}I will remember that you like tea.", prompt="lean")
+    house.say("I like tea, remember it")
+    house.live(house.asleep)
+    assert house.lines("AGENT") == ["I will remember that you like tea."] and turns(house) == 1
+    assert house.me.memory == "tea\n"
+
+
+def test_a_false_claim_is_doubted_also_after_a_reminder(tmp_path: Path) -> None:
+    house = house_with(tmp_path, "WAIT", "SAY dev I have noted that you like tea.", "WAIT")
+    house.say("remember that I like tea")
+    house.live(lambda: turns(house) == 3 and house.asleep())
+    assert ["You said" in text for text in notices(house)] == [False, True]
 
 
 @pytest.mark.parametrize(

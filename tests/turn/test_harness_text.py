@@ -118,7 +118,7 @@ def test_a_tool_that_the_soul_shows_is_not_taught_twice() -> None:
 
 
 def test_a_soul_without_the_format_leaves_the_format_to_the_harness(tmp_path: Path) -> None:
-    for prompt, part in (("full", "Write SAY, the room and your message"), ("lean", "plain text")):
+    for prompt, part in (("full", "Write SAY, the room and your\nmessage"), ("lean", "plain text")):
         home = tmp_path / prompt
         home.mkdir()
         (home / "SOUL.md").write_text("I am who I am.\n")

@@ -166,6 +166,9 @@ def test_a_plain_answer_is_shown_where_it_will_go_if_one_room_waits(house: House
     seen = activity(house)
     seen.wrote("WAIT")
     waiting(house, "dev")
+    seen.writes("I should look it up")
+    assert shown(house) == [("writes", "")], "beside a tool line it would be a thought"
+    seen.plainly = True
     seen.writes("Well, I think so")
     assert shown(house) == [("writes", "Well, I think")]
     waiting(house, "ops")
@@ -186,6 +189,7 @@ def test_thoughts_are_never_shown(house: House) -> None:
 def test_thoughts_that_are_marked_at_their_end_only_are_not_shown_either(house: House) -> None:
     waiting(house, "dev")
     seen = activity(house)
+    seen.plainly = True
     seen.writes("She wants to hear a joke. ")
     assert shown(house) == [("thinks", "")], "nobody knows yet how this model writes"
     seen.writes("She wants to hear a joke. </think>A fish ")
