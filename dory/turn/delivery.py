@@ -111,9 +111,11 @@ class Delivery:
         }
 
     def _teach(self, room: str) -> None:
-        """Tell the agent once in its life where its plain answer went."""
+        """Tell the agent once in its life where its plain answer went. A lean prompt asks for plain
+        text, so there is nothing to teach.
+        """
         state = self._identity.state
-        if not state.taught:
+        if not (state.taught or self._lean):
             state.taught = True
             self._identity.notice(
                 f"Your answer held no tool line, so all of it was said in {room}. Begin what you"
