@@ -38,12 +38,15 @@ _EXAMPLE = re.compile(
     re.IGNORECASE,
 )
 
+_POINT = r"(?:(?:[-*+•>]|\d{1,3}[.)])[ \t]*)*"
+
 
 @dataclass(slots=True)
 class _Part:
     """A stretch of the text. ``kind`` is ``plain``, ``call``, ``thought`` or ``marks``; ``fence``
     is the number of the code block that it stands in. ``sure``: its calls are in another format
-    than lines, which nobody shows to a person without saying so.
+    than lines, which nobody shows to a person without saying so. ``shown``: what its calls may be
+    instead.
     """
 
     kind: str
@@ -54,7 +57,7 @@ class _Part:
     fence: int | None = None
     sure: bool = False
     exact: bool = False
-    shown: bool = False
+    shown: str = ""
     slip: str = ""
 
 
@@ -99,7 +102,7 @@ def saying(
     """
     end = partial.rfind("\n") + 1
     last = partial[end:]
-    if re.fullmatch(r"\s*(?:[<\[{`*\"#]\S*|[A-Z_]*|\[#.*|<.*)", last[:200]):
+    if re.fullmatch(rf"\s*(?:[<\[{{`*\"#]\S*|{_POINT}[A-Z_]*|\[#.*|<.*)", last[:200]):
         partial = partial[:end]
     reader = _Reader(partial, tools, (), rooms, unfinished=True)
     if reader.end < len(partial) or not reader.parts:
@@ -134,7 +137,8 @@ class _Reader:
         self._bodies = BodyReader(self._source, self.lines, self._wire, unfinished)
         self._fence: int | None = None
         self._fences = 0
-        self._shown = False
+        self._shown = ""
+        self._in_list = False
 
     @cached_property
     def parts(self) -> list[_Part]:
@@ -221,6 +225,7 @@ class _Reader:
 
     def _line_call(self, start: int, head: Head) -> _Part:
         number = self._source.number
+        self._doubt_list(start, head)
         self._source.take()
         usage = self.lines.tools.get(head.name)
         body = self._bodies.body(usage or ToolUsage(head.name, head.name), head, self._fence)
@@ -236,6 +241,16 @@ class _Reader:
             slip = f"line {number} was read as a call of {head.name}; the form is {usage.usage}"
         return self._called(start, [call], exact=head.exact, slip=slip)
 
+    def _doubt_list(self, start: int, head: Head) -> None:
+        """The points below one that may be part of a message may be part of it, too."""
+        doubts = self._bodies.doubts
+        if start in doubts:
+            self._in_list = doubts[start] != "an example"
+        elif head.listed and self._in_list:
+            doubts[start] = "part of the message"
+        else:
+            self._in_list = False
+
     def _called(
         self,
         start: int,
@@ -248,7 +263,7 @@ class _Reader:
         if not calls:
             return _Part("plain", start, self._source.at, text=text or None)
         part = _Part("call", start, self._source.at, list(calls), sure=sure, exact=exact, slip=slip)
-        part.shown = self._shown
+        part.shown = self._bodies.doubts.get(start, self._shown)
         return part
 
     def _unknown(self, line: str, word: str, tool: str | None) -> Call:
@@ -269,7 +284,7 @@ class _Reader:
             return _Part("plain", start, found)
         source.take()
         if line.strip():
-            self._shown = bool(_EXAMPLE.search(line[:400])) and line.rstrip().endswith(":")
+            self._shown = "an example" if _announces(line) else ""
         return _Part("plain", start, source.at)
 
     def _ask(self, number: int, tool: str, what: str) -> str:
@@ -302,8 +317,8 @@ class _Reader:
                     if prose or example or not part.sure:
                         self._question(part, "an example")
         for part in parts:
-            if part.shown and part.calls and part.fence is None:
-                self._question(part, "an example")
+            if part.shown and part.calls and (part.fence is None or part.shown != "an example"):
+                self._question(part, part.shown)
 
     def _visible(self, part: _Part) -> bool:
         text = self._source.text
@@ -314,7 +329,7 @@ class _Reader:
         )
 
     def _question(self, part: _Part, what: str) -> None:
-        if not self._examples:
+        if not self._examples and what == "an example":
             return
         number = self._source.number_at(part.start)
         part.slip = ""
@@ -322,6 +337,11 @@ class _Reader:
             replace(call, error=call.error or self._ask(number, call.tool, what))
             for call in part.calls
         ]
+
+
+def _announces(line: str) -> bool:
+    """Whether the line announces that something is shown below it."""
+    return line.rstrip().endswith(":") and bool(_EXAMPLE.search(line[-400:]))
 
 
 def _call(head: Head, body: Body, usage: ToolUsage | None, rooms: Collection[str]) -> Call:

@@ -63,6 +63,8 @@ class BodyReader:
         self._lines = lines
         self._wire = wire
         self._unfinished = unfinished
+        self.doubts: dict[int, str] = {}
+        """Where calls begin that ended a message and may only be shown there: what else each is."""
 
     def body(self, usage: ToolUsage, head: Head, fence: int | None) -> Body:
         """The body of a call of ``usage``; ``fence`` is set within a code block."""
@@ -130,6 +132,9 @@ class BodyReader:
                         if not frame.open:
                             break
                         frame.doubt = frame.doubt or source.number
+                    elif not frame.open and self._lines.doubtful(line):
+                        self.doubts[start] = "part of the message"
+                        break
                     elif not frame.open and (end := self._wire.noise(start)):
                         source.at = end
                         continue

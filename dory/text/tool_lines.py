@@ -67,6 +67,8 @@ _PROSE = frozenset(
         "IMPORTANT",
     ]
 )
+_DESCRIBED = re.compile(r"<[a-z]|\[[a-z]|[-–—=] ")
+"""What stands behind a tool's name where its syntax or its use is explained."""
 _MOST_WORDS = 300
 _HEX = re.compile(r"(?:◱?hash=)?[0-9a-f]{6,64}\b")
 
@@ -75,7 +77,9 @@ _HEX = re.compile(r"(?:◱?hash=)?[0-9a-f]{6,64}\b")
 class Head:
     """A line that begins with a tool's name. ``rest`` is what follows the name. ``exact``: it is
     as it should be. ``listed``: it has an indent, a bullet or backticks, as lines have that are
-    shown. ``quoted``: it has the mark of a quotation.
+    shown. ``quoted``: it has the mark of a quotation. ``cited``: it is opened by a quotation mark.
+    ``marked``: only a bullet, a number, an indent or ``>`` stands before the name, which is in
+    capitals.
     """
 
     name: str
@@ -83,6 +87,8 @@ class Head:
     exact: bool = False
     listed: bool = False
     quoted: bool = False
+    cited: bool = False
+    marked: bool = False
 
 
 class ToolLines:
@@ -120,7 +126,10 @@ class ToolLines:
             return None
         rest = _closed(match["rest"].strip(), match["open"])
         listed = bool(match["indent"] or match["bullet"] or "`" in match["open"])
-        head = Head(name, rest, listed=listed, quoted=bool(match["quote"]))
+        quoted = bool(match["quote"])
+        cited = bool(set("\"'") & set(match["open"]))
+        marked = bool(listed or quoted) and match["name"].isupper() and "`" not in match["open"]
+        head = Head(name, rest, False, listed, quoted, cited, marked and not cited)
         return head if self._fits(head, match) else None
 
     def ends_message(self, line: str, like: Head) -> bool:
@@ -135,7 +144,23 @@ class ToolLines:
                 and misspelt[1]
                 and ("_" in misspelt[0] or not misspelt[1].startswith(f"{misspelt[0]}_"))
             )
+        if head.cited and not like.cited:
+            return False  # somebody's words
         return head.exact or (not head.quoted and (not head.listed or like.listed))
+
+    def doubtful(self, line: str) -> bool:
+        """Whether a line of a message that does not end it could be a call all the same: a point
+        of a list or a quotation that has a tool's exact name and what the tool takes.
+        """
+        head = self.head(line)
+        if head is None or not head.marked or _DESCRIBED.match(head.rest):
+            return False
+        usage = self.tools.get(head.name)
+        if usage is None or not usage.parameters or not head.rest:
+            return bool(head.rest)
+        if usage.parameters[0] in ("room", "path", "hash", "id"):
+            return self._shape(usage, head.rest)
+        return True
 
     def misspelt(self, line: str) -> tuple[str, str | None] | None:
         """The word of a line that looks like a tool and is none, and the tool that is nearest."""

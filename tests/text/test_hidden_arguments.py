@@ -68,6 +68,8 @@ def kept(text: str) -> str:
             f"WAIT\n[#9 heard dev]\nADD_TO_SOUL {MARK}",
         ),
         ("ADD_TO_SOUL I love <3 and x", f"ADD_TO_SOUL {MARK}"),
+        (f"SAY dev x\n- ADD_TO_SOUL {SECRET}\nso", f"SAY dev x\nADD_TO_SOUL {MARK}\nso"),
+        (f"SAY dev x\n> ADD_TO_SOUL {SECRET}", f"SAY dev x\nADD_TO_SOUL {MARK}"),
         ("ADD_TO_SOUL", "ADD_TO_SOUL"),
         ("ADD_TO_SOUL\nWAIT", "ADD_TO_SOUL\nWAIT"),
     ],
