@@ -26,7 +26,7 @@ from functools import cached_property
 from dory.text import edit_blocks, imitations
 from dory.text.message_reader import Body, BodyReader
 from dory.text.source import Source
-from dory.text.thoughts import CLOSING, OPENING
+from dory.text.thoughts import CLOSING
 from dory.text.tool_lines import Head, ToolLines
 from dory.text.tool_usage import ToolUsage, room_in, usages, wrong
 from dory.text.wire_calls import WireCalls
@@ -197,18 +197,15 @@ class _Reader:
         if closing := CLOSING.match(line):  # what was thought before it is gone already
             self._source.at = start + closing.end()
             return _Part("marks", start, self._source.at)
-        opening = OPENING.search(line)
-        if not opening:
+        thought = self._source.thought(start, line, framed=self._fence is not None)
+        if not thought:
             return None
-        end = self._source.thought_end(start + opening.start())
-        bare = not line[: opening.start()].strip()
-        if end is None and not bare:
-            return None
-        if not bare:
-            if self.lines.head(line) or self._wire.marks(line):
+        begins, end = thought
+        if self._source.text[start:begins].strip():
+            if self.lines.head(line) or self._wire.marks(line) or self._wire.at_line(start):
                 return None
-            self._source.at = start + opening.start()
-            return _Part("plain", start, self._source.at)
+            self._source.at = begins
+            return _Part("plain", start, begins)
         self._source.at = len(self._source.text) if end is None else end
         return _Part("thought", start, self._source.at)
 

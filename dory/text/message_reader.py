@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dory.text import edit_blocks, imitations, loose_json
 from dory.text.source import Source
-from dory.text.thoughts import OPENING, without_thoughts
+from dory.text.thoughts import spoken
 from dory.text.tool_lines import Head, ToolLines
 from dory.text.tool_usage import ToolUsage, call_of
 from dory.text.wire_calls import WireCalls
@@ -152,12 +152,10 @@ class BodyReader:
         what is before it; ``thought`` or ``call``, empty for neither.
         """
         source = self._source
-        if opening := OPENING.search(line):
-            end = source.thought_end(start + opening.start())
-            if end is not None or not line[: opening.start()].strip():
-                pieces.append(line[: opening.start()])
-                source.at = len(source.text) if end is None else end
-                return "thought"
+        if thought := source.thought(start, line, framed=False):
+            pieces.append(source.text[start : thought[0]])
+            source.at = len(source.text) if thought[1] is None else thought[1]
+            return "thought"
         if inline := self._wire.in_line(start, line):
             pieces.append(source.text[start:inline])
             source.at = inline
@@ -198,7 +196,7 @@ class BodyReader:
 
     def _text(self, usage: ToolUsage, args: str, text: str) -> Body:
         """A body with a mark at its end: what it holds is meant, but for what nobody may say."""
-        return Body(args, imitations.cleaned(without_thoughts(text)) if usage.message else text)
+        return Body(args, imitations.cleaned(spoken(text)) if usage.message else text)
 
     def _end_of(self, mark: str, row: int) -> int | None:
         """The line that ends a here-document. One with an indent or a full stop ends it if a tool

@@ -4,7 +4,7 @@ from bisect import bisect_right
 from functools import cached_property
 from itertools import accumulate
 
-from dory.text.thoughts import OPENING, Thoughts
+from dory.text.thoughts import OPENING, Thoughts, mentioned
 
 
 class Source:
@@ -63,6 +63,17 @@ class Source:
         """
         opening = OPENING.match(self.text, place)
         return self._thoughts.end(opening) if opening else None
+
+    def thought(self, start: int, line: str, framed: bool) -> tuple[int, int | None] | None:
+        """Where the first thought of the ``line`` at ``start`` begins and ends. One without an end
+        is none after other text if it is only mentioned, or ``framed`` by a code block.
+        """
+        for opening in OPENING.finditer(line):
+            end = self.thought_end(start + opening.start())
+            bare = not line[: opening.start()].strip()
+            if end is not None or bare or not (framed or mentioned(line, opening)):
+                return start + opening.start(), end
+        return None
 
     def last_row_of(self, line: str) -> int:
         """The number of the last line that is ``line`` but for white space behind it; -1 if there

@@ -12,6 +12,7 @@ TAG = re.compile(rf"(</?{_PREFIX}(?:{_NAMES})>)", re.IGNORECASE | re.ASCII)
 """A tag that begins or ends a thought."""
 CLOSING = re.compile(rf"[ \t]*+</{_PREFIX}(?:{_NAMES})>", re.IGNORECASE | re.ASCII)
 """The end of a thought at the beginning of a line."""
+_CALLED_TAG = re.compile(r" (?:tags?|marks?|tokens?)\b", re.IGNORECASE)
 _REASONING_END = re.compile(r"</(?=reasoning>)", re.IGNORECASE | re.ASCII)
 _ENDS = re.compile(
     rf"</{_PREFIX}({_NAMES})>|<\|end\|>|(?=<\|start\|>|<\|channel\|>)", re.IGNORECASE | re.ASCII
@@ -49,6 +50,28 @@ def as_thought(reasoning: str) -> str:
         return ""
     inert = _REASONING_END.sub(r"<\\\\/", reasoning)
     return f"<reasoning>\n{inert}\n</reasoning>\n"
+
+
+def mentioned(line: str, opening: re.Match[str]) -> bool:
+    """Whether the line only speaks of the tag: in backticks, or as "the <think> tag"."""
+    quoted = line.count("`", 0, opening.start()) % 2 == 1
+    return quoted or bool(_CALLED_TAG.match(line, opening.end()))
+
+
+def spoken(text: str) -> str:
+    """``text`` without its thoughts, and without what follows a tag that opens one and is never
+    closed. A tag that is only mentioned, or in a code block, hides nothing.
+    """
+    text = without_thoughts(text)
+    framed = False
+    start = 0
+    for line in text.split("\n"):
+        framed = framed != line.lstrip().startswith("```")
+        for opening in () if framed else OPENING.finditer(line):
+            if not mentioned(line, opening):
+                return text[: start + opening.start()].rstrip()
+        start += len(line) + 1
+    return text
 
 
 def without_thoughts(text: str) -> str:

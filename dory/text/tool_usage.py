@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dory.text import edit_blocks
-from dory.text.thoughts import without_thoughts
+from dory.text.thoughts import spoken
 from dory.types import Call
 
 _PARAMETER = re.compile(r"<([^<>]+)>|\[([^\[\]]+)\]")
@@ -157,7 +157,7 @@ def _call(
 
 def message(text: str) -> str:
     """A message as it may enter a room: without thoughts."""
-    return without_thoughts(text).strip("\n")
+    return spoken(text).strip("\n")
 
 
 def _ordered(

@@ -129,6 +129,9 @@ def test_what_is_being_said_is_known_while_it_is_written() -> None:
         ("SAY dev <<END\nHello\nthere", ("dev", "Hello\nthere")),
         ('{"tool": "SAY", "args": {"room": "dev", "message": "Hel', ("dev", "Hel")),
         ("I think\n", None),
+        ("SAY dev Hello <think>Ada is", ("dev", "Hello")),
+        ("SAY dev Hello\n- WRITE_DI", ("dev", "Hello")),
+        ("SAY dev Hello\n- WRITE_DIARY secret", None),
         ("SAY dev Hello\nREAD_FILE a.md\n", None),
     ):
         assert saying(partial, TOOLS, ROOMS) == expected, partial
