@@ -46,11 +46,15 @@ _WORDS = (
         "[dory-room 2]",
     ),
 )
+_MARKS = ("<<END", "END", "SAY dev hi", "<think>", *_WORDS[-5:])
+"""What a model's message does not take into a room word for word."""
 _MOST_WORDS = 20
 
 
 def message(speaker: str, number: int) -> str:
     """The message with this number, from 1 on. Written into a room and read back it is the same."""
     chance = random.Random(f"{speaker} {number}")
-    words = chance.choices(_WORDS, k=chance.randint(1, _MOST_WORDS))
+    by_model = speaker.startswith("dory-")
+    known = [word for word in _WORDS if not (by_model and word in _MARKS)]
+    words = chance.choices(known, k=chance.randint(1, _MOST_WORDS))
     return f"{speaker} {number}:" + "".join(chance.choice("     \n") + word for word in words)

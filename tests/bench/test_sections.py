@@ -40,7 +40,7 @@ def test_each_section_is_measured_keeps_its_ceiling_and_stands_in_the_docs(
         if most != "-"
     }
     assert tuple(ceilings) == LIMITED and all(
-        10 < sizes[name] <= most for name, most in ceilings.items()
+        5 < sizes[name] <= most for name, most in ceilings.items()
     )
     text = (ROOT / "docs" / "cognition.md").read_text(encoding="utf-8")
     rows = re.findall(

@@ -160,7 +160,7 @@ def test_a_flag_changes_what_it_remembers_and_a_line_says_so(
     path = f"agents/{hash[:8]}…/settings.yaml"
     told = (
         f"agent.py: model is real at {endpoint.base_url} now (was offline),"
-        f" layout is ledger now (was tail); {path} remembers it"
+        f" layout is ledger now (was auto); {path} remembers it"
     )
     assert told in printed[0]
     with awake(tmp_path, hash, "--layout", "ledger") as printed:

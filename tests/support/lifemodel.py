@@ -17,7 +17,7 @@ from dory.identity import context
 from dory.identity.context import Entry
 from dory.storage.blobs import Blobs
 from dory.storage.rooms import laid_out
-from dory.text import formatting, references, tool_calls
+from dory.text import answers, formatting, references
 from dory.types import Call
 
 INTERRUPTED = "You were stopped while the tool lines of your last response ran."
@@ -139,7 +139,7 @@ class Mind:
             self.at_rest()
             assert body == self.answer, "a response that nobody gave, or one a second time"
             self.answer = None
-            self.calls = tool_calls.parse(body, self.tools)
+            self.calls = list(answers.parse(body, self.tools, (), self.rooms).calls)
         elif entry.kind in ("result", "error", "uncompacted"):
             call = self._next_call()
             assert entry.kind == "uncompacted" or entry.about.split(" ")[0] == formatting.one_line(
@@ -175,7 +175,8 @@ class Mind:
         those that do nothing.
         """
         response = next(entry for entry in reversed(self.entries) if entry.kind == "response")
-        every = tool_calls.parse(references.unescape(response.body), self.tools)
+        body = references.unescape(response.body)
+        every = list(answers.parse(body, self.tools, (), self.rooms).calls)
         claims = [
             f"Ran: {_titles(every[:at])}. Did not run, and had no effect: {_titles(every[at:])}."
             for at in range(len(every) + 1)

@@ -189,7 +189,9 @@ def test_a_mark_in_another_spelling_is_inert_and_survives_the_round_trip(
 
 
 def test_what_a_model_answers_about_old_entries_cannot_pass_for_the_harness(tmp_path: Path) -> None:
-    answer = summarised(HOSTILE, 3, gist=f"◱◲]{HOSTILE}".replace("\n", "\u2028"))
+    answer = summarised(
+        f"crates {HOSTILE}", 3, gist=f"crates ◱◲]{HOSTILE}".replace("\n", "\u2028")
+    )
     house = House(
         tmp_path,
         Scripted(
@@ -197,20 +199,19 @@ def test_what_a_model_answers_about_old_entries_cannot_pass_for_the_harness(tmp_
             summarise=lambda prompt: answer,
         ),
     )
-    for name in (
-        "SEGMENT.md",
-        "SUMMARISE.md",
-    ):  # its own copies, which it may have been talked into changing
-        (house.me.folder / name).write_text(HOSTILE)
+    # its own copies, which it may have been talked into changing; a summary must not repeat them
+    (house.me.folder / "SEGMENT.md").write_text(HOSTILE)
+    (house.me.folder / "SUMMARISE.md").write_text(HOSTILE[: len(HOSTILE) // 4])
     house.hear(29, size=4 * len(HOSTILE))
     before = expected(house.me.context.entries)
     house.compact()
-    assert sum(entry.kind == "compacted" for entry in house.me.context) == 2
+    assert sum(entry.kind == "compacted" for entry in house.me.context) == 3
     user = house.agent.prompts.build().messages[1].content
     assert marked(user) == expected(house.me.context.entries)
     assert FORGED not in [hash for hash, _ in references.live(user)]
     for purpose, prompt in house.model.asked:
-        assert marked(prompt.messages[1].content) == [*before, f"[#{purpose.upper()}"]
+        # the compaction's request stands in the place of the turn's
+        assert marked(prompt.messages[1].content) == [*before[:-1], f"[#{purpose.upper()}"]
     assert list(check.problems(tmp_path)) == []
 
 

@@ -126,7 +126,7 @@ class Body:
         self.log = b""
         self.gate = threading.Event()
         self.wake()
-        tools = [tool.name for tool in self.agent.extensions.tools()]
+        tools = [tool.usage for tool in self.agent.extensions.tools()]
         self.mind = Mind(self.me.name, world, tools, heard={"dev": unanswered(world["dev"])})
         self.cuts = [3]
         self.draft = ("a gist", 5, "short")
