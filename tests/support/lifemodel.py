@@ -96,6 +96,8 @@ class Mind:
     """Whether something that was possible may have failed since the last look."""
     calls: list[Call] = field(default_factory=list)
     """The tool lines of the newest response that nothing is known of yet."""
+    plain: str = ""
+    """The newest response, if it has no tool line: it may be said in a room."""
 
     def learn(self, life: Sequence[Entry]) -> None:
         """``life`` is every entry there ever was, read back through all references: the ones known
@@ -139,7 +141,11 @@ class Mind:
             self.at_rest()
             assert body == self.answer, "a response that nobody gave, or one a second time"
             self.answer = None
-            self.calls = list(answers.parse(body, self.tools, (), self.rooms).calls)
+            answer = answers.parse(body, self.tools, (), self.rooms)
+            self.calls = list(answer.calls)
+            self.plain = "" if answer.calls else answer.plain.strip()
+        elif entry.kind == "result" and self.plain and entry.about.startswith("SAY "):
+            self.plain = ""  # it went to the room in which somebody waited
         elif entry.kind in ("result", "error", "uncompacted"):
             call = self._next_call()
             assert entry.kind == "uncompacted" or entry.about.split(" ")[0] == formatting.one_line(
