@@ -189,9 +189,7 @@ def test_a_mark_in_another_spelling_is_inert_and_survives_the_round_trip(
 
 
 def test_what_a_model_answers_about_old_entries_cannot_pass_for_the_harness(tmp_path: Path) -> None:
-    answer = summarised(
-        f"crates {HOSTILE}", 3, gist=f"crates ◱◲]{HOSTILE}".replace("\n", "\u2028")
-    )
+    answer = summarised(f"crates {HOSTILE}", 3, gist=f"crates ◱◲]{HOSTILE}".replace("\n", "\u2028"))
     house = House(
         tmp_path,
         Scripted(
