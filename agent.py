@@ -29,7 +29,7 @@ from dory.identity.life import line
 from dory.identity.repair import repair, strange_links
 from dory.llm.budget import Budget
 from dory.process.signals import IDLE, POLL, ShutdownSignal
-from dory.text import formatting, references, tool_calls
+from dory.text import formatting, references, thoughts
 from dory.turn.compaction import Compaction
 from dory.turn.core_commands import CoreCommands
 from dory.turn.delivery import Delivery
@@ -103,7 +103,7 @@ class Agent:
         """Keep the response as a blob and an entry, which the next commit makes count; its hash."""
         state, now = self.me.state, self.me.now()
         reply = self.tool_runner.kept(reply)
-        body = tool_calls.as_thought(reply.reasoning) + reply.text
+        body = thoughts.as_thought(reply.reasoning) + reply.text
         gist = formatting.one_line(reply.text) or "(an empty response)"
         hash = self.me.blobs.stash(body, kind="response", gist=gist, at=now, parent=state.parent)
         state.parent = hash

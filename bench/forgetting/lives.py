@@ -29,7 +29,7 @@ from dory.extensions.recall.extension import RecallExtension
 from dory.identity.create import boot
 from dory.identity.identity import Identity
 from dory.llm.budget import Budget
-from dory.text import formatting, references, tool_calls
+from dory.text import formatting, references, thoughts
 from dory.turn.delivery import Delivery
 from dory.turn.extension import ExtensionHost
 from dory.turn.inbox import Inbox
@@ -156,7 +156,7 @@ class Life:
     def _stash(self, reply: Reply) -> str:
         me, now = self.me, self.me.now()
         body, gist = (
-            tool_calls.as_thought(reply.reasoning) + reply.text,
+            thoughts.as_thought(reply.reasoning) + reply.text,
             formatting.one_line(reply.text),
         )
         me.state.parent = me.blobs.stash(

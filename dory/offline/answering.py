@@ -26,7 +26,7 @@ from dory.identity.context import Entry
 from dory.offline.intents import intent, is_question
 from dory.offline.prompt_reader import LAYERS, READINGS, Heard, Reading, heard, original, plain
 from dory.offline.words import Weights, coverage, sentences, spelled, stem, stems
-from dory.text import tool_calls
+from dory.text import answers
 from dory.types import Call
 
 HOPS = 4
@@ -222,7 +222,7 @@ class Evidence:
     def _contents(self, message: Heard) -> list[str]:
         """What a message tells: its text, or the arguments of the tool lines that it dictates."""
         wish = intent(message.text)
-        dictated = tool_calls.parse(wish.subject[0], self._tools) if wish.name == "do" else []
+        dictated = answers.parse(wish.subject[0], self._tools).calls if wish.name == "do" else ()
         if not dictated:
             return [message.text]
         return [call.args if call.body is None else call.body for call in dictated]

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from dory.identity.context import Entry, about, titles
 from dory.offline.prompt_reader import OPENING, Heard, Reading, calls, heard, plain
-from dory.text import tool_calls
+from dory.text import answers
 from dory.types import Call
 
 _ANSWER_MENTIONS = ("SAY", *OPENING)
@@ -59,7 +59,7 @@ def written(reading: Reading, message: Heard) -> list[Call]:
     made: list[Call] = []
     for entry in reading.entries[message.place :]:
         if entry.kind == "response":
-            made += tool_calls.parse(plain(entry.body), reading.tools)
+            made += answers.parse(plain(entry.body), reading.tools).calls
         elif entry.kind == "notice":
             not_run = f"; {'; '.join(_not_run(entry))}; "
             made = [call for call in made if f"; {titles([call])}; " not in not_run]
@@ -77,7 +77,7 @@ def outcomes(reading: Reading, message: Heard, wanted: Iterable[Call]) -> list[E
     entries: list[Entry] = []
     for entry in reading.entries[message.place :]:
         if entry.kind == "response":
-            waiting = tool_calls.parse(plain(entry.body), reading.tools)
+            waiting = list(answers.parse(plain(entry.body), reading.tools).calls)
         elif entry.kind in ("result", "error"):
             call = next((call for call in waiting if about(call) == entry.about), None)
             if call is not None:

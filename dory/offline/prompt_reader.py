@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from dory.identity import heard_entry
 from dory.identity.context import CHANGED, Entry
-from dory.text import references, tool_calls
+from dory.text import answers, references
 from dory.types import Call, Prompt
 
 LAYERS = ("RETRIEVE_SPECIFIC_MEMORIES", "SHOW_DIARY_ENTRIES_FROM_DAY")
@@ -215,7 +215,7 @@ def said(entry: Entry) -> Iterator[tuple[str, str]]:
 
 def calls(entry: Entry) -> list[Call]:
     """The tool lines of a ``response`` entry."""
-    return tool_calls.parse(plain(entry.body), TOOLS)
+    return list(answers.parse(plain(entry.body), TOOLS).calls)
 
 
 def plain(text: str) -> str:

@@ -31,7 +31,7 @@ from dory.offline.answering import Evidence
 from dory.offline.intents import Intent, as_fact, intent
 from dory.offline.prompt_reader import OPENING, Heard, Reading, heard
 from dory.offline.words import spelled, stem
-from dory.text import formatting, references, tool_calls
+from dory.text import answers, formatting, references, tool_calls
 from dory.text.hidden_arguments import MARK
 from dory.text.imitations import quoted
 from dory.text.prompt_files import MEMORY, USER
@@ -291,7 +291,7 @@ def _other_agents(reading: Reading, room: str) -> Iterator[str]:
 
 def _dictated(reading: Reading, lines: str) -> list[Call]:
     """The calls of dictated tool lines; empty unless all of the text is valid tool lines."""
-    calls = tool_calls.parse(lines, reading.tools)
+    calls = list(answers.parse(lines, reading.tools).calls)
     if any(call.error for call in calls):
         return []
     return calls

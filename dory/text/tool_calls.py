@@ -1,28 +1,10 @@
-"""The calls in a text, and texts that hold given calls. Pure.
+"""Tool lines for given calls: the way back from ``answers.py``. Pure."""
 
-``answers.py`` says what is read as a call. Here are the calls alone, and the way back.
-"""
-
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
 from itertools import chain, count
 
-from dory.text import answers
 from dory.text.edit_blocks import DIVIDER, REPLACE, SEARCH
-from dory.text.thoughts import TAG, as_thought, without_thoughts
 from dory.types import Call
-
-__all__ = ["TAG", "as_thought", "parse", "render", "without_thoughts"]
-
-
-def parse(
-    text: str,
-    tools: Iterable[str],
-    known: Collection[str] = (),
-    rooms: Collection[str] = (),
-    examples: bool = True,
-) -> list[Call]:
-    """Return the calls in ``text``, in order. The arguments are as ``answers.parse`` has them."""
-    return list(answers.parse(text, tools, known, rooms, examples).calls)
 
 
 def render(calls: Sequence[Call]) -> str:

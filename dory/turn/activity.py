@@ -18,6 +18,7 @@ from dory.storage import live
 from dory.storage.live import Live
 from dory.text import formatting, references
 from dory.text.answers import parse, saying
+from dory.text.thoughts import CLOSING, OPENING
 from dory.turn.compaction import Compaction
 from dory.turn.extension import ExtensionHost, Tool
 from dory.types import Call
@@ -29,8 +30,8 @@ REPEAT = 10.0
 _ARGUMENT = 40
 """Characters of what a tool is given that are shown."""
 _WORD = string.ascii_letters + string.digits + string.punctuation
-_THOUGHT = re.compile(r"\s*<think>", re.IGNORECASE)
-_THOUGHT_END = re.compile(r"</think>\s*", re.IGNORECASE)
+_TAG_BEGUN = re.compile(r"<[\w|:]*")
+"""The beginning of an answer that may become the tag of a thought."""
 _LINE = re.compile(r"^([A-Z][A-Z_]+)\b(.*)$", re.MULTILINE)
 
 
@@ -80,8 +81,8 @@ class Activity:
     def wrote(self, answer: str) -> None:
         """The model has written ``answer``, thoughts in its text included."""
         if answer.strip():
-            marked = bool(_THOUGHT.match(answer))
-            self._thinks_first = not marked and bool(_THOUGHT_END.search(answer))
+            marked = bool(OPENING.match(answer.lstrip()))
+            self._thinks_first = not marked and bool(CLOSING.search(answer))
 
     def runs(self, call: Call) -> None:
         """A tool line is run. Tools that need no further turn are done at once."""
@@ -130,9 +131,10 @@ class Activity:
         beginning of thoughts into the prompt. So until an answer has shown how this model writes,
         only one that begins with a tool line is trusted.
         """
-        if end := _THOUGHT_END.search(text):
-            return text[end.end() :]
-        if _THOUGHT.match(text) or "<think>".startswith(text.strip().lower()[:7]):
+        if end := CLOSING.search(text):
+            return text[end.end() :].lstrip()
+        begun = text.lstrip()
+        if OPENING.match(begun) or not begun or _TAG_BEGUN.fullmatch(begun):
             return ""
         if self._thinks_first is None:
             match = _LINE.match(text)

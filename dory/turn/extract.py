@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from dory.identity import heard_entry
 from dory.identity.context import Entry
-from dory.text import formatting, grounding, references
+from dory.text import formatting, grounding, references, thoughts
 from dory.text.tokenizer import words
 from dory.turn.segments import DEFAULT_RELEVANCE, Draft
 
@@ -65,7 +65,7 @@ def spoken(entry: Entry) -> Iterator[tuple[str, str]]:
         message = heard_entry.read(entry.body)
         yield message.name, message.text
     elif entry.kind == "response":
-        body = references.unescape(entry.body)
+        body = thoughts.spoken(references.unescape(entry.body))
         said = _SAY.findall(body) or [_TOOL_LINE.sub("", body)]
         yield from (("I", text) for text in said)
     elif entry.kind == "compacted":

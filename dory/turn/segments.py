@@ -11,7 +11,7 @@ from itertools import accumulate
 
 from dory.identity import context, heard_entry
 from dory.identity.context import Entry
-from dory.text import formatting, references, tool_calls
+from dory.text import formatting, references, thoughts
 
 _TO = r"[>\])*`]*\s*(?:-|–|—|to|through|until|\.\.+|…)\s*[#<\[(*`]*"
 _RANGE = re.compile(
@@ -90,7 +90,7 @@ def read_ranges(answer: str, runs: Sequence[Sequence[Entry]]) -> list[tuple[Entr
     """The chunks that an answer to SEGMENT.md names. They are cut at entries, and in two where a
     pinned entry lies between.
     """
-    spans = sorted(_spans(tool_calls.without_thoughts(answer)))
+    spans = sorted(_spans(thoughts.without_thoughts(answer)))
     if not spans:
         raise ValueError(
             "no line names a chunk; each line begins with the first id of a chunk, a hyphen, and"
@@ -199,7 +199,7 @@ def read_summary(answer: str, entries: tuple[Entry, ...]) -> Draft:
     """The draft that an answer to SUMMARISE.md makes: of its own form, or of a JSON object. A gist
     that is missing is the first sentence of the summary.
     """
-    parts = _labelled(tool_calls.without_thoughts(answer))
+    parts = _labelled(thoughts.without_thoughts(answer))
     if not parts.get("SUMMARY"):
         raise ValueError("no line begins with SUMMARY:, or nothing stands behind it")
     relevance = str(DEFAULT_RELEVANCE)

@@ -23,7 +23,7 @@ from dory.search.index import Index
 from dory.storage.blobs import Blobs
 from dory.storage.database import NAME, Store
 from dory.storage.rooms import Rooms
-from dory.text import formatting, references, tool_calls
+from dory.text import answers, formatting, references
 from dory.types import Call, Line
 from stress.chaos.orders import INTERRUPTED, PLAINLY, ROOM
 from stress.chaos.talk import Ledger
@@ -155,7 +155,7 @@ def deeds(life: Sequence[Entry]) -> Deeds:
     """What became of the tool lines of every response."""
     result = Deeds()
     for response, rest in _responses(life):
-        calls = tool_calls.parse(references.unescape(response.body), TOOLS)
+        calls = answers.parse(references.unescape(response.body), TOOLS).calls
         calls = calls or _delivered(response, rest)
         outcomes = list(takewhile(lambda entry: not _interruption(entry), rest))
         notice = next(filter(_interruption, rest), None)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from dory.identity.context import Entry
 from dory.offline import OfflineModel
 from dory.offline.prompt_reader import TOOLS
-from dory.text import references, tool_calls
+from dory.text import answers, references
 from dory.turn.segments import read_ranges, read_summary
 from dory.types import Message, Prompt
 from tests.support.toy_life import AT, prompt
@@ -127,7 +127,7 @@ def test_its_tool_lines_parse_and_name_only_rooms_and_references_of_the_prompt(
     reply = OfflineModel().complete(asked, "turn")
     again = OfflineModel().complete(asked, "turn")
     assert (reply.text, reply.reasoning) == (again.text, again.reasoning)
-    calls = tool_calls.parse(reply.text, TOOLS)
+    calls = answers.parse(reply.text, TOOLS).calls
     assert calls and not any(call.error for call in calls)
     for call in calls:
         assert call.tool != "SAY" or call.args.split(" ")[0] in ("dev", "lab")

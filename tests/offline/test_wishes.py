@@ -8,7 +8,7 @@ from dory.constants import ABOUT_LIMIT
 from dory.identity.context import Entry
 from dory.identity.heard_entry import body
 from dory.offline import OfflineModel
-from dory.text import tool_calls
+from dory.text import answers
 from dory.text.formatting import one_line
 from dory.text.hidden_arguments import MARK
 from dory.types import Line, Message, Prompt
@@ -65,7 +65,7 @@ def test_a_dictated_tool_line_is_written_and_said_and_what_it_is_given_is_not_re
 
 def test_several_lines_and_texts_of_several_lines_can_be_dictated() -> None:
     said = answer(heard(1, "please do: SET_MOOD calm\nADD_TO_SOUL <<END\nI keep\nmy word\nEND"))
-    titles = [call.title for call in tool_calls.parse(said, TOOLS)]
+    titles = [call.title for call in answers.parse(said, TOOLS).calls]
     assert titles == [
         "SET_MOOD calm",
         "ADD_TO_SOUL",
@@ -151,7 +151,7 @@ def test_what_a_dictated_look_up_gave_is_shown_and_what_failed_beside_it_is_told
     ids=["no tool", "no tool line", "an agent", "only mentioned"],
 )
 def test_what_is_no_tool_line_of_a_person_for_it_is_not_run(wish: Entry) -> None:
-    assert {call.tool for call in tool_calls.parse(answer(wish), TOOLS)} <= {"SAY", "WAIT"}
+    assert {call.tool for call in answers.parse(answer(wish), TOOLS).calls} <= {"SAY", "WAIT"}
 
 
 def test_among_other_agents_it_does_what_it_is_told_by_name_alone() -> None:

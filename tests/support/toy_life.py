@@ -9,7 +9,7 @@ from dory.identity import context, heard_entry
 from dory.identity.context import Context, Entry
 from dory.offline import OfflineModel
 from dory.offline.prompt_reader import TOOLS
-from dory.text import formatting, references, tool_calls
+from dory.text import answers, formatting, references, thoughts
 from dory.text.edits import edited
 from dory.text.prompt_files import shown
 from dory.turn import segments
@@ -99,9 +99,9 @@ class Life:
         self.add(
             "response",
             "2026-11-21 07:38",
-            tool_calls.as_thought(reply.reasoning) + references.escape(reply.text),
+            thoughts.as_thought(reply.reasoning) + references.escape(reply.text),
         )
-        made = tool_calls.parse(reply.text, TOOLS)
+        made = answers.parse(reply.text, TOOLS).calls
         assert made
         for call in made:
             self._run(call)

@@ -3,12 +3,15 @@ call.
 """
 
 import re
+from collections.abc import Sequence
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dory.text import answers
 from dory.text.imitations import begun
-from dory.text.tool_calls import as_thought, parse, render, without_thoughts
+from dory.text.thoughts import as_thought, without_thoughts
+from dory.text.tool_calls import render
 from dory.types import Call
 from tests.support.household import texts
 
@@ -21,6 +24,13 @@ TOOLS = (
     "LEAVE <room>",
     "WAIT",
 )
+
+
+def parse(text: str, tools: Sequence[str]) -> list[Call]:
+    """The calls in ``text``."""
+    return list(answers.parse(text, tools).calls)
+
+
 NAMES = tuple(tool.partition(" ")[0] for tool in TOOLS)
 MARKS = {"<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE"}
 EDIT = "EDIT_FILE MEMORY.md\n<<<<<<< SEARCH\n{}\n=======\n{}\n>>>>>>> REPLACE"

@@ -179,7 +179,15 @@ def test_a_plain_answer_is_shown_where_it_will_go_if_one_room_waits(house: House
 def test_thoughts_are_never_shown(house: House) -> None:
     waiting(house, "dev")
     seen = activity(house)
-    for partial in ("<", "<thi", "<think>", "<think>She wants it. ", "<think>\nSAY dev no way "):
+    for partial in (
+        "<",
+        "<thi",
+        "<think>",
+        "<thinking>She wants",
+        "<scratchpad>\nno ",
+        "<think>She wants it. ",
+        "<think>\nSAY dev no way ",
+    ):
         seen.writes(partial)
         assert shown(house) == [("thinks", "")], partial
     seen.writes("<think>\nSAY dev no way </think>\n\nSAY dev with pleasure ")

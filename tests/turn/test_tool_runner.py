@@ -11,7 +11,7 @@ from dory.constants import CALL_LIMIT, RESULT_LIMIT
 from dory.errors import FormatError
 from dory.identity.state import Running
 from dory.text import references
-from dory.text.tool_calls import as_thought
+from dory.text.thoughts import as_thought
 from dory.turn.extension import Outcome, Tool
 from dory.turn.tool_runner import ToolRunner
 from dory.types import Call

@@ -13,7 +13,7 @@ from dory.identity import context
 from dory.identity.context import Entry
 from dory.llm import openai_format
 from dory.llm.dialect import Dialect
-from dory.text import formatting, tool_calls
+from dory.text import answers, formatting, tool_calls
 from dory.turn import segments
 from tests.identity.test_context import lives
 from tests.support.fuzz import HASH, complaint, scalars, words
@@ -27,10 +27,10 @@ def test_what_is_parsed_from_any_response_is_rendered_and_parsed_again_the_same(
 ) -> None:
     """Repeated, the text shows what takes time that grows faster than its length."""
     for response in (text, text * times):
-        calls = tool_calls.parse(response, TOOLS)
+        calls = answers.parse(response, TOOLS).calls
         assert all(len(call.error.splitlines()) == 1 for call in calls if call.error)
         whole = [call for call in calls if not call.error]
-        assert tool_calls.parse(tool_calls.render(whole), TOOLS) == whole
+        assert list(answers.parse(tool_calls.render(whole), TOOLS).calls) == whole
 
 
 @st.composite

@@ -24,7 +24,7 @@ from dory.llm.usage_log import UsageLog
 from dory.offline import OfflineModel
 from dory.offline.server import Server
 from dory.offline.server.faults import Fault
-from dory.text import formatting, references, tool_calls
+from dory.text import answers, formatting, references, thoughts
 from dory.turn import segments
 from dory.turn.extension import ExtensionHost
 from dory.turn.inbox import Inbox
@@ -129,7 +129,7 @@ def called(house: Household, text: str) -> None:
 
 
 def reasoned(house: Household, text: str) -> None:
-    house.respond(tool_calls.as_thought(text) + "WAIT")
+    house.respond(thoughts.as_thought(text) + "WAIT")
 
 
 def noticed(house: Household, text: str) -> None:
@@ -304,7 +304,7 @@ def test_a_degenerate_text_of_any_kind_is_read_at_once(piece: str) -> None:
     assert references.unescape(references.escape(text)) == text
     assert references.live(text) == [] and len(formatting.one_line(f"{text}x")) <= 120
     for response in (text, f"{text}x", f"SAY dev {text}x", f"SAY dev{text}<<END"):
-        tool_calls.parse(response, ("SAY", "READ_FILE", "WAIT"))
+        answers.parse(response, ("SAY", "READ_FILE", "WAIT"))
     for answer in (
         text,
         f"GIST: a{text}b\nRELEVANCE: 3\nSUMMARY: x",

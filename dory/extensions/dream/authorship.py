@@ -16,7 +16,7 @@ from dory.errors import BlobError, ToolError
 from dory.extensions.dream.edits import USAGES
 from dory.extensions.dream.versions import DORY, Versions, agent
 from dory.identity.identity import Identity
-from dory.text import formatting, tool_calls
+from dory.text import answers, formatting, thoughts
 from dory.text.edits import checked, edited
 from dory.text.prompt_files import durable_name
 from dory.types import Call
@@ -91,7 +91,7 @@ class Attribution:
         """In which turn and response the edit was made, and what the agent thought before it."""
         body = self._identity.blobs.get(response).body if response else ""
         before_edit = body.partition("EDIT_FILE ")[0]
-        thought = formatting.one_line(tool_calls.TAG.sub(" ", before_edit), _THOUGHT_LIMIT)
+        thought = formatting.one_line(thoughts.TAG.sub(" ", before_edit), _THOUGHT_LIMIT)
         where = f"Turn {self._identity.state.turn}, response {response}"
         return f"{where}: {thought}" if thought else where
 
@@ -100,7 +100,7 @@ def _runs(body: str, name: str) -> list[list[Call]]:
     """The edits of a file in a response: all of them, and all from each later one on."""
     calls = [
         call
-        for call in tool_calls.parse(body, USAGES)
+        for call in answers.parse(body, USAGES).calls
         if durable_name(call.args) == name and call.edits
     ]
     return [calls[first:] for first in range(len(calls))]

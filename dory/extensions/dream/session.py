@@ -34,7 +34,7 @@ from dory.extensions.dream.edits import (
     revised,
 )
 from dory.extensions.dream.history import Item
-from dory.text import formatting, grounding, prompt_files, references, tool_calls
+from dory.text import answers, formatting, grounding, prompt_files, references, thoughts
 from dory.text.prompt_files import DURABLE
 from dory.types import Call, Message, Model, Prompt
 
@@ -150,7 +150,7 @@ class _Dream:
         """
         text, cut = self._ask()
         text = _AGE.sub("", text)  # weak models copy the times
-        calls = tool_calls.parse(text, USAGES, examples=False)
+        calls = list(answers.parse(text, USAGES, examples=False).calls)
         prose_parts = _TOOL_LINE.split(_BLOCK.sub("", text))[:-1]
         reasons = [formatting.one_line(prose, REASON_LIMIT) for prose in prose_parts]
         if len(reasons) != len(calls):  # a call is inside a thought, or its name is misspelt
@@ -223,7 +223,7 @@ def _wants_changes(answer: str) -> bool:
     """Whether the answer lists changes: it names one of the files, or neither its first nor its
     last line is NOTHING. Thoughts do not count.
     """
-    spoken = tool_calls.without_thoughts(answer)
+    spoken = thoughts.without_thoughts(answer)
     if any(name in spoken for name in DURABLE):
         return True
     lines = [line for line in spoken.splitlines() if line.strip()]
