@@ -155,8 +155,8 @@ def deeds(life: Sequence[Entry]) -> Deeds:
     """What became of the tool lines of every response."""
     result = Deeds()
     for response, rest in _responses(life):
-        calls = answers.parse(references.unescape(response.body), TOOLS).calls
-        calls = calls or _delivered(response, rest)
+        made = answers.parse(references.unescape(response.body), TOOLS).calls
+        calls = list(made) or _delivered(response, rest)
         outcomes = list(takewhile(lambda entry: not _interruption(entry), rest))
         notice = next(filter(_interruption, rest), None)
         done, failed = _matched(calls, outcomes)

@@ -121,7 +121,7 @@ class Caring(Living):
 
 def long(prompt: str) -> str:
     """A model that hardly shortens anything."""
-    return ". ".join(prompt.split("\n\n")[1:-1]).replace("\n", ". ")
+    return prompt.replace("\n", ". ")
 
 
 @contextmanager

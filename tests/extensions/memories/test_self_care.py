@@ -67,9 +67,18 @@ def test_five_thousand_memories_end_under_fifty_thousand_tokens_and_every_one_co
     assert house.active == before and list(house.bank.problems()) == []
 
 
+def hardly_shorter(prompt: str) -> str:
+    """The memories of a request without its instruction, which would be refused."""
+    return long(prompt.partition("\n\n")[2])
+
+
 @pytest.mark.parametrize(
     "tell",
-    [long, lambda _: "endless. " * 5000, lambda _: "x" * 50_000],
+    [
+        lambda prompt: long(prompt.partition("\n\n")[2]),
+        lambda _: "endless. " * 5000,
+        lambda _: "x" * 50_000,
+    ],
     ids=["hardly shorter", "endless", "one word"],
 )
 def test_summaries_are_summed_up_again_the_oldest_first_until_it_holds_in_bounded_calls(
