@@ -41,7 +41,7 @@ def listed(tools: Sequence[Tool], soul: str) -> str:
     lines: list[str] = []
     for tool in tools:
         lines.append(tool.usage)
-        if tool.lesson and not re.search(rf"^\s*{re.escape(tool.name)}\b", soul, re.MULTILINE):
+        if tool.lesson and not re.search(rf"^[ \t]*+{re.escape(tool.name)}\b", soul, re.MULTILINE):
             lines.append(textwrap.indent(tool.lesson, _INDENT))
     return "\n".join(lines)
 

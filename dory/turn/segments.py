@@ -30,7 +30,7 @@ _LABEL = re.compile(
 )
 _RELEVANCE = re.compile(r"[^\d\n-]*(-?\d*)")
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s|(?<=[。！？])|\n")
-_FENCED = re.compile(r"^\s*(?:```|~~~).*$", re.MULTILINE)
+_FENCED = re.compile(r"^[ \t]*+(?:```|~~~).*$", re.MULTILINE)
 _MINUTE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 
 _MECHANICAL = ", not summarised: "

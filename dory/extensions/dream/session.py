@@ -46,7 +46,7 @@ _CUT_OFF = "your answer was cut off at its length limit here: nothing was done; 
 _AGE = re.compile(r"  ← \d{4}-\d\d-\d\d \d\d:\d\d$", re.MULTILINE)
 _NOTHING = re.compile(r"\W*nothing\W*", re.IGNORECASE)
 _BLOCK = re.compile(
-    r"^<<<<<<< SEARCH$.*?^>>>>>>> REPLACE$|^\s*(?:```|~~~)[\w-]*$", re.MULTILINE | re.DOTALL
+    r"^<<<<<<< SEARCH$.*?^>>>>>>> REPLACE$|^[ \t]*+(?:```|~~~)[\w-]*$", re.MULTILINE | re.DOTALL
 )
 _TOOL_LINE = re.compile(rf"^(?:{READ}|{EDIT})(?: .*)?$", re.MULTILINE)
 
