@@ -17,7 +17,7 @@ from dory.identity import context
 from dory.identity.context import Entry
 from dory.storage.blobs import Blobs
 from dory.storage.rooms import laid_out
-from dory.text import answers, formatting, references
+from dory.text import answers, formatting, imitations, references
 from dory.types import Call
 
 INTERRUPTED = "You were stopped while the tool lines of your last response ran."
@@ -143,10 +143,10 @@ class Mind:
             self.answer = None
             answer = answers.parse(body, self.tools, (), self.rooms)
             self.calls = list(answer.calls)
-            self.plain = "" if answer.calls else answer.plain.strip()
-        elif entry.kind == "result" and self.plain and entry.about.startswith("SAY "):
-            self.plain = ""  # it went to the room in which somebody waited
+            self.plain = "" if answer.calls else imitations.cleaned(answer.plain).strip()
         elif entry.kind in ("result", "error", "uncompacted"):
+            if self.plain and entry.about.startswith("SAY "):
+                self._said_plainly(entry.about)
             call = self._next_call()
             assert entry.kind == "uncompacted" or entry.about.split(" ")[0] == formatting.one_line(
                 call.tool, ABOUT_LIMIT
@@ -171,6 +171,11 @@ class Mind:
             at += 1
         return at
 
+    def _said_plainly(self, about: str) -> None:
+        """The plain answer went to a room in which somebody waits."""
+        self.calls = [Call("SAY", about.split(" ")[1], body=self.plain)]
+        self.plain = ""
+
     def _next_call(self) -> Call:
         while self.calls[0].tool == "WAIT" and not self.calls[0].error:
             self.calls.pop(0)
@@ -182,7 +187,11 @@ class Mind:
         """
         response = next(entry for entry in reversed(self.entries) if entry.kind == "response")
         body = references.unescape(response.body)
-        every = list(answers.parse(body, self.tools, (), self.rooms).calls)
+        if self.plain and (said := re.search(r"\bSAY \S+", notice)):
+            self._said_plainly(said[0].rstrip(".;"))
+            every = list(self.calls)
+        else:
+            every = list(answers.parse(body, self.tools, (), self.rooms).calls)
         claims = [
             f"Ran: {_titles(every[:at])}. Did not run, and had no effect: {_titles(every[at:])}."
             for at in range(len(every) + 1)
