@@ -157,14 +157,13 @@ class Answer:
     """What a model wrote, taken apart. ``calls`` are in the order of the text. ``plain`` is what
     stands outside calls, thoughts and imitated headers, and may be meant for a person. ``invented``
     is everything from the first header or line of a room on that only the harness may write; it has
-    no effect. ``slips`` say which lines were understood although they are not as they should be,
-    one sentence each.
+    no effect. ``cut``: it ended at its length limit.
     """
 
     calls: tuple[Call, ...] = ()
     plain: str = ""
     invented: str = ""
-    slips: tuple[str, ...] = ()
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)

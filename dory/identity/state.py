@@ -97,6 +97,8 @@ class Running:
     """The room to which it goes as a whole, because it has no tool line; else empty."""
     rooms: list[str] = field(default_factory=list)
     """The rooms that it was in at that time."""
+    cut: bool = False
+    """Whether it ended at its length limit: its last call was not run."""
 
 
 @dataclass(slots=True)

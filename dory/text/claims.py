@@ -1,8 +1,8 @@
 """Finds what an agent says it has done, such as ``I have noted that you like tea``. Pure.
 
 Models say so without having used a tool. The patterns are precise rather than greedy: a claim that
-is missed costs nothing new, a false one costs a turn. So a claim begins its clause with *I*, and
-its sentence
+is missed costs nothing new, a false one costs a turn. So a claim begins its clause with *I*, or
+is all of it (``Noted!``), and its sentence
 
 - is no question,
 - does not speak of an earlier time (``yesterday``, ``already``, ``last week``), except in what it
@@ -82,6 +82,7 @@ _PATTERNS: tuple[tuple[Kind, str], ...] = (
     ("memory", rf"{_WILL} (?:note|write|jot) {_IT} down\b"),
     ("memory", r"i (?:won['’]t|will not) forget\b"),
     ("memory", r"(?:it|that|this)(?: has been|['’]s been| is now) (?:noted|saved|stored)\b"),
+    ("memory", r"(?:noted|saved|stored|notiert|gespeichert|gemerkt)(?=[.!]|\Z)"),
     ("file", rf"{_JUST} (?:updated|changed|edited|corrected|deleted|removed|created) (?:{_IT}\b|"
      r"(?:the|your|my|our|a|an)\b[^,;:]*?\b(?:files?|lists?|entry|entries|notes?|memory|calendar"
      r"|document|record|plan|schedule|profile)\b)"),

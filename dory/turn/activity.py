@@ -30,7 +30,7 @@ REPEAT = 10.0
 _ARGUMENT = 40
 """Characters of what a tool is given that are shown."""
 _WORD = string.ascii_letters + string.digits + string.punctuation
-_TAG_BEGUN = re.compile(r"<[\w|:]*")
+_TAG_BEGUN = re.compile(r"[<\[◁][\w|:]*")
 """The beginning of an answer that may become the tag of a thought."""
 _LINE = re.compile(r"^([A-Z][A-Z_]+)\b(.*)$", re.MULTILINE)
 
@@ -51,21 +51,19 @@ class Activity:
         self._shown: dict[str, Live] = {}
         self._shown_at = 0.0
         self._partial = ""
-        self._thinks_first: bool | None = None
-        """Whether the model begins with thoughts that are marked only at their end. None: that is
-        not known yet.
-        """
+        self._thinks_first: dict[str, bool] = {}
+        """By model: whether it begins with thoughts that are marked only at their end."""
         for room in identity.subscriptions():  # left by a process that was killed
             live.clear(self._chats, room, identity.name)
 
-    def writes(self, partial: str) -> None:
+    def writes(self, partial: str, model: str) -> None:
         """The model has written so much of its answer."""
         now = time.monotonic()
         unchanged = partial == self._partial and self._shown and now < self._shown_at + REPEAT
         if now < self._shown_at + PAUSE or unchanged:
             return
         self._partial = partial
-        text = self._without_thoughts(partial)
+        text = self._without_thoughts(partial, model)
         message = saying(_whole_words(text), self._usages, self._identity.subscriptions())
         records = self._in_rooms(self._doing_now(text))
         if not message and self.plainly:
@@ -78,11 +76,11 @@ class Activity:
             records[message[0]] = Live(self._identity.name, "writes", said)
         self._show(records)
 
-    def wrote(self, answer: str) -> None:
+    def wrote(self, answer: str, model: str) -> None:
         """The model has written ``answer``, thoughts in its text included."""
         if answer.strip():
             marked = bool(OPENING.match(answer.lstrip()))
-            self._thinks_first = not marked and bool(CLOSING.search(answer))
+            self._thinks_first[model] = not marked and bool(CLOSING.search(answer))
 
     def runs(self, call: Call) -> None:
         """A tool line is run. Tools that need no further turn are done at once."""
@@ -126,7 +124,7 @@ class Activity:
                 self._shown_at = now
         self._shown = dict(records)
 
-    def _without_thoughts(self, text: str) -> str:
+    def _without_thoughts(self, text: str, model: str) -> str:
         """What of a partial answer is certainly no thought. Some chat templates put the mark at the
         beginning of thoughts into the prompt. So until an answer has shown how this model writes,
         only one that begins with a tool line is trusted.
@@ -136,10 +134,10 @@ class Activity:
         begun = text.lstrip()
         if OPENING.match(begun) or not begun or _TAG_BEGUN.fullmatch(begun):
             return ""
-        if self._thinks_first is None:
+        if model not in self._thinks_first:
             match = _LINE.match(text)
             return text if match and match[1] in self._tools else ""
-        return "" if self._thinks_first else text
+        return "" if self._thinks_first[model] else text
 
     def _doing_now(self, text: str) -> str:
         """What the last tool line of a partial answer does."""

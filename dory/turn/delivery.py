@@ -10,7 +10,7 @@ says something there.
 - A lean prompt asks for plain text. There, what stands beside tool lines is said, too, unless one
   of them is a SAY.
 - An agent that would sleep while somebody waits, or that says it has noted something although no
-  tool ran, is reminded and gets another turn. Each happens once in a room until a person speaks
+  tool that changes anything ran, is reminded and gets another turn. Each happens once in a room until a person speaks
   there again.
 - If it sleeps all the same, the room is told that there will be no answer, and nobody waits there
   any more. It is not told if another agent has said something since.
@@ -150,23 +150,23 @@ class Delivery:
         yield f"{'; '.join(who)}.{unseen} Write {ways}, or WAIT to leave it unanswered."
 
     def _unfounded(self, answer: Answer, plain_room: str) -> Iterator[str]:
-        """What it says it has done although no tool has run since it woke."""
+        """What it says it has done although no tool that does it has run."""
         state = self._identity.state
         said = dict(_said(answer, plain_room))
         for room, text in said.items():
             made = claim(text)
             if not made or room not in state.rooms or state.rooms[room].doubted:
                 continue
-            if self._used_a_tool() or (made.kind == "message" and len(said) > 1):
+            if self._acted() if made.kind != "message" else len(said) > 1:
                 continue
             state.rooms[room].doubted = True
             yield _doubt(made, room)
 
-    def _used_a_tool(self) -> bool:
-        """Whether a tool other than SAY has given a result since the agent woke."""
+    def _acted(self) -> bool:
+        """Whether a tool has changed something since the agent woke."""
         me = self._identity
         return any(
-            entry.kind == "result" and not entry.about.startswith("SAY")
+            entry.kind == "result" and self._runner.acts(entry.about.partition(" ")[0])
             for entry in me.context
             if entry.first >= me.state.woke_at
         )
@@ -217,7 +217,7 @@ def _said(answer: Answer, plain_room: str) -> Iterator[tuple[str, str]]:
 
 def _doubt(made: Claim, room: str) -> str:
     return (
-        f"You said “{made.words}” in {room}, and no tool has run: nothing was done."
+        f"You said “{made.words}” in {room}, and no tool that does it has run: nothing was done."
         f" {_WAYS[made.kind]}. Do it now, or correct what you said; WAIT if it is true."
     )
 

@@ -106,6 +106,11 @@ class Tool:
         """The first word of its line."""
         return self.usage.partition(" ")[0]
 
+    @property
+    def acts(self) -> bool:
+        """Whether it changes something: a mark tells then whether it has, or it is hidden."""
+        return self.hidden or getattr(self.mark, "func", self.mark) is not _no_mark
+
     def bound(self, extension: "Extension") -> "Tool":
         """The declared tool as ``extension`` runs it."""
         return replace(

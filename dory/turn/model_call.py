@@ -143,13 +143,13 @@ class ModelCall:
         control = Control()
         job = Job(lambda: self._model.complete(prompt, "turn", control), "turn")
         while not job.wait(POLL):
-            self._activity.writes(control.text)
+            self._activity.writes(control.text, self._model.name)
             self._inbox.serve()
             if control.cancelled:
                 job.wait(_LEAVING)
                 control.check()
         reply = job.result()
-        self._activity.wrote(control.text)
+        self._activity.wrote(control.text, self._model.name)
         return reply
 
     def _missed(self, text: str) -> None:

@@ -55,7 +55,11 @@ class ToolRunner:
         incomplete and is not run.
         """
         answer = parse(text, self._usages, self._known, self._rooms())
-        return replace(answer, calls=tuple(_limited(answer.calls, cut)))
+        return replace(answer, calls=tuple(_limited(answer.calls, cut)), cut=cut)
+
+    def acts(self, tool: str) -> bool:
+        """Whether a tool changes something besides what is said in rooms."""
+        return tool != "SAY" and tool in self._tools and self._tools[tool].acts
 
     def kept(self, reply: Reply) -> Reply:
         """The reply as it is kept: without the arguments of hidden tools."""
@@ -81,6 +85,7 @@ class ToolRunner:
             tools=self._usages,
             plain_room=plain_room,
             rooms=self._rooms(),
+            cut=answer.cut,
         )
         self._identity.state.running = running
         follow = False
@@ -115,7 +120,7 @@ class ToolRunner:
             return
         body = self._identity.blobs.get(running.response).body
         answer = parse(body, running.tools or self._usages, self._known, running.rooms)
-        answer = replace(answer, calls=tuple(_limited(answer.calls, cut=False)))
+        answer = replace(answer, calls=tuple(_limited(answer.calls, running.cut)))
         kept = _deliverable(answer, running.plain_room)
         given = self._given(kept, running)
         ran = list(kept[: running.done])

@@ -231,7 +231,15 @@ def test_a_plain_answer_that_claims_something_is_reminded_of_too_and_not_in_a_lo
     house.live(house.asleep)
     assert turns(house) == 2
     assert house.lines("AGENT") == ["I will remember that.", "I have noted it."]
-    assert sum("no tool has run" in text for text in notices(house)) == 1
+    assert sum("no tool that does it has run" in text for text in notices(house)) == 1
+
+
+def test_a_look_up_does_not_make_a_claim_true(tmp_path: Path) -> None:
+    house = house_with(tmp_path, "READ_FILE MEMORY.md", "SAY dev I have noted it.")
+    house.say("I like tea")
+    house.live(house.asleep)
+    assert turns(house) == 3
+    assert sum("no tool that does it has run" in text for text in notices(house)) == 1
 
 
 def test_a_claim_that_is_true_costs_no_turn(tmp_path: Path) -> None:

@@ -164,15 +164,15 @@ def house(tmp_path: Path) -> House:
 
 def test_a_plain_answer_is_shown_where_it_will_go_if_one_room_waits(house: House) -> None:
     seen = activity(house)
-    seen.wrote("WAIT")
+    seen.wrote("WAIT", "fish")
     waiting(house, "dev")
-    seen.writes("I should look it up")
+    seen.writes("I should look it up", "fish")
     assert shown(house) == [("writes", "")], "beside a tool line it would be a thought"
     seen.plainly = True
-    seen.writes("Well, I think so")
+    seen.writes("Well, I think so", "fish")
     assert shown(house) == [("writes", "Well, I think")]
     waiting(house, "ops")
-    seen.writes("Well, I think so, too.")
+    seen.writes("Well, I think so, too.", "fish")
     assert shown(house) == shown(house, "ops") == [("writes", "")]
 
 
@@ -188,9 +188,9 @@ def test_thoughts_are_never_shown(house: House) -> None:
         "<think>She wants it. ",
         "<think>\nSAY dev no way ",
     ):
-        seen.writes(partial)
+        seen.writes(partial, "fish")
         assert shown(house) == [("thinks", "")], partial
-    seen.writes("<think>\nSAY dev no way </think>\n\nSAY dev with pleasure ")
+    seen.writes("<think>\nSAY dev no way </think>\n\nSAY dev with pleasure ", "fish")
     assert shown(house) == [("writes", "with pleasure")]
 
 
@@ -198,15 +198,15 @@ def test_thoughts_that_are_marked_at_their_end_only_are_not_shown_either(house: 
     waiting(house, "dev")
     seen = activity(house)
     seen.plainly = True
-    seen.writes("She wants to hear a joke. ")
+    seen.writes("She wants to hear a joke. ", "fish")
     assert shown(house) == [("thinks", "")], "nobody knows yet how this model writes"
-    seen.writes("She wants to hear a joke. </think>A fish ")
+    seen.writes("She wants to hear a joke. </think>A fish ", "fish")
     assert shown(house) == [("writes", "A fish")]
-    seen.wrote("She wants to hear a joke. </think>A fish walks into a bar.")
-    seen.writes("SAY dev is what I could write ")
+    seen.wrote("She wants to hear a joke. </think>A fish walks into a bar.", "fish")
+    seen.writes("SAY dev is what I could write ", "fish")
     assert shown(house) == [("thinks", "")]
-    seen.wrote("A fish walks into a bar.")
-    seen.writes("A fish ")
+    seen.wrote("A fish walks into a bar.", "fish")
+    seen.writes("A fish ", "fish")
     assert shown(house) == [("writes", "A fish")]
 
 
@@ -216,9 +216,9 @@ def test_a_secret_is_hidden_and_so_is_a_word_that_may_become_one(house: House) -
     waiting(house, "dev")
     seen = activity(house)
     for end in range(len(secret) + 1):
-        seen.writes(f"SAY dev the key: {secret[:end]}")
+        seen.writes(f"SAY dev the key: {secret[:end]}", "fish")
         assert "sk-" not in str(read(house))
-    seen.writes(f"SAY dev the key: {secret} it is")
+    seen.writes(f"SAY dev the key: {secret} it is", "fish")
     assert "it" in read(house)[0].text and "sk-" not in str(read(house))
 
 
@@ -252,13 +252,13 @@ def test_work_beside_the_loop_is_shown_while_it_lasts(tmp_path: Path) -> None:
 def test_nothing_is_written_while_nothing_changes(house: House) -> None:
     waiting(house, "dev")
     seen = activity(house)
-    seen.writes("SAY dev one moment ")
+    seen.writes("SAY dev one moment ", "fish")
     path = next((house.home / "chats" / ".live").rglob("*.json"))
     first = path.stat().st_ino
     for _ in range(5):
-        seen.writes("SAY dev one moment ")
+        seen.writes("SAY dev one moment ", "fish")
     assert path.stat().st_ino == first
-    seen.writes("SAY dev one moment please ")
+    seen.writes("SAY dev one moment please ", "fish")
     assert json.loads(path.read_text())["text"] == "one moment please"
 
 
@@ -267,9 +267,9 @@ def test_a_record_is_repeated_before_it_is_taken_for_a_dead_one(
 ) -> None:
     waiting(house, "dev")
     seen = activity(house)
-    seen.writes("")
+    seen.writes("", "fish")
     path = next((house.home / "chats" / ".live").rglob("*.json"))
     first = path.stat().st_ino
     monkeypatch.setattr(activity_module, "REPEAT", 0.0)
-    seen.writes("")
+    seen.writes("", "fish")
     assert path.stat().st_ino != first
