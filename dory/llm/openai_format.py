@@ -14,10 +14,9 @@ from email.utils import parsedate_to_datetime
 from itertools import chain
 from typing import Any
 
+from dory.text import thoughts
 from dory.text.formatting import encodable, tokens
 
-_THOUGHT = re.compile(r"\s*<think>(.*?)(?:</think>\s*|\Z)", re.DOTALL | re.IGNORECASE)
-_THOUGHT_BEGUN = re.compile(r"((?:(?!<think>).)*?)</think>\s*", re.DOTALL | re.IGNORECASE)
 _TOO_LONG = re.compile(
     r"context[ _](?:length|size|window)[ _]?(?:is )?exceeded"  # OpenAI's code, LiteLLM
     r"|maximum context length"  # OpenAI, DeepSeek, OpenRouter, vLLM, Mistral
@@ -110,18 +109,13 @@ class Answer:
                 self.size += len(text)
 
     def parts(self) -> tuple[str, str]:
-        """Return text and reasoning, both encodable as UTF-8. A ``<think>`` block at the beginning
-        is reasoning; if it is not closed, everything is.
-
-        Some chat templates put the opening tag into the prompt, so that only the closing one comes.
+        """Return text and reasoning, both encodable as UTF-8. Thoughts at the beginning of the text
+        are reasoning.
         """
         content = encodable("".join([*self._content, *self._tagged()]))
         reasoning = encodable("".join(self._reasoning))
-        thought = _THOUGHT.match(content) or _THOUGHT_BEGUN.match(content)
-        if not thought:
-            return content, reasoning
-        thoughts = [part for part in (reasoning, thought[1].strip()) if part]
-        return content[thought.end() :], "\n".join(thoughts)
+        thought, text = thoughts.split(content)
+        return text, "\n".join(part for part in (reasoning, thought) if part)
 
     def _tagged(self) -> list[str]:
         """The calls that nobody asked for, as other models write them into the text."""

@@ -23,7 +23,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from dory.text import edit_blocks, imitations
+from dory.text import edit_blocks, imitations, json_calls, shown
 from dory.text.message_reader import Body, BodyReader
 from dory.text.source import Source
 from dory.text.thoughts import CLOSING
@@ -31,12 +31,6 @@ from dory.text.tool_lines import Head, ToolLines
 from dory.text.tool_usage import ToolUsage, room_in, usages, wrong
 from dory.text.wire_calls import WireCalls
 from dory.types import Answer, Call
-
-_EXAMPLE = re.compile(
-    r"\b(?:examples?|e\.g\.|for instance|such as|(?:could|can|would|might|may|should) (?:write|use|"
-    r"say|call|send|type|be|look)|looks? like|like this|format|syntax|beispiel)\b",
-    re.IGNORECASE,
-)
 
 _POINT = r"(?:(?:[-*+•>]|\d{1,3}[.)])[ \t]*)*"
 
@@ -58,7 +52,6 @@ class _Part:
     sure: bool = False
     exact: bool = False
     shown: str = ""
-    slip: str = ""
 
 
 def parse(
@@ -79,7 +72,6 @@ def parse(
         tuple(call for part in parts for call in part.calls),
         reader.plain(),
         text[reader.end :],
-        tuple(part.slip for part in parts if part.slip),
     )
 
 
@@ -137,8 +129,9 @@ class _Reader:
         self._bodies = BodyReader(self._source, self.lines, self._wire, unfinished)
         self._fence: int | None = None
         self._fences = 0
-        self._shown = ""
+        self._above = ""
         self._in_list = False
+        self._example_to = -1
 
     @cached_property
     def parts(self) -> list[_Part]:
@@ -157,15 +150,23 @@ class _Reader:
         for part in self.parts:
             if part.kind == "plain":
                 text = self._source.text[part.start : part.end]
+                if pieces and pieces[-1] == "\n" and self._within_line(part.start):
+                    text = text.lstrip(" \t")
                 pieces.append(text if part.text is None else part.text)
             elif pieces and part.kind == "call" and not pieces[-1].endswith("\n\n"):
+                pieces[-1] = pieces[-1].rstrip(" \t")
                 pieces.append("\n")
-        text = imitations.cleaned("".join(pieces))
+        text = imitations.cleaned(json_calls.unwrapped("".join(pieces)))
         return re.sub(r"\n{3,}", "\n\n", text).strip()
+
+    def _within_line(self, place: int) -> bool:
+        return self._source.text[place - 1 : place] not in ("", "\n")
 
     def _next(self) -> _Part:
         source = self._source
         start = source.at
+        if source.take_blank():
+            return _Part("plain", start, source.at)
         line = source.line
         if thought := self._thought(line):
             return thought
@@ -177,7 +178,10 @@ class _Reader:
         found = self._wire.at_line(start)
         if found:
             source.at = found.end
-            return self._called(start, found.calls, sure=True, text=found.plain)
+            part = self._called(start, found.calls, sure=True, text=found.plain)
+            if self._wire.within_sentence(start, found.end):
+                part.shown = part.shown or "part of the sentence"
+            return part
         head = self.lines.head(line)
         if head:
             return self._line_call(start, head)
@@ -233,10 +237,16 @@ class _Reader:
             call = replace(call, error=call.error or self._ask(number, head.name, "a quotation"))
         if call.error and not head.exact and usage and "write: " not in call.error:
             call = replace(call, error=f"{call.error}; write: {usage.usage}")
-        slip = ""
-        if not head.exact and not call.error and usage:
-            slip = f"line {number} was read as a call of {head.name}; the form is {usage.usage}"
-        return self._called(start, [call], exact=head.exact, slip=slip)
+        return self._called(start, [call, *self._strangers()], exact=head.exact)
+
+    def _strangers(self) -> list[Call]:
+        """An error for each line of the message just read that looks like a tool and is none."""
+        found = [
+            Call(word, error=f"line {number} was said as text: there is no tool {word[:60]}")
+            for number, word in self._bodies.strangers
+        ]
+        self._bodies.strangers.clear()
+        return found
 
     def _doubt_list(self, start: int, head: Head) -> None:
         """The points below one that may be part of a message may be part of it, too."""
@@ -254,14 +264,43 @@ class _Reader:
         calls: Sequence[Call],
         sure: bool = False,
         exact: bool = False,
-        slip: str = "",
         text: str = "",
     ) -> _Part:
         if not calls:
             return _Part("plain", start, self._source.at, text=text or None)
-        part = _Part("call", start, self._source.at, list(calls), sure=sure, exact=exact, slip=slip)
-        part.shown = self._bodies.doubts.get(start, self._shown)
+        part = _Part("call", start, self._source.at, list(calls), sure=sure, exact=exact)
+        part.shown = self._only_shown(start, calls)
         return part
+
+    def _only_shown(self, start: int, calls: Sequence[Call]) -> str:
+        """What the calls may be instead, for what stands around them; empty if they are meant."""
+        doubt = self._bodies.doubts.get(start, "")
+        if doubt == "an example" or start == self._example_to:  # the calls below it are of it, too
+            at = self._source.at
+            self._example_to = at + (self._source.text[at : at + 1] == "\n")
+            return "an example"
+        if doubt or shown.announces(self._above):
+            return doubt or "an example"
+        above = self._bodies.above.get(start, "") or self._line_above(start)
+        drastic = any(shown.drastic(call.tool) for call in calls)
+        if drastic and shown.speaks(above) and self._prose_follows():
+            return "an example"
+        return ""
+
+    def _line_above(self, start: int) -> str:
+        """The prose directly above a line."""
+        row = self._source.number_at(start) - 1
+        above = self._above
+        return above if row and above and self._source.lines[row - 1].endswith(above) else ""
+
+    def _prose_follows(self) -> bool:
+        """Whether text stands directly below what was read."""
+        source = self._source
+        at = source.at + (source.text[source.at : source.at + 1] == "\n")
+        line = source.text[at : source.line_end(at)]
+        if not line.strip() or edit_blocks.FENCE.fullmatch(line):
+            return False
+        return not (self.lines.head(line) or self._wire.marks(line) or self._wire.at_line(at))
 
     def _unknown(self, line: str, word: str, tool: str | None) -> Call:
         if tool:
@@ -281,7 +320,7 @@ class _Reader:
             return _Part("plain", start, found)
         source.take()
         if line.strip():
-            self._shown = "an example" if _announces(line) else ""
+            self._above = line
         return _Part("plain", start, source.at)
 
     def _ask(self, number: int, tool: str, what: str) -> str:
@@ -301,20 +340,25 @@ class _Reader:
         text = self._source.text
         outside = [part for part in parts if part.fence is None and self._visible(part)]
         example = any(
-            part.kind == "plain" and _EXAMPLE.search(text, part.start, part.end) for part in outside
+            part.kind == "plain" and shown.EXAMPLE.search(text, part.start, part.end)
+            for part in outside
         )
         for members in blocks.values():
             calls = [part for part in members if part.calls]
             prose = [part for part in members if part.kind == "plain" and self._visible(part)]
             if not calls or (prose and not any(part.exact or part.sure for part in calls)):
                 for part in members:  # code, or text in a frame
-                    part.kind, part.calls, part.slip = "plain", [], ""
+                    part.kind, part.calls = "plain", []
             elif prose or outside:
                 for part in calls:
                     if prose or example or not part.sure:
                         self._question(part, "an example")
         for part in parts:
-            if part.shown and part.calls and (part.fence is None or part.shown != "an example"):
+            if (
+                part.shown
+                and part.calls
+                and (part.fence is None or part.shown == "part of the message")
+            ):
                 self._question(part, part.shown)
 
     def _visible(self, part: _Part) -> bool:
@@ -326,19 +370,13 @@ class _Reader:
         )
 
     def _question(self, part: _Part, what: str) -> None:
-        if not self._examples and what == "an example":
+        if not self._examples and what != "part of the message":
             return
         number = self._source.number_at(part.start)
-        part.slip = ""
         part.calls = [
             replace(call, error=call.error or self._ask(number, call.tool, what))
             for call in part.calls
         ]
-
-
-def _announces(line: str) -> bool:
-    """Whether the line announces that something is shown below it."""
-    return line.rstrip().endswith(":") and bool(_EXAMPLE.search(line[-400:]))
 
 
 def _call(head: Head, body: Body, usage: ToolUsage | None, rooms: Collection[str]) -> Call:

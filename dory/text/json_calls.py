@@ -19,7 +19,13 @@ _ARGUMENTS = (
     *("arguments", "args", "parameters", "params", "action_input", "tool_input", "input"),
     *("kwargs", "tool_args", "tool_arguments", "arguments_json", "payload", "inputs"),
 )
-_META = frozenset(("id", "type", "index", "call_id", "tool_call_id", "thought", "reasoning"))
+_META = frozenset(
+    ("id", "type", "index", "call_id", "tool_call_id", "thought", "thoughts", "reasoning")
+)
+_WRAPPED = re.compile(
+    r"\s*\{\s*\"(?:answer|response|reply|message|text|content|output|final_answer|thought|"
+    r"thoughts|reasoning)\"\s*:"
+)
 _WORD = re.compile(r"[A-Za-z][\w.:-]{0,79}")
 HINT = re.compile(
     rf"[\"']?(?:{'|'.join(sorted({*_LISTS, *_WRAPPERS, *_NAMES}))})[\"']?\s*+:", re.IGNORECASE
@@ -49,6 +55,16 @@ def calls_in(value: object, is_tool: IsTool) -> list[Named]:
     if single := _keyed(value, is_tool):
         return single
     return _flat(value, keys, is_tool)
+
+
+def unwrapped(text: str) -> str:
+    """The answer that JSON holds under a name of its own; ``text`` if it is not just that."""
+    if not _WRAPPED.match(text):
+        return text
+    value = decoded(text.strip())
+    said = {k: v for k, v in value.items() if k not in _META} if isinstance(value, dict) else {}
+    texts = list(said.values())
+    return texts[0] if len(texts) == 1 and isinstance(texts[0], str) else text
 
 
 def decoded(given: object) -> object:

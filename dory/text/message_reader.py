@@ -5,7 +5,7 @@ its message. Pure.
 import re
 from dataclasses import dataclass
 
-from dory.text import edit_blocks, imitations, loose_json
+from dory.text import edit_blocks, imitations, loose_json, shown
 from dory.text.source import Source
 from dory.text.thoughts import spoken
 from dory.text.tool_lines import Head, ToolLines
@@ -65,6 +65,10 @@ class BodyReader:
         self._unfinished = unfinished
         self.doubts: dict[int, str] = {}
         """Where calls begin that ended a message and may only be shown there: what else each is."""
+        self.strangers: list[tuple[int, str]] = []
+        """Lines of messages that look like calls of tools that do not exist: number and name."""
+        self.above: dict[int, str] = {}
+        """The last line of the message that ended where a call begins."""
 
     def body(self, usage: ToolUsage, head: Head, fence: int | None) -> Body:
         """The body of a call of ``usage``; ``fence`` is set within a code block."""
@@ -123,6 +127,9 @@ class BodyReader:
         begun = bool(first)
         while source.remaining:
             start = source.at
+            if source.take_blank():
+                pieces.append(source.text[start : source.at])
+                continue
             line = source.line
             if not begun:
                 if frame.closes_outer(line):
@@ -138,6 +145,8 @@ class BodyReader:
                     elif not frame.open and (end := self._wire.noise(start)):
                         source.at = end
                         continue
+                    elif not frame.open and (name := self._lines.stranger(line)):
+                        self.strangers.append((source.number, name))
             begun = False
             stop = "" if frame.open else self._interruption(start, line, pieces)
             if stop == "call":
@@ -145,7 +154,16 @@ class BodyReader:
             if not stop:
                 source.take()
                 pieces += [first if first and not pieces else line, "\n"]
+        if usage.message and source.remaining:
+            self._note_above(source.at, pieces)
         return self._joined(usage, pieces, frame)
+
+    def _note_above(self, start: int, pieces: list[str]) -> None:
+        """Keep what stands above a call that ended the message: it may announce an example."""
+        above = next((piece for piece in reversed(pieces) if piece.strip()), "")
+        if shown.announces(above):
+            self.doubts.setdefault(start, "an example")
+        self.above[start] = above if len(pieces) < 2 or pieces[-2].strip() else ""
 
     def _interruption(self, start: int, line: str, pieces: list[str]) -> str:
         """Go behind the thought that the line holds, or to the call in another format, and keep

@@ -1,10 +1,13 @@
 """The text of an answer, read from its beginning to its end. Pure."""
 
+import re
 from bisect import bisect_right
 from functools import cached_property
 from itertools import accumulate
 
 from dory.text.thoughts import OPENING, Thoughts, mentioned
+
+_BLANK = re.compile(r"(?:[ \t\r]*+\n)++")
 
 
 class Source:
@@ -52,6 +55,12 @@ class Source:
     def take(self) -> None:
         """Go to the next line."""
         self.at = min(self.line_end(self.at) + 1, len(self.text))
+
+    def take_blank(self) -> bool:
+        """Go behind the blank lines that begin here; whether there are any."""
+        blank = _BLANK.match(self.text, self.at)
+        self.at = blank.end() if blank else self.at
+        return bool(blank)
 
     def go_to_row(self, row: int) -> None:
         """Go to the beginning of a line, counted from 0."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from dory.text.tool_usage import ToolUsage, room_in
 
 _HEAD = re.compile(
-    r"(?P<indent>[ \t]*+)(?P<bullet>(?:[-*+•]|\d{1,3}[.)])[ \t]++)?+(?P<quote>>[ \t]*+)?+"
+    r"(?P<indent>[ \t]*+)(?P<bullet>(?:[-*+•]|#{1,6}|\d{1,3}[.)])[ \t]++)?+(?P<quote>>[ \t]*+)?+"
     r"(?P<label>(?:tool(?:[ _](?:call|line|use))?|action|call|command|function) ?:\s*+)?+"
     r"(?P<open>[*_`\[\"'/]*+)(?P<name>[A-Za-z][A-Za-z0-9_]*+)(?P<close>[*_`\]\"']*+)"
     r"(?P<mark>[:.]?+)(?P<after>[*_`]*+)(?=\s|\Z)(?P<rest>.*)",
@@ -174,6 +174,12 @@ class ToolLines:
         if tool is None or alone or len(word[1]) < 3 or word[1] in _PROSE:
             return None
         return word[1], tool
+
+    def stranger(self, line: str) -> str | None:
+        """The name of the tool that a line seems to call, if there is none like it."""
+        misspelt = self.misspelt(line)
+        named = misspelt and "_" in misspelt[0] and line[len(misspelt[0]) :].startswith(" ")
+        return misspelt[0] if misspelt and named else None
 
     def nearest(self, word: str) -> str | None:
         """The tool that was probably meant by ``word``; None if no name is similar, or after too

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dory.text import edit_blocks, formatting, json_calls, loose_json, tagged_calls
+from dory.text import edit_blocks, formatting, json_calls, loose_json, shown, tagged_calls
 from dory.text.json_calls import Named
 from dory.text.source import Source
 from dory.text.tagged_calls import MARKER, NOISE, Found
@@ -37,9 +37,16 @@ _LABEL = re.compile(
 )
 _REACT = re.compile(r"^[ \t]*\**(?:Action|Final Answer)(?: ?\d+)? ?:", re.IGNORECASE | re.MULTILINE)
 _THOUGHT = re.compile(r"[ \t]*\**Thought(?: ?\d+)? ?:", re.IGNORECASE)
+_THINKING = re.compile(
+    r"[ \t]*+\**(?:Thoughts?|Thinking|Thought process|Reasoning|My thoughts?|Internal) ?:",
+    re.IGNORECASE,
+)
 _FINAL = re.compile(r"[ \t]*+\**+Final[ _]Answer ?:\**+[ \t]*+", re.IGNORECASE)
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z_]{2,60}")
 _JSON = re.compile(r"\{\s{0,40}[\"'}A-Za-z]|\[\s{0,40}[\[{\"']")
+_LABELLED = re.compile(r"\W*+(?:\d{1,3}[.)]\W*)?(?:[A-Za-z]+(?: [A-Za-z]+)?:)?\W*+")
+_OPEN_END = re.compile(r"[\w,;(]\s*\Z")
+_WORDS = re.compile(r"[\W_]{0,3}\w")
 _WINDOW = 300
 """Characters at the beginning of JSON in which something has to hint at a call."""
 _EFFORT = 8
@@ -65,6 +72,7 @@ class WireCalls:
         self._lines = lines
         self._unfinished = unfinished
         self._budget = _EFFORT * len(source.text) + 10_000
+        self._begins = len(source.text) - len(source.text.lstrip())
         self._react = bool(_REACT.search(source.text))
         self._parameters = {
             name: usage.parameters
@@ -88,11 +96,22 @@ class WireCalls:
         return end + 1 if text[end : end + 1] == "\n" else end
 
     def label(self, at: int) -> int | None:
-        """The end of ReAct's ``Thought:`` at ``at``, or None. It ends with the next label."""
-        if not self._react or not _THOUGHT.match(self._source.text, at):
+        """The end of ReAct's ``Thought:`` at ``at``, or None: it ends with the next label. In other
+        answers a paragraph with such a label is a thought if they begin with it.
+        """
+        source = self._source
+        if self._react and _THOUGHT.match(source.text, at):
+            following = _LABEL.search(source.text, source.line_end(at))
+            return following.start() if following else source.line_end(at)
+        if at > self._begins or not _THINKING.match(source.text, at):
             return None
-        following = _LABEL.search(self._source.text, self._source.line_end(at))
-        return following.start() if following else self._source.line_end(at)
+        row = source.row + 1
+        while row < len(source.lines) and source.lines[row].strip():
+            line = source.lines[row]
+            if self._lines.head(line) or self.marks(line) or edit_blocks.FENCE.fullmatch(line):
+                break
+            row += 1
+        return source.start_of(row)
 
     def marks(self, line: str) -> bool:
         """Whether a call may begin in the line."""
@@ -115,6 +134,25 @@ class WireCalls:
             if found and any(call.tool in self._lines.tools for call in found.calls):
                 return at + marker.start()
         return None
+
+    def within_sentence(self, start: int, end: int) -> bool:
+        """Whether the call from ``start`` to ``end`` stands within a sentence, which shows it: text
+        goes on behind it, or it stands behind text that is no sentence of its own.
+        """
+        text = self._source.text
+        before = text[text.rfind("\n", 0, start) + 1 : start]
+        while closing := NOISE.match(text, end):
+            end = closing.end()
+        behind = text[end : self._source.line_end(end)].strip()
+        if not MARKER.match(text, start):
+            return False
+        if not before.strip() or _LABELLED.fullmatch(before):
+            return behind[:1].islower() and self._lines.head(behind) is None
+        head = self._lines.head(before)
+        if shown.speaks(before) or (head is None and _OPEN_END.search(before)):
+            return True
+        follows = _WORDS.match(behind) and not MARKER.match(behind)
+        return bool(follows and not self._lines.head(behind))
 
     def at_line(self, at: int) -> WireCall | None:
         """The calls that begin with the line at ``at``; None for none."""
