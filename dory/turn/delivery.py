@@ -10,8 +10,8 @@ says something there.
 - A lean prompt asks for plain text. There, what stands beside tool lines is said, too, unless one
   of them is a SAY.
 - An agent that would sleep while somebody waits, or that says it has noted something although no
-  tool that changes anything ran, is reminded and gets another turn. Each happens once in a room until a person speaks
-  there again.
+  tool that changes anything ran, is reminded and gets another turn. Each happens once in a room
+  until a person speaks there again.
 - If it sleeps all the same, the room is told that there will be no answer, and nobody waits there
   any more. It is not told if another agent has said something since.
 
