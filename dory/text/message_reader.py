@@ -132,21 +132,10 @@ class BodyReader:
                 continue
             line = source.line
             if not begun:
-                if frame.closes_outer(line):
+                if frame.closes_outer(line) or self._stops(start, line, head, frame):
                     break
-                if not frame.turn(line):
-                    if self._ends(start, line, head):
-                        if not frame.open:
-                            break
-                        frame.doubt = frame.doubt or source.number
-                    elif not frame.open and self._lines.doubtful(line):
-                        self.doubts[start] = "part of the message"
-                        break
-                    elif not frame.open and (end := self._wire.noise(start)):
-                        source.at = end
-                        continue
-                    elif not frame.open and (name := self._lines.stranger(line)):
-                        self.strangers.append((source.number, name))
+                if source.at > start:
+                    continue
             begun = False
             stop = "" if frame.open else self._interruption(start, line, pieces)
             if stop == "call":
@@ -164,6 +153,25 @@ class BodyReader:
         if shown.announces(above):
             self.doubts.setdefault(start, "an example")
         self.above[start] = above if len(pieces) < 2 or pieces[-2].strip() else ""
+
+    def _stops(self, start: int, line: str, head: Head, frame: _Frame) -> bool:
+        """Whether the message ends before a line. Goes behind a token that means nothing there."""
+        source = self._source
+        if frame.turn(line):
+            return False
+        if self._ends(start, line, head):
+            frame.doubt = frame.doubt or source.number
+            return not frame.open
+        if frame.open:
+            return False
+        if self._lines.doubtful(line):
+            self.doubts[start] = "part of the message"
+            return True
+        if end := self._wire.noise(start):
+            source.at = end
+        elif name := self._lines.stranger(line):
+            self.strangers.append((source.number, name))
+        return False
 
     def _interruption(self, start: int, line: str, pieces: list[str]) -> str:
         """Go behind the thought that the line holds, or to the call in another format, and keep

@@ -1,7 +1,7 @@
 """The text of an answer, read from its beginning to its end. Pure."""
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from functools import cached_property
 from itertools import accumulate
 
@@ -66,22 +66,21 @@ class Source:
         """Go to the beginning of a line, counted from 0."""
         self.at = self.start_of(row)
 
-    def thought_end(self, place: int) -> int | None:
-        """The end of the thought that begins at ``place``; None if it does not end. To be asked
-        from the first thought to the last, or again for the last.
-        """
-        opening = OPENING.match(self.text, place)
-        return self._thoughts.end(opening) if opening else None
-
     def thought(self, start: int, line: str, framed: bool) -> tuple[int, int | None] | None:
         """Where the first thought of the ``line`` at ``start`` begins and ends. One without an end
-        is none after other text if it is only mentioned, or ``framed`` by a code block.
+        is none after other text if it is only mentioned, or ``framed`` by a code block. To be asked
+        from the first line to the last.
         """
-        for opening in OPENING.finditer(line):
-            end = self.thought_end(start + opening.start())
-            bare = not line[: opening.start()].strip()
-            if end is not None or bare or not (framed or mentioned(line, opening)):
-                return start + opening.start(), end
+        first = bisect_left(self._openings, start, key=re.Match.start)
+        for number in range(first, len(self._openings)):
+            opening = self._openings[number]
+            place = opening.start()
+            if place >= start + len(line):
+                break
+            end = self._thoughts.end(opening)
+            bare = not self.text[start:place].strip()
+            if end is not None or bare or not (framed or mentioned(self.text, opening)):
+                return place, end
         return None
 
     def last_row_of(self, line: str) -> int:
@@ -89,6 +88,10 @@ class Source:
         is none.
         """
         return self._last_rows.get(line, -1)
+
+    @cached_property
+    def _openings(self) -> list[re.Match[str]]:
+        return list(OPENING.finditer(self.text))
 
     @cached_property
     def _thoughts(self) -> Thoughts:

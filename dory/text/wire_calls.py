@@ -140,12 +140,13 @@ class WireCalls:
         goes on behind it, or it stands behind text that is no sentence of its own.
         """
         text = self._source.text
-        before = text[text.rfind("\n", 0, start) + 1 : start]
-        while closing := NOISE.match(text, end):
-            end = closing.end()
-        behind = text[end : self._source.line_end(end)].strip()
         if not MARKER.match(text, start):
             return False
+        before = text[max(0, start - _WINDOW) : start].rpartition("\n")[2]
+        behind = text[end : end + _WINDOW]
+        while closing := NOISE.match(behind):
+            behind = behind[closing.end() :]
+        behind = behind.partition("\n")[0].strip()
         if not before.strip() or _LABELLED.fullmatch(before):
             return behind[:1].islower() and self._lines.head(behind) is None
         head = self._lines.head(before)
