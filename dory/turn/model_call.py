@@ -96,6 +96,8 @@ class ModelCall:
         self._cache_monitor = CacheMonitor(self._missed)
         self._tell = TellOnce(lambda text: post(identity, text), kind=self._kind)
         self._oddity = ""
+        self._waited: list[tuple[str, str]] = []
+        """Who waited last: the rooms and the names."""
         identity.state.stuck = False  # this process has not tried yet
 
     def ready(self, news: bool) -> bool:
@@ -171,7 +173,8 @@ class ModelCall:
         """A kind of failure, to be told once. Numbers and ids that an endpoint puts into its
         message make no new kind; a person who did not wait yet when it was told does.
         """
-        return _without_numbers(text) + repr(self._identity.state.waiting())
+        self._waited = self._identity.state.waiting() or self._waited
+        return _without_numbers(text) + repr(self._waited)
 
     def _check(self, reply: Reply) -> None:
         """Two useless answers in a row are a failure that people are told of, too."""

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dory import check
+from dory.constants import TURN_LIMIT
+from dory.turn.delivery import UNANSWERED
 from dory.types import Line
 from stress.faults import bounds
 from stress.faults.diligent import ANSWER
@@ -63,9 +65,13 @@ def wrong(
 
 def untrue(case: Case, outcome: Outcome, answers: int) -> Iterator[str]:
     """Violations of what a case expects of the turns. ``answers`` answers were given while the
-    fault lasted.
+    fault lasted; whoever got none from an agent that could go on is told so.
     """
-    notices = outcome.notices
+    silences = [notice for notice in outcome.notices if notice.endswith(UNANSWERED)]
+    notices = [notice for notice in outcome.notices if notice not in silences]
+    silent = outcome.lines - answers if case.comes_to == "taken" else 0
+    if len(silences) != silent:
+        yield f"people waited {silent} times in vain, and were told so: {silences}"
     if case.notice and not (
         len(notices) == 1 and case.notice in notices[0] and "\n" not in notices[0]
     ):
@@ -161,4 +167,5 @@ def _bound(stage: Stage, case: Case, lines: int, seconds: float) -> int:
         case "long":
             return bounds.away(seconds, lines, 0) + bounds.FOLDS
         case _:
-            return lines * case.calls
+            # once for each line the agent is reminded that somebody waits
+            return lines * min(TURN_LIMIT, case.calls * (2 if case.comes_to == "taken" else 1))
