@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from dory.identity.context import Entry
 from dory.offline.intents import intent, is_question
 from dory.offline.prompt_reader import LAYERS, READINGS, Heard, Reading, heard, original, plain
+from dory.offline.summarising import ALSO
 from dory.offline.words import Weights, coverage, sentences, spelled, stem, stems
 from dory.text import answers
 from dory.types import Call
@@ -231,7 +232,8 @@ class Evidence:
         summary = plain(entry.body)
         held = frozenset(stems(f"{entry.gist} {summary}"))
         self._references[Call("UNCOMPACT", digest)] = (held, entry.last - entry.first)
-        yield from _from_lines("a summary says", summary.split("\n"), verbatim=False)
+        statements = [line for line in summary.split("\n") if not line.startswith(ALSO)]
+        yield from _from_lines("a summary says", statements, verbatim=False)
 
     def _from_file(self, entry: Entry) -> Iterator[Statement]:
         tool, _, what = entry.about.partition(" ")

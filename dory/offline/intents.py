@@ -106,7 +106,9 @@ def intent(text: str) -> Intent:
 
 def is_question(sentence: str) -> bool:
     """Whether ``sentence`` asks something, with or without a question mark."""
-    return sentence.endswith("?") or bool(_ASKING.fullmatch(_OPENING.sub("", sentence, count=1)))
+    return sentence.rstrip('"”’»)').endswith("?") or bool(
+        _ASKING.fullmatch(_OPENING.sub("", sentence, count=1))
+    )
 
 
 def as_fact(text: str) -> str:

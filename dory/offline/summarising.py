@@ -37,7 +37,8 @@ _TOP_WORDS = 30
 """Salient words of a segment that decide on its relevance."""
 _LENGTH_OFFSET = 20
 """Characters added to a sentence's length, so that very short ones are not preferred."""
-_ALSO = "Also: "
+ALSO = "Also: "
+"""What a summary's list of words begins with."""
 _PROMISE = re.compile(
     r"\b(?:(?:i|we)(?: will|['’]ll)|promise\w*|remind\w*|todo|to do|need to|must|have to|deadline"
     r"|by (?:mon|tues|wednes|thurs|fri)day)\b",
@@ -92,7 +93,7 @@ class Stretch:
         """
         counts: Counter[str] = Counter()
         for _, text in self.told:
-            for sentence in sentences(text.removeprefix(_ALSO)):
+            for sentence in sentences(text.removeprefix(ALSO)):
                 for place, word in enumerate(spelled(sentence)):
                     key = stem(word.lower())
                     if not key or key in ignored or word.isdigit():
@@ -138,10 +139,10 @@ def _summary(stretch: Stretch, gist: str) -> str:
     lines = _quotations(stretch, int(QUOTED * limit))
     named = set(stems("\n".join([gist, *lines])))
     unnamed = [stem for stem in stretch.salience if stem not in named]
-    left = limit - sum(len(line) + 1 for line in lines) - len(_ALSO)
+    left = limit - sum(len(line) + 1 for line in lines) - len(ALSO)
     words = stretch.listed(unnamed, left)
     if words:
-        lines.append(_ALSO + words)
+        lines.append(ALSO + words)
     return "\n".join(lines) or gist
 
 
@@ -181,7 +182,7 @@ def _quotations(stretch: Stretch, limit: int) -> list[str]:
 def _quotable_lines(stretch: Stretch) -> Iterator[str]:
     for speaker, text in stretch.told:
         for sentence in sentences(text):
-            if not sentence.startswith(_ALSO):
+            if not sentence.startswith(ALSO):
                 line = formatting.one_line(sentence, SENTENCE_LIMIT)
                 yield f"{speaker}: “{line}”" if speaker else line
 

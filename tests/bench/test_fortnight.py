@@ -63,7 +63,7 @@ def test_one_search_finds_all_layers_and_says_from_which_each_is(lived: Fortnigh
     past = Stores(me.folder, me.blobs, readonly=True)
     results = [
         past.search.recall(words, me.context.entries)
-        for words in ("main fuse gusts relay", "Otto made up, the tea was too strong", "narrative")
+        for words in ("north wind tower sways", "Otto made up, the tea was too strong", "narrative")
     ]
     assert {line.split()[1] for result in results for line in result.splitlines()[1:]} >= {
         "heard",
