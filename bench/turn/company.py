@@ -30,19 +30,19 @@ _CALM = 0.3
 """Seconds after an answer until the next line: the agent sleeps by then."""
 
 
-class Silent:
-    """A ``Model`` that says nothing."""
+class Brief:
+    """A ``Model`` that answers with one word."""
 
-    name = "silent"
+    name = "brief"
 
     def complete(self, prompt: Prompt, purpose: Purpose, control: Control | None = None) -> Reply:
-        """WAIT, always."""
-        return Reply("WAIT", "", Usage(purpose, self.name, 0, None, 1, 0.0))
+        """Yes, always."""
+        return Reply(f"SAY {ROOM} yes", "", Usage(purpose, self.name, 0, None, 1, 0.0))
 
 
 SPENDING = [
     "--prices",
-    str(Prices(((Silent.name, PRICE),))),
+    str(Prices(((Brief.name, PRICE),))),
     "--spend-per-hour",
     str(LIMIT),
     "--spend-per-day",
@@ -57,7 +57,7 @@ class Ear(Server):
     """
 
     def __init__(self) -> None:
-        super().__init__(Silent())
+        super().__init__(Brief())
         self.pid = 0
         self.heard = threading.Condition()
         self.asked: list[tuple[float, float, str]] = []
