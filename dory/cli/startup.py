@@ -67,6 +67,7 @@ def live(options: AgentOptions, prepared: Waking, make_agent: MakeAgent[A]) -> N
     wake_again = wake_command(options, hash)
 
     def wake(why: str, config: Config) -> A:
+        config = models.fitted(config)
         me = Identity(options.home, hash, utc, secrets.secrets(config, os.environ))
         me.begin(why)
         model = models.model(config, config.own)
@@ -84,7 +85,7 @@ def live(options: AgentOptions, prepared: Waking, make_agent: MakeAgent[A]) -> N
             return living[0]
 
         other = waking.alternative(options, prepared.config)
-        show(greeting(living[0].me, prepared.config, wake_again, other))
+        show(greeting(living[0].me, living[0].models.settings, wake_again, other))
         models.load_client(prepared.config.own)
         for text in prepared.lines:
             _warn(text)
@@ -211,7 +212,8 @@ def greeting(me: Identity, current: Config, wake_again: str, other: str = "") ->
     if own.lacks:
         lines.append(f"it cannot think now: {models.way_out(own)}")
     elif not own.offline:
-        lines.append(f"model: {own.shown}")
+        fits = f", which reads {current.window} tokens" if current.window else ""
+        lines.append(f"model: {own.shown}{fits}")
     elif other or me.state.turn:
         lines.append("model: the offline model (docs/models.md says how to name a real one)")
     else:

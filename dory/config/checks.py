@@ -4,7 +4,7 @@ from dataclasses import fields
 from datetime import UTC, datetime
 
 from dory.config import loader
-from dory.config.settings import Config
+from dory.config.settings import LEAST_CONTEXT, Config
 from dory.errors import ConfigError
 
 _CHOICES = {
@@ -13,7 +13,7 @@ _CHOICES = {
     "plain_answers": ("deliver", "ask"),
 }
 """The settings that are one of a few words: see turn/prompt.py and turn/delivery.py."""
-_LEAST = {"context_limit": 1000, "timeout": 0.001, "workers": 1}
+_LEAST = {"context_limit": LEAST_CONTEXT, "timeout": 0.001, "workers": 1}
 """The smallest values of numbers; of all others it is 0."""
 
 

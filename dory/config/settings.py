@@ -146,6 +146,15 @@ class Config:
         """The same with another model, endpoint and key."""
         return replace(self, model=own.model, base_url=own.base_url, api_key=own.api_key)
 
+    def fitted(self, window: int) -> "Config":
+        """The same for a model that reads so many tokens, if nobody has set its window; 0: nobody
+        knows.
+        """
+        if self.window or window * 3 // 8 < LEAST_CONTEXT:
+            return self
+        limit = min(self.context_limit, window * 3 // 8)
+        return replace(self, window=window, context_limit=limit)
+
     @property
     def lean(self) -> bool:
         """Whether prompts are short, for a small window."""
@@ -223,5 +232,7 @@ class Config:
 NAMES = tuple(setting.name for setting in fields(Config))
 LAYOUTS = ("tail", "ledger")
 """Of a prompt, see turn/prompt.py."""
+LEAST_CONTEXT = 1000
+"""Tokens that a context must have."""
 LEAN_WINDOW = 16_384
 """Tokens of a window up to which prompts are lean, unless the setting says otherwise."""

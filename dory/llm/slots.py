@@ -6,20 +6,16 @@ ends the calls of background work, which are made again when the turn is over. W
 is kept free for turns. How many there are, the settings say, or the server (llama.cpp does).
 """
 
-import http.client
-import ipaddress
-import json
 import threading
 import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TypeVar
-from urllib.parse import urlsplit
 
 from dory.config.profiles import Profile
 from dory.control import Control
 from dory.errors import Cancelled
+from dory.llm.llama_cpp import is_local, properties
 from dory.process.jobs import Job
 
 T = TypeVar("T")
@@ -30,8 +26,6 @@ _LEAVING = 1.0
 """Seconds that a turn waits at most for the calls that it has ended."""
 _TIMEOUT = 5.0
 """Seconds that a server has to say how many slots it has."""
-_LENGTH = 1_000_000
-"""Bytes of that answer that are read."""
 
 
 class Slots:
@@ -54,7 +48,7 @@ class Slots:
             self._profile = profile
             self._count = count
             """0: not known, so nobody has to wait."""
-            self._asked = bool(count) or not _is_local(profile.base_url)
+            self._asked = bool(count) or not is_local(profile.base_url)
             self._changed.notify_all()
 
     def end_turn(self, next_one: bool = False) -> bool:
@@ -135,7 +129,7 @@ class Slots:
         Job(lambda: self._learn(profile), "slots")
 
     def _learn(self, profile: Profile) -> None:
-        count = _count(profile)
+        count = properties(profile, _TIMEOUT).slots
         with self._changed:
             if profile is not self._profile:
                 return
@@ -144,30 +138,3 @@ class Slots:
             in_the_way = list(self._background) if count == 1 and self._turns else []
         for other in in_the_way:
             other.cancel()
-
-
-def _count(profile: Profile) -> int:
-    """The slots that a server says it has; 0 if it does not say."""
-    url = profile.base_url.rstrip("/").removesuffix("/v1") + "/props"
-    request = urllib.request.Request(url)
-    if key := profile.api_key.strip():
-        request.add_header("Authorization", f"Bearer {key}")
-    with suppress(OSError, ValueError, RecursionError, http.client.HTTPException):
-        with urllib.request.urlopen(request, timeout=_TIMEOUT) as response:
-            answer = json.loads(response.read(_LENGTH))
-        total = answer.get("total_slots") if isinstance(answer, dict) else None
-        if type(total) is int and total > 0:
-            return total
-    return 0
-
-
-def _is_local(base_url: str) -> bool:
-    """Whether an endpoint is on this machine or in its own network. Nobody else is asked."""
-    try:
-        host = urlsplit(base_url).hostname or ""
-    except ValueError:
-        return False
-    try:
-        return not ipaddress.ip_address(host).is_global
-    except ValueError:  # a name
-        return bool(host) and ("." not in host or host.endswith((".local", ".localhost")))

@@ -13,7 +13,7 @@ from dory.config.profiles import FORMER_OFFLINE, OFFLINE, PROVIDERS
 from dory.config.settings import Config
 from dory.errors import ConfigError
 from dory.identity.identity import Identity
-from dory.turn.models import Models, way_out
+from dory.turn.models import Models, fitted, way_out
 
 _USAGE = "/model <name> <base_url>, /model <name> at the same endpoint, /model <profile>, or "
 _USAGE += f"/model {OFFLINE}"
@@ -62,7 +62,7 @@ class ModelChoice:
             f"my model is {settings.own.shown} now (was {before.own.shown});"
             f" {kept.shown_path(me.folder)} remembers it"
         ]
-        return "\n".join([*lines, *self._overruled()])
+        return "\n".join([*lines, *_unfitted(settings), *self._overruled()])
 
     def _chosen(self, words: list[str]) -> dict[str, str]:
         """The settings that a person's words mean."""
@@ -137,6 +137,13 @@ class ModelChoice:
         names = [variable for variable in variables if self._environment.get(variable)]
         if names:
             yield f"{' and '.join(names)} in the environment will win again when I wake"
+
+
+def _unfitted(settings: Config) -> Iterator[str]:
+    """What is left to do if the prompts of this process are too long for the model."""
+    window = fitted(settings).window
+    if window and not settings.window:
+        yield f"its window is {window} tokens: stop me and wake me again, and my prompts fit it"
 
 
 def _of_profile(name: str, profile: profiles.Profile) -> dict[str, str]:

@@ -16,11 +16,15 @@ from dory.config.profiles import Profile
 from dory.config.settings import Config
 from dory.control import Control
 from dory.errors import ModelRefused
+from dory.llm import llama_cpp
 from dory.llm.budget import Budget
 from dory.llm.retry import RetryingModel
 from dory.llm.slots import Slots
 from dory.process.jobs import Job
 from dory.types import Embedded, Embedder, Model, Prompt, Purpose, Reply
+
+_PATIENCE = 2.0
+"""Seconds that a server has to tell its window, while the agent wakes."""
 
 
 def model(settings: Config, profile: Profile) -> Model:
@@ -34,6 +38,15 @@ def model(settings: Config, profile: Profile) -> Model:
     from dory.llm.completions import Endpoint
 
     return Endpoint(settings, profile)
+
+
+def fitted(settings: Config) -> Config:
+    """The settings with the window that the server of the agent's model tells, if it is llama.cpp
+    and nobody has set one.
+    """
+    if settings.window or settings.offline or settings.own.lacks:
+        return settings
+    return settings.fitted(llama_cpp.properties(settings.own, _PATIENCE).window)
 
 
 def load_client(profile: Profile) -> None:

@@ -261,6 +261,22 @@ def test_an_offline_agent_from_before_remembers_that_it_is_one(tmp_path: Path) -
     assert "remembers" not in printed[0]
 
 
+def test_an_agent_fits_its_prompts_to_the_window_of_its_server(
+    tmp_path: Path, endpoint: Server
+) -> None:
+    endpoint.window = 8192
+    with awake(tmp_path):
+        say(tmp_path, f"/model real {endpoint.base_url}")
+        await_that(lambda: said(tmp_path, "NOTICE"))
+    assert "its window is 8192 tokens: stop me and wake me again" in said(tmp_path, "NOTICE")[0]
+    with awake(tmp_path, folder(tmp_path).name) as printed:
+        say(tmp_path, "/status")
+        await_that(lambda: len(said(tmp_path, "NOTICE")) == 2)
+    assert "which reads 8192 tokens" in "".join(printed)
+    assert "of 3072 tokens" in said(tmp_path, "NOTICE")[1]
+    assert kept.load(folder(tmp_path)) == {"model": "real", "base_url": endpoint.base_url}
+
+
 def test_slash_model_gives_it_another_mind_at_once_and_for_good(
     tmp_path: Path, endpoint: Server
 ) -> None:

@@ -9,7 +9,6 @@ import pytest
 from dory.config.profiles import Profile
 from dory.control import Control
 from dory.errors import Cancelled
-from dory.llm import slots as slots_module
 from dory.llm.slots import Slots
 from dory.offline.server import Server
 from dory.process.jobs import Job
@@ -133,27 +132,3 @@ def test_a_server_in_the_own_network_is_asked_how_many_slots_it_has() -> None:
         slots = Slots(Profile("m", server.base_url))
         assert slots.turn(lambda: "at once", Control()) == "at once"
         until(lambda: slots._count == 3)
-
-
-@pytest.mark.parametrize(
-    ("url", "local"),
-    [
-        ("http://localhost:8080/v1", True),
-        ("http://127.0.0.1:8080/v1", True),
-        ("http://[::1]:8080/v1", True),
-        ("http://192.168.1.7:8080/v1", True),
-        ("http://llama:8080/v1", True),
-        ("http://mini.local/v1", True),
-        ("https://api.deepseek.com", False),
-        ("http://8.8.8.8/v1", False),
-        ("http://[::1", False),
-        ("", False),
-    ],
-)
-def test_nobody_else_is_asked(url: str, local: bool) -> None:
-    assert slots_module._is_local(url) is local
-
-
-def test_a_server_that_does_not_say_is_left_alone(server: Server) -> None:
-    assert slots_module._count(Profile("m", server.base_url, "key")) == 0
-    assert slots_module._count(Profile("m", "http://127.0.0.1:1/v1")) == 0

@@ -5,7 +5,7 @@ with a provider's usage figures, and with faults on request. The model knows not
     POST /v1/completions         the same for a plain text
     POST /v1/embeddings          the vectors of the offline model, whichever model is served
     GET  /v1/models
-    GET  /props                  how many slots there are, as llama.cpp says it, if they are limited
+    GET  /props                  slots and window, as llama.cpp tells them, if they are limited
     POST /faults                 a JSON list of faults, for other processes; each request takes
                                  one from the queue
 
@@ -40,7 +40,7 @@ _LOOK = 0.02
 class Server(ThreadingHTTPServer):
     """Serves ``model`` inside a ``with`` block, on ``port`` or, for 0, on any free one. It waits
     ``latency`` seconds before every answer. It makes ``slots`` answers at once, or any number if
-    that is 0.
+    that is 0, and tells a ``window`` of so many tokens, if that is not 0.
 
     A fault in ``faults`` is for one request, one in ``lasting`` for all requests of a purpose.
     ``arrived`` counts all requests. Of those not refused, ``requests`` keeps the completions and
@@ -57,12 +57,14 @@ class Server(ThreadingHTTPServer):
         port: int = 0,
         latency: float = 0.0,
         slots: int = 0,
+        window: int = 0,
         cache: faults.Cache | None = None,
     ) -> None:
         super().__init__(("127.0.0.1", port), _Handler)
         self.model = model
         self.latency = latency
         self.slots = slots
+        self.window = window
         self.free_slots = threading.Semaphore(slots)
         self.faults: deque[Fault] = deque()
         self.lasting: dict[Purpose, Fault] = {}
@@ -144,9 +146,11 @@ class _Handler(Responding):
                 self.server.free_slots.release()
 
     def do_GET(self) -> None:
-        """Name the model that is served, or say how many slots there are."""
-        if self.path == "/props" and self.server.slots:
-            self.send_json(200, {"total_slots": self.server.slots})
+        """Name the model that is served, or tell slots and window."""
+        if self.path == "/props" and (self.server.slots or self.server.window):
+            generation = {"n_ctx": self.server.window}
+            slots = self.server.slots or 1
+            self.send_json(200, {"total_slots": slots, "default_generation_settings": generation})
         elif self.path == "/v1/models":
             self.send_json(
                 200,

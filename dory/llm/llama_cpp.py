@@ -1,0 +1,65 @@
+"""What a server of llama.cpp says of itself at ``/props``: how many calls it answers at once, and
+how many tokens it can read. Only servers on this machine or in its network are asked.
+
+https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md
+"""
+
+import http.client
+import ipaddress
+import json
+import urllib.request
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from dory.config.profiles import Profile
+
+_LENGTH = 1_000_000
+"""Bytes of the answer that are read."""
+
+
+@dataclass(frozen=True)
+class Properties:
+    """``slots``: calls at once. ``window``: tokens of a prompt and its answer. 0: not known."""
+
+    slots: int = 0
+    window: int = 0
+
+
+def properties(profile: Profile, timeout: float) -> Properties:
+    """What the server of ``profile`` says within ``timeout`` seconds; nothing if it is another
+    server, or none.
+    """
+    if not is_local(profile.base_url):
+        return Properties()
+    url = profile.base_url.rstrip("/").removesuffix("/v1") + "/props"
+    request = urllib.request.Request(url)
+    if key := profile.api_key.strip():
+        request.add_header("Authorization", f"Bearer {key}")
+    with suppress(OSError, ValueError, RecursionError, http.client.HTTPException):
+        with urllib.request.urlopen(request, timeout=timeout) as response:
+            answer = _mapping(json.loads(response.read(_LENGTH)))
+        generation = _mapping(answer.get("default_generation_settings"))
+        return Properties(_number(answer.get("total_slots")), _number(generation.get("n_ctx")))
+    return Properties()
+
+
+def is_local(base_url: str) -> bool:
+    """Whether an endpoint is on this machine or in its own network."""
+    try:
+        host = urlsplit(base_url).hostname or ""
+    except ValueError:
+        return False
+    try:
+        return not ipaddress.ip_address(host).is_global
+    except ValueError:  # a name
+        return bool(host) and ("." not in host or host.endswith((".local", ".localhost")))
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _number(value: object) -> int:
+    return value if type(value) is int and value > 0 else 0
