@@ -31,8 +31,8 @@ from tests.support.processes import (
     ROOT,
     agent,
     environment,
-    processes,
     running,
+    still_running,
     terminal,
     with_python,
 )
@@ -105,7 +105,7 @@ def test_a_signal_ends_the_screen_and_leaves_the_terminal_as_it_was(
         "\x1b[?2004h"
     )  # pasted text is not marked any more
     assert "brings it back" in screen.seen
-    assert processes(tmp_path) == []
+    assert still_running(tmp_path) == []
 
 
 @pytest.mark.parametrize("count", [2, 3, 4, 10])
@@ -150,7 +150,7 @@ def test_a_signal_before_the_agent_listens_stops_it_all_the_same(tmp_path: Path)
         process.terminate()
         assert process.wait(PATIENCE) == 128 + signal.SIGTERM
         assert process.stderr is not None and b"stopped" in process.stderr.read()
-    assert processes(tmp_path) == []
+    assert still_running(tmp_path) == []
 
 
 def test_a_signal_ends_a_script_that_waits_for_its_next_line(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_a_signal_ends_a_script_that_waits_for_its_next_line(tmp_path: Path) -> 
         assert process.stdout is not None and b"Hello Ada!" in process.stdout.readline()
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE) == 128 + signal.SIGINT
-    assert processes(tmp_path) == []
+    assert still_running(tmp_path) == []
 
 
 def test_a_signal_ends_a_script_whose_reader_has_fallen_asleep(tmp_path: Path) -> None:
@@ -203,7 +203,7 @@ def test_a_second_signal_does_not_wait_for_the_agent_to_end_its_step(tmp_path: P
                 screen.process.terminate()
                 assert screen.await_end() == 128 + signal.SIGTERM
     assert "brings it back" in screen.seen
-    assert processes(tmp_path) == []
+    assert still_running(tmp_path) == []
 
 
 def test_an_agent_that_does_not_react_is_killed_when_it_was_asked_often_enough(
@@ -219,7 +219,7 @@ def test_an_agent_that_does_not_react_is_killed_when_it_was_asked_often_enough(
         screen.process.send_signal(signal.SIGINT)
         screen.process.terminate()
         assert screen.await_end() == 128 + signal.SIGTERM
-    assert processes(tmp_path) == []
+    assert still_running(tmp_path) == []
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_a_closed_window_ends_the_visit_and_stops_its_agent(
             Rooms(tmp_path / "chats").say("dev", "USER", "bob", f"message {number}", NOON)
         screen.close()
         assert screen.process.wait(PATIENCE) == 128 + signal.SIGHUP
-    assert processes(tmp_path) == []
+    assert still_running(tmp_path) == []
 
 
 def test_whoever_starts_it_decides_what_it_ignores(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dory.chat.presence import FOLDER, Presence, Visitor
 from dory.identity import listing, process
-from tests.support.processes import agent, processes, running, terminal, with_python
+from tests.support.processes import agent, running, still_running, terminal, with_python
 
 LISTENS = "dory-[0-9a-f]{8} listens"
 
@@ -30,7 +30,7 @@ def test_the_agent_stays_while_another_window_is_open_and_the_last_one_stops_it(
             second.type("/quit\r")
             assert second.await_end() == 0
     assert "brings it back" in second.seen
-    assert processes(tmp_path) == []
+    assert still_running(tmp_path) == []
 
 
 def test_a_window_without_boot_keeps_the_agent_and_never_stops_it(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_an_agent_that_is_gone_is_started_again_when_something_is_said(tmp_path:
         chat.type("\x04")
         assert chat.await_end() == 0
     assert len(listing.folders(tmp_path)) == 1
-    assert processes(tmp_path) == []
+    assert still_running(tmp_path) == []
 
 
 def test_whoever_was_killed_is_in_the_room_no_more(tmp_path: Path) -> None:

@@ -184,6 +184,16 @@ def processes(home: Path) -> list[str]:
     return [line for line in listed.stdout.splitlines() if "agent.py" in line and str(home) in line]
 
 
+def still_running(home: Path) -> list[str]:
+    """Those that do not end although they were told to: one that has let go of its lock may take
+    a moment until it is gone.
+    """
+    deadline = time.monotonic() + PATIENCE
+    while (left := processes(home)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return left
+
+
 def processes_left(group: int) -> bool:
     """Whether any process of that group still runs."""
     try:
