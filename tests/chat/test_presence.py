@@ -36,7 +36,7 @@ def test_the_agent_stays_while_another_window_is_open_and_the_last_one_stops_it(
 def test_a_window_without_boot_keeps_the_agent_and_never_stops_it(tmp_path: Path) -> None:
     with terminal(tmp_path, "--name", "ben") as guest, terminal(tmp_path, "--boot") as host:
         host.await_text(LISTENS)
-        guest.await_text(LISTENS)
+        guest.await_screen(LISTENS)
         host.type("\x04")
         assert host.await_end() == 0
         assert "stays, ben is here; `python agent.py --stop" in host.seen

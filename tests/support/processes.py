@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pyte
+
 from bench.common import household
 from dory.identity import listing
 
@@ -118,6 +120,8 @@ class Terminal:
         self.seen = ""
         self._master = master
         self._awaited = 0
+        self._screen = pyte.Screen(200, 40)
+        self._drawn = pyte.Stream(self._screen)
         termios.tcsetwinsize(master, (40, 200))
 
     @property
@@ -143,6 +147,17 @@ class Terminal:
             )
             self._read()
         self._awaited = match.end()
+
+    def await_screen(self, pattern: str) -> None:
+        """Read until ``pattern`` stands on the screen: of a line that changes in place, such as the
+        bar at the bottom, only the letters that differ are written.
+        """
+        deadline = time.monotonic() + PATIENCE
+        while not re.search(pattern, "\n".join(self._screen.display)):
+            assert time.monotonic() < deadline, (
+                f"{pattern!r} does not stand on the screen: {self._screen.display}"
+            )
+            self._read()
 
     def await_prompt(self) -> None:
         """Read until chat.py listens to keys: while it prints, the terminal itself would swallow a
@@ -170,6 +185,7 @@ class Terminal:
                 "\x1b[40;1R" * written.count("\x1b[6n")
             )  # a terminal answers when it is asked where its cursor stands
             self.seen += written
+            self._drawn.feed(written)
 
 
 def running(home: Path) -> list[str]:
