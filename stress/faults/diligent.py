@@ -53,6 +53,8 @@ def _open(reading: Reading) -> list[Call]:
             ]
             left = {mark: call for mark, call in left.items() if mark not in dict(said)}
         elif entry.kind == "error" and said:
-            mark, call = said.pop()
-            left[mark] = call
+            mark, call = said[-1]
+            # a line that was cut off within its room is an error of another room
+            if entry.about == f"{call.tool} {call.args.split()[0]}":
+                left[mark] = said.pop()[1]
     return list(left.values())
