@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-LONGEST_ANSWER = 10
-"""Times ``timeout``: how long an answer may take to its end, even if data comes in all the time."""
+LONGEST_CALL = 10
+"""Times ``timeout``: how long a call may take to its end, even if data comes in all the time."""
 
 _CONNECT_TIMEOUT = 10.0
 _BAD_REQUEST = (400, 404, 413, 422)
@@ -134,13 +134,13 @@ class Connection:
         import httpx2
         import openai
 
-        from dory.llm.sockets import cancellable
+        from dory.llm.sockets import bounded
 
         body = {"model": self._profile.model, **request}
         try:
             client = self._client()
             with (
-                cancellable(control),
+                bounded(control, LONGEST_CALL * self._timeout),
                 client.post(
                     path, body=body, cast_to=object, stream=True, stream_cls=openai.Stream[object]
                 ) as stream,
@@ -160,8 +160,12 @@ class Connection:
             raise mapped from error
 
     def _chunks(self, response: "httpx2.Response") -> Iterator[object]:
-        from dory.llm.stream import chunks
+        from dory.llm.stream import PACKED, chunks
 
+        if PACKED in response.headers:
+            raise self.failures.refused(
+                "its answers come compressed, which was not asked for: look at the proxy before it"
+            )
         if "html" in response.headers.get("content-type", ""):
             raise self.failures.refused(
                 "there is a web page at base_url, and no model; most end in /v1"
@@ -172,12 +176,7 @@ class Connection:
         import openai  # takes a second, so not at the start
 
         from dory.llm import sockets
-        from dory.llm.stream import Bounded
-
-        longest = LONGEST_ANSWER * self._timeout
-
-        def bound(response: "httpx2.Response") -> None:
-            response.stream = Bounded(response, longest)
+        from dory.llm.stream import bound
 
         with self._lock:
             if self._made_client is not None:
@@ -186,7 +185,11 @@ class Connection:
                 raise self.failures.bad_key("has characters that no key has")
             timeout = openai.Timeout(self._timeout, connect=min(self._timeout, _CONNECT_TIMEOUT))
             transport = sockets.client(
-                openai.DefaultHttpxClient(event_hooks={"response": [bound]}, timeout=timeout)
+                openai.DefaultHttpxClient(
+                    event_hooks={"response": [bound]},
+                    headers={"Accept-Encoding": "identity"},
+                    timeout=timeout,
+                )
             )
             self._made_client = openai.OpenAI(
                 base_url=self._profile.base_url,

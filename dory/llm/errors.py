@@ -111,7 +111,7 @@ class Failures:
         """
         import httpx2
 
-        from dory.llm.stream import Unending
+        from dory.llm.sockets import Unending
 
         if isinstance(cause, (httpx2.ConnectError, httpx2.ConnectTimeout)):
             hint = "check the network and base_url"

@@ -1,12 +1,16 @@
-"""The sockets of a call: whoever cancels the call closes them, in whatever phase it is.
+"""The sockets of a call: whoever cancels the call closes them, and so does the clock, in whatever
+phase it is.
 
 A server that computes one answer at a time stops computing when its client is gone. So it is not
 enough to leave a call alone. The client hands out a connection only with the headers of an answer,
 which may take minutes. Therefore each read and write tells the call of its own thread where it is.
+One clock runs for the whole call: while headers drip in, or provisional answers (103) come without
+an end, the client itself looks at none.
 """
 
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, cast
@@ -19,27 +23,37 @@ from dory.process.jobs import Job
 
 _LOOK = 0.05
 """Seconds after which a thread that waits for a connection looks whether its call was cancelled."""
+_LATE = "the call did not come to an end in time"
+
+
+class Unending(httpx2.ReadError):
+    """A call did not come to its end in time."""
 
 
 class _Current(threading.local):
     control: Control | None = None
+    deadline = float("inf")
 
 
 _current = _Current()
 
 
 @contextmanager
-def cancellable(control: Control) -> Iterator[None]:
-    """Within the block, ``control`` ends whatever this thread does on a ``client`` below."""
+def bounded(control: Control, seconds: float) -> Iterator[None]:
+    """Within the block, ``control`` ends whatever this thread does on a ``client`` below. What is
+    not read after so many ``seconds`` raises ``Unending``.
+    """
     _current.control = control
+    _current.deadline = time.monotonic() + seconds
     try:
         yield
     finally:
         _current.control = None
+        del _current.deadline
 
 
 def client(transport: httpx2.Client) -> httpx2.Client:
-    """The client, with connections that can be cancelled."""
+    """The client, with connections that a call's ``control`` and clock end."""
     # The client has no public way to choose what makes its connections.
     transports = [transport._transport, *transport._mounts.values()]
     for each in transports:
@@ -72,8 +86,17 @@ class _Stream(httpcore2.NetworkStream):
         self._stream = stream
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        with self._ended_by_call():
-            return self._stream.read(max_bytes, timeout)
+        left = _current.deadline - time.monotonic()
+        late = timeout is None or left < timeout
+        if left <= 0:
+            raise Unending(_LATE)
+        try:
+            with self._ended_by_call():
+                return self._stream.read(max_bytes, left if late else timeout)
+        except httpcore2.ReadTimeout:
+            if late:
+                raise Unending(_LATE) from None
+            raise
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         with self._ended_by_call():

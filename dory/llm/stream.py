@@ -1,13 +1,12 @@
 """The body of a response: bounded, and decoded.
 
-Whatever an endpoint sends, reading it ends and takes limited memory. Of the page behind an error
-only the beginning is read, a line has a greatest length, and a body that does not end in time is
-cut off.
+Whatever an endpoint sends, reading it takes limited memory: of the page behind an error only the
+beginning is read, a line has a greatest length, and nothing is unpacked, as a compressed megabyte
+may hold a gigabyte. That reading ends in time is a matter of its socket (``llm/sockets.py``).
 """
 
 import itertools
 import json
-import time
 from collections.abc import Iterable, Iterator
 from typing import cast
 
@@ -17,29 +16,34 @@ ERROR_LIMIT = 65_536
 """Bytes of a body that explains an error; the rest of it is not read."""
 LINE_LIMIT = 8_000_000
 """Bytes of one line of a stream, or of an answer that comes in one piece."""
+PACKED = "dory-packed"
+"""A header of a response that came compressed although nobody asked for that."""
 
 
-class Unending(httpx2.ReadError):
-    """A body did not end in time."""
+def bound(response: httpx2.Response) -> None:
+    """Let the client read no more of a response than helps, and unpack none of it."""
+    if response.headers.pop("content-encoding", "identity") != "identity":
+        response.headers[PACKED] = "yes"
+    response.stream = _Bounded(response)
 
 
-class Bounded(httpx2.SyncByteStream):
-    """The bytes of ``response``, read for at most ``seconds`` from now on."""
+class _Bounded(httpx2.SyncByteStream):
+    """The bytes of ``response``; of one that reports an error only the beginning, and of a packed
+    one nothing.
+    """
 
-    def __init__(self, response: httpx2.Response, seconds: float) -> None:
+    def __init__(self, response: httpx2.Response) -> None:
         self._stream = cast(httpx2.SyncByteStream, response.stream)
         self._failed = not response.is_success
-        self._deadline = time.monotonic() + seconds
+        self._packed = PACKED in response.headers
 
     def __iter__(self) -> Iterator[bytes]:
         size = 0
-        for piece in self._stream:
+        for piece in () if self._packed else self._stream:
             yield piece
             size += len(piece)
             if self._failed and size > ERROR_LIMIT:
                 return
-            if time.monotonic() > self._deadline:
-                raise Unending("the body did not end in time")
 
     def close(self) -> None:
         """Release the connection."""

@@ -149,6 +149,18 @@ TURNS = (
         timeout=SHORT,
     ),
     Case(
+        "headers without an end",
+        Fault(heads="x-still: here\r\n", pause=0.2),
+        "did not come to an end",
+        timeout=SHORT,
+    ),
+    Case(
+        "103 without an end",
+        Fault(heads="HTTP/1.1 103 Early Hints\r\n\r\n", pause=0.2),
+        "did not come to an end",
+        timeout=SHORT,
+    ),
+    Case(
         "context too long (400)",
         Fault(status=400, body=_TOO_LONG),
         "longer than the window",

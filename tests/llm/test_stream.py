@@ -1,7 +1,9 @@
 """The endpoint against a real server over loopback: what is sent, and what an answer holds."""
 
+import gzip
 import json
 import socket
+import tracemalloc
 from dataclasses import replace
 
 import pytest
@@ -234,6 +236,40 @@ def test_what_drips_in_for_ever_is_left_after_ten_times_the_timeout(
     server.faults.append(replace(fault, endless=True, pause=0.05))
     with pytest.raises(ModelAway, match="did not come to an end with its answer"):
         Caller(server.base_url, timeout=0.1).ask()
+
+
+@pytest.mark.parametrize(
+    "heads",
+    ["HTTP/1.1 200 OK\r\n", "x-still: here\r\n", "HTTP/1.1 103 Early Hints\r\n\r\n", "H"],
+    ids=["a status again and again", "headers", "provisional answers", "letters"],
+)
+def test_headers_that_never_end_are_left_after_ten_times_the_timeout(
+    server: Server, heads: str
+) -> None:
+    server.faults.append(Fault(heads=heads, pause=0.05))
+    with pytest.raises(ModelAway, match="did not come to an end with its answer"):
+        Caller(server.base_url, timeout=0.1, retries=0).ask()
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        ("200 OK", "its answers come compressed, which was not asked for"),
+        ("503 Busy", "answered with error 503: no reason given"),
+    ],
+)
+def test_what_comes_compressed_is_not_unpacked(status: str, told: str) -> None:
+    """A gigabyte of blanks is a megabyte on the wire: unpacking the page took 43 s and 590 MB."""
+    page = gzip.compress(b" " * 50_000_000)
+    head = f"HTTP/1.1 {status}\r\nContent-Encoding: gzip\r\nContent-Length: {len(page)}\r\n\r\n"
+    tracemalloc.start()
+    try:
+        with Scripted(head.encode() + page) as scripted, pytest.raises(ModelError, match=told):
+            Caller(scripted.base_url, retries=0).ask()
+        assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    finally:
+        tracemalloc.stop()
+    assert scripted.headers[0]["accept-encoding"] == "identity"
 
 
 def test_the_words_of_an_error_are_read_as_far_as_they_matter(server: Server) -> None:

@@ -238,6 +238,9 @@ class _Handler(Responding):
         if not self.waited(self.server.latency + fault.delay) or fault.close == "before":
             self.close_connection = True
             return None
+        if fault.heads:
+            self.drip(fault)
+            return None
         if fault.status:
             self.fail(fault)
             return None

@@ -33,6 +33,8 @@ class Fault:
 
     # seconds of silence before the answer
     delay: float = 0.0
+    # instead of an answer these bytes, as Latin-1, again and again after each ``pause``
+    heads: str = ""
     # answer with this HTTP status, and with these headers and this body
     status: int = 0
     headers: Mapping[str, str] = field(default_factory=dict)

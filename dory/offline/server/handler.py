@@ -83,6 +83,12 @@ class Responding(BaseHTTPRequestHandler):
         else:
             self.send(fault.status, headers, fault.body.encode())
 
+    def drip(self, fault: Fault) -> None:
+        """Never come to the end of the headers."""
+        while self.waited(fault.pause):
+            self.wfile.write(fault.heads.encode("latin-1"))
+        self.close_connection = True
+
     def _send_events(self, events: list[dict[str, Any]]) -> None:
         for event in events:
             self.chunk(f"data: {json.dumps(event)}\n\n".encode())
