@@ -63,13 +63,33 @@ def stop(folder: Path) -> int | None:
         return None
     if not pid:
         raise DoryError(f"{folder.name} runs, but {folder / 'lock'} does not tell as which process")
-    os.kill(pid, signal.SIGTERM)
+    _terminate(folder, pid)
     if not _becomes_true(lambda: locks.holder(folder) != pid):
         raise DoryError(
             f"process {pid} is still at its step after {_TIMEOUT:g} seconds: ask again, which ends"
             " it at once and loses nothing"
         )
     return pid
+
+
+def _terminate(folder: Path, pid: int) -> None:
+    """Send SIGTERM to the process ``pid`` if it still holds ``folder``, and to no other one that
+    may have got this pid since.
+    """
+    try:
+        if not hasattr(os, "pidfd_open"):
+            os.kill(pid, signal.SIGTERM)
+            return
+        process = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    try:
+        if locks.holder(folder) == pid:
+            signal.pidfd_send_signal(process, signal.SIGTERM)
+    except ProcessLookupError:
+        pass
+    finally:
+        os.close(process)
 
 
 def _becomes_true(condition: Callable[[], bool]) -> bool:

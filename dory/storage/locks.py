@@ -1,11 +1,13 @@
 """One process per identity: a lock on its folder. The kernel releases it however its holder dies.
 
-The file ``lock`` in the folder names the holder for people. A stale or foreign pid in it locks
-nothing, and removing the file releases nothing.
+The file ``lock`` in the folder names the holder: its pid, and when that process was born, as pids
+are given anew. A stale or foreign pid in it locks nothing and is nobody's, and removing the file
+releases nothing.
 """
 
 import fcntl
 import os
+import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,7 +30,7 @@ def held(folder: Path) -> Iterator[None]:
             stop = f"{invocation('agent.py')} --stop {folder.name[:8]}"
             way = f"talk to it with {invocation('chat.py')}, or stop it first, with {stop}"
             raise Busy(f"{folder.name} runs already, as process {holder(folder)}: {way}")
-        (folder / "lock").write_text(f"{os.getpid()}\n")
+        (folder / "lock").write_text(f"{os.getpid()} {_birth(os.getpid())}\n")
         yield
     finally:
         os.close(fd)
@@ -36,7 +38,7 @@ def held(folder: Path) -> Iterator[None]:
 
 def holder(folder: Path) -> int | None:
     """Return the pid of the process that holds ``folder``: 0 if it is not known, None if no process
-    does.
+    does. A pid that another process has by now is not known.
     """
     try:
         fd = os.open(folder, _FOLDER)
@@ -52,11 +54,31 @@ def holder(folder: Path) -> int | None:
 
 
 def _pid(path: Path) -> int:
+    """The pid in a file ``lock``, if that process is the one that wrote it; otherwise 0. An older
+    Dory wrote no birth.
+    """
     try:
-        pid = path.read_bytes()[:20].strip()
+        pid, _, birth = path.read_text("ascii", "replace")[:200].strip().partition(" ")
     except OSError:
         return 0
-    return int(pid) if pid.isdigit() else 0
+    if not (pid.isascii() and pid.isdigit() and len(pid) < 10):
+        return 0
+    return 0 if birth and birth != _birth(int(pid)) else int(pid)
+
+
+def _birth(pid: int) -> str:
+    """When a process was born: the boot of the machine, and the clock's ticks since then. Empty if
+    there is no such process.
+    """
+    try:
+        # behind the name in brackets, which may hold anything, the 20th field (proc_pid_stat(5))
+        ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+        return f"{Path('/proc/sys/kernel/random/boot_id').read_text().strip()} {ticks}"
+    except FileNotFoundError:
+        if Path("/proc/self/stat").exists():
+            return ""
+    listed = ["ps", "-o", "lstart=", "-p", str(pid)]  # where there is no /proc
+    return subprocess.run(listed, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def _locked(fd: int) -> bool:

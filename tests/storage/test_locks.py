@@ -11,7 +11,8 @@ from threading import Event, Thread
 
 import pytest
 
-from dory.errors import Busy
+from dory.errors import Busy, DoryError
+from dory.identity import process
 from dory.storage import locks
 
 
@@ -80,3 +81,24 @@ def test_a_lock_is_free_when_its_holder_was_killed(tmp_path: Path) -> None:
     assert locks.holder(lock) is None
     with locks.held(lock):
         pass
+
+
+def test_a_pid_that_another_process_has_by_now_is_nobodys(tmp_path: Path) -> None:
+    stranger = subprocess.Popen(["sleep", "60"])
+    try:
+        with locks.held(tmp_path):
+            own = (tmp_path / "lock").read_text()
+            (tmp_path / "lock").write_text(own.replace(str(os.getpid()), str(stranger.pid), 1))
+            assert locks.holder(tmp_path) == 0
+            with pytest.raises(DoryError, match="does not tell as which process"):
+                process.stop(tmp_path)
+        assert stranger.poll() is None
+    finally:
+        stranger.kill()
+        stranger.wait()
+
+
+def test_a_lock_of_an_older_dory_names_its_holder_all_the_same(tmp_path: Path) -> None:
+    with locks.held(tmp_path):
+        (tmp_path / "lock").write_text(f"{os.getpid()}\n")
+        assert locks.holder(tmp_path) == os.getpid()
