@@ -11,7 +11,6 @@ from dory.process import requirements
 if __name__ == "__main__":
     requirements.check()
 
-import shutil
 import sys
 from pathlib import Path
 
@@ -20,8 +19,8 @@ import click
 from dory.cli.output import show, show_table, tell
 from dory.config.command_line import command, failure
 from dory.config.options import home_option, program
+from dory.errors import DoryError
 
-STATE = ("agents", "chats", "blobs", "links")
 _PROBLEM_WIDTH = 1000
 """Characters of a problem that are shown."""
 
@@ -41,7 +40,7 @@ def main(home: Path, yes: bool, only_check: bool) -> int:
     """
     try:
         return checked(home) if only_check else wiped(home, yes)
-    except OSError as error:
+    except (DoryError, OSError) as error:
         tell(main.shown_name, failure(error, home))
         return 2
 
@@ -50,7 +49,9 @@ def checked(home: Path) -> int:
     """Print what is wrong in ``home``. A folder that holds no state at all is more likely a
     misspelt one than a healthy one.
     """
-    if not any((home / name).exists() for name in STATE):
+    from dory.identity import home as homes
+
+    if not homes.present(home):
         message = f"{home} holds no agents, rooms or blobs to check: is it the right folder?"
         tell(main.shown_name, message)
         return 2
@@ -68,7 +69,8 @@ def checked(home: Path) -> int:
 
 
 def wiped(home: Path, yes: bool) -> int:
-    """Show what goes, ask, remove."""
+    """Show what goes, ask, remove. Raises ``DoryError`` if something there is not Dory's."""
+    from dory.identity import home as homes
     from dory.identity import listing
 
     running = [agent for agent in listing.agents(home) if agent.pid is not None]
@@ -77,16 +79,16 @@ def wiped(home: Path, yes: bool) -> int:
         stop = command(home, "agent.py", "--stop", running[0].hash[:8])
         tell(main.shown_name, f"{names} runs: stop it first: {stop}")
         return 2
-    present = [home / name for name in STATE if (home / name).exists()]
-    if not present:
+    present = homes.present(home)
+    if not present and not homes.unfinished(home):
         show(f"{home} holds no agents, rooms or blobs: nothing to do")
         return 0
+    homes.check_own(home)
     show_table([("what", "how many", "bytes"), *(_row(folder) for folder in present)])
     if not yes and not _agreed():
         show("nothing was removed")
         return 1
-    for folder in present:
-        shutil.rmtree(folder)
+    homes.wipe(home)  # looks at everything again: a person may take long to answer
     show("removed")
     return 0
 

@@ -15,6 +15,7 @@ from dory.config import kept, loader, secrets
 from dory.config.command_line import command, failure
 from dory.config.settings import Config
 from dory.errors import ConfigError, DoryError
+from dory.identity import home as homes
 from dory.identity import listing, process
 from dory.identity.identity import Identity
 from dory.llm import usage_log
@@ -74,6 +75,7 @@ def live(options: AgentOptions, prepared: Waking, make_agent: MakeAgent[A]) -> N
         return make_agent(me, config, model, options.verbose, stop)
 
     with locks.held(folder):
+        homes.mark(options.home)
         stop = ShutdownSignal().listening()
         if prepared.content is not None:
             kept.save(folder, prepared.content)

@@ -13,6 +13,7 @@ from typing import Any
 from dory.clock import Clock
 from dory.config import kept
 from dory.identity import context, life, state
+from dory.identity import home as homes
 from dory.storage import files
 from dory.storage.blobs import Blobs
 from dory.storage.rooms import LINKED, Rooms, check_id, clean_name
@@ -31,33 +32,36 @@ def boot(
     settings: Mapping[str, Any] | None = None,
 ) -> str:
     """Create an identity that is subscribed to ``room``, and return its hash. ``secrets`` are
-    redacted from its SOUL. ``settings`` are those that it remembers.
+    redacted from its SOUL. ``settings`` are those that it remembers. Raises ``Busy`` while the home
+    is being wiped.
     """
     check_id(room)
-    soul = template(home, "SOUL.md")
-    gist = soul.partition("\n")[0]
-    blobs = Blobs(home / "blobs", secrets)
-    rooms = Rooms(home / "chats")
-    at = now()
-    blobs.open()
-    hash = blobs.stash(soul, kind="soul", gist=gist, at=at)
-    while (home / "agents" / hash).exists():  # the clock stands still, or was put back
-        at += timedelta(microseconds=1)
+    with homes.booting(home):
+        homes.mark(home)
+        soul = template(home, "SOUL.md")
+        gist = soul.partition("\n")[0]
+        blobs = Blobs(home / "blobs", secrets)
+        rooms = Rooms(home / "chats")
+        at = now()
+        blobs.open()
         hash = blobs.stash(soul, kind="soul", gist=gist, at=at)
-    rooms.open(room, at)
-    _sweep(home / "agents")
-    draft = home / "agents" / f".{hash}.boot"
-    shutil.rmtree(draft, ignore_errors=True)
-    (draft / "subs").mkdir(parents=True)
-    (draft / "subs" / f"{room}.md").symlink_to(LINKED / f"{room}.md")
-    (draft / "workspace").mkdir()
-    fresh = state.State(name=f"{clean_name(name)[:55]}-{hash[:8]}")
-    fresh.rooms[room] = state.RoomState().entered(rooms.unanswered(room), rooms.size(room))
-    _write_files(draft, fresh)
-    if settings is not None:
-        kept.save(draft, settings)
-    os.rename(draft, home / "agents" / hash)
-    files.sync_folder(home / "agents")
+        while (home / "agents" / hash).exists():  # the clock stands still, or was put back
+            at += timedelta(microseconds=1)
+            hash = blobs.stash(soul, kind="soul", gist=gist, at=at)
+        rooms.open(room, at)
+        _sweep(home / "agents")
+        draft = home / "agents" / f".{hash}.boot"
+        shutil.rmtree(draft, ignore_errors=True)
+        (draft / "subs").mkdir(parents=True)
+        (draft / "subs" / f"{room}.md").symlink_to(LINKED / f"{room}.md")
+        (draft / "workspace").mkdir()
+        fresh = state.State(name=f"{clean_name(name)[:55]}-{hash[:8]}")
+        fresh.rooms[room] = state.RoomState().entered(rooms.unanswered(room), rooms.size(room))
+        _write_files(draft, fresh)
+        if settings is not None:
+            kept.save(draft, settings)
+        os.rename(draft, home / "agents" / hash)
+        files.sync_folder(home / "agents")
     return hash
 
 

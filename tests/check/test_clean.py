@@ -1,5 +1,6 @@
 """clean.py as people run it: it shows, asks, refuses beside a running agent, and checks."""
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -7,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from dory.errors import Busy
+from dory.identity.create import boot
 from dory.storage import locks
 from dory.text.prompt_files import ROOT
 from tests.support.household import Household
 
-STATE = ["agents", "blobs", "chats"]
+STATE = [".dory", "agents", "blobs", "chats"]
 
 
 def clean(home: Path, *options: str, answer: str = "") -> subprocess.CompletedProcess[str]:
@@ -65,15 +68,76 @@ def test_it_refuses_while_an_agent_runs_even_if_told_yes(house: Household) -> No
     assert sorted(os.listdir(house.home)) == [*STATE, "dory.yaml"]
 
 
-def test_what_the_disk_refuses_is_told_in_one_line(house: Household) -> None:
+def test_a_link_in_place_of_a_folder_is_named_before_anything_is_removed(house: Household) -> None:
     (house.home / "blobs").rename(house.home / "elsewhere")
     (house.home / "blobs").symlink_to("elsewhere")
     ended = clean(house.home, "--yes")
-    assert (
-        ended.returncode == 2
-        and ended.stderr == "clean.py: Cannot call rmtree on a symbolic link\n"
-    )
-    assert (house.home / "elsewhere").exists()
+    assert ended.returncode == 2 and "blobs is no folder but a link" in ended.stderr
+    assert sorted(os.listdir(house.home)) == sorted([*STATE, "dory.yaml", "elsewhere"])
+    assert os.listdir(house.home / "elsewhere")
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    ["agents/planner.py", "chats/readme.md", "chats/export.csv", "blobs/cat.png", "links/a.html"],
+)
+def test_what_dory_has_not_made_is_named_and_nothing_is_removed(
+    house: Household, foreign: str
+) -> None:
+    (house.home / foreign).parent.mkdir(exist_ok=True)
+    (house.home / foreign).write_text("somebody's work\n")
+    ended = clean(house.home, "--yes")
+    assert ended.returncode == 2 and ended.stderr.startswith(f"clean.py: {foreign} in ")
+    assert (house.home / foreign).read_text() == "somebody's work\n"
+    house.restart()
+
+
+def test_another_projects_folders_are_no_home(tmp_path: Path) -> None:
+    for name in ("agents", "chats", "links"):
+        (tmp_path / name).mkdir()
+    ended = clean(tmp_path, "--yes")
+    assert ended.returncode == 2 and "is no home of Dory" in ended.stderr
+    assert sorted(os.listdir(tmp_path)) == ["agents", "chats", "links"]
+
+
+def test_a_home_from_before_there_was_a_marker_is_known_by_its_identities(
+    house: Household,
+) -> None:
+    (house.home / ".dory").unlink()
+    assert clean(house.home, "--yes").returncode == 0
+    assert os.listdir(house.home) == ["dory.yaml"]
+
+
+def test_an_agent_that_starts_while_the_person_thinks_keeps_its_life(house: Household) -> None:
+    command = [sys.executable, str(ROOT / "clean.py"), "--home", str(house.home)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin and process.stdout
+        shown = ""
+        while "[y/N]" not in shown:
+            shown += process.stdout.read(1)
+        with locks.held(house.me.folder):
+            _, complaint = process.communicate("y\n")
+    assert process.returncode == 2 and "runs already" in complaint
+    house.restart()
+
+
+def test_a_home_that_is_being_wiped_boots_nobody(house: Household) -> None:
+    fd = os.open(house.home / "agents", os.O_RDONLY)
+    fcntl.flock(fd, fcntl.LOCK_EX)
+    try:
+        with pytest.raises(Busy, match="is being wiped by another process"):
+            boot(house.home, "late", "dev", house.clock)
+    finally:
+        os.close(fd)
+
+
+def test_a_wipe_that_was_interrupted_is_completed_by_the_next(house: Household) -> None:
+    (house.home / ".dory-wiped").mkdir()
+    (house.home / "blobs").rename(house.home / ".dory-wiped" / "blobs")
+    assert clean(house.home, "--yes").returncode == 0
+    assert os.listdir(house.home) == ["dory.yaml"]
 
 
 def test_the_check_tells_by_its_exit_code_whether_all_is_whole_also_beside_a_running_agent(
