@@ -19,8 +19,8 @@ OPENING = re.compile(
 )
 """What begins a thought."""
 _CLOSING = rf"</{_XML}|\[/THINK\]|◁/think▷|<\|end_of_thought\|>"
-CLOSING = re.compile(rf"[ \t]*+(?:{_CLOSING})", re.IGNORECASE | re.ASCII)
-"""The end of a thought at the beginning of a line."""
+CLOSING = re.compile(rf"(?<![ \t])[ \t]*+(?:{_CLOSING})", re.IGNORECASE | re.ASCII)
+"""The end of a thought, with the blanks before it. It is not tried again at each of many blanks."""
 TAG = re.compile(rf"({OPENING.pattern}|{_CLOSING})", re.IGNORECASE | re.ASCII)
 """A tag that begins or ends a thought."""
 _CALLED_TAG = re.compile(r" (?:tags?|marks?|tokens?)\b", re.IGNORECASE)

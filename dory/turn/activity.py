@@ -27,6 +27,10 @@ PAUSE = 0.1
 """Seconds between two records at least, while a message grows."""
 REPEAT = 10.0
 """Seconds after which a record is repeated, so that it is not taken for that of a dead process."""
+_READ = 32_000
+"""Characters at the beginning of an answer that are read while it is written. All are read again
+each time, on the thread that also answers commands, so of an endless answer it must not be all.
+"""
 _ARGUMENT = 40
 """Characters of what a tool is given that are shown."""
 _WORD = string.ascii_letters + string.digits + string.punctuation
@@ -58,6 +62,7 @@ class Activity:
 
     def writes(self, partial: str, model: str) -> None:
         """The model has written so much of its answer."""
+        partial = partial[:_READ]
         now = time.monotonic()
         unchanged = partial == self._partial and self._shown and now < self._shown_at + REPEAT
         if now < self._shown_at + PAUSE or unchanged:

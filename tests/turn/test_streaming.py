@@ -14,6 +14,7 @@ from dory.errors import ModelAway
 from dory.identity.identity import Identity
 from dory.storage import live
 from dory.storage.live import Live
+from dory.text.thoughts import CLOSING
 from dory.turn import activity as activity_module
 from dory.turn.activity import Activity
 from dory.turn.core_tools import CoreTools
@@ -273,3 +274,22 @@ def test_a_record_is_repeated_before_it_is_taken_for_a_dead_one(
     monkeypatch.setattr(activity_module, "REPEAT", 0.0)
     seen.writes("", "fish")
     assert path.stat().st_ino != first
+
+
+def test_of_an_endless_answer_only_the_beginning_is_read_while_it_is_written(house: House) -> None:
+    waiting(house, "dev")
+    seen = activity(house)
+    seen.plainly = True
+    seen.wrote("no thought before it", "fish")
+    seen.writes("word " * 200_000, "fish")
+    (shown,) = live.read(house.home / "chats", "dev")
+    assert 0 < len(shown.text) < 40_000
+
+
+@pytest.mark.parametrize("blank", [" ", "\t", " \t"])
+def test_a_run_of_blanks_is_searched_once_for_the_end_of_a_thought(blank: str) -> None:
+    """From each blank on it took minutes for an answer of that length."""
+    text = "hm" + blank * (900_000 // len(blank))
+    assert CLOSING.search(text) is None
+    found = CLOSING.search(f"{text}</think> hi")
+    assert found and found.end() == len(text) + len("</think>")
