@@ -36,6 +36,8 @@ from dory.types import Blob
 
 KINDS = ("soul", "text", "response", "result", "context", "dream", "bank")
 _HEX = re.compile(r"[0-9a-f]{6,64}")
+_NAME = re.compile(r"(?:[0-9a-f]{4}){4,16}")
+"""The name of a blob: 16 digits, or more in steps of 4."""
 _VERSION = "blob 1"
 
 
@@ -105,9 +107,11 @@ class Blobs:
             raise BlobError(
                 f"{prefix[:70]!r} is no hash: give at least its first 6 hexadecimal digits"
             )
-        if self.path(prefix).exists():
+        # a file with a shorter name is not Dory's: to forge one for six digits takes a second
+        if _NAME.fullmatch(prefix) and self.path(prefix).exists():
             return prefix
-        hashes = sorted(path.stem for path in self._folder(prefix).glob(f"{prefix}*.md"))
+        found = self._folder(prefix).glob(f"{prefix}*.md")
+        hashes = sorted(path.stem for path in found if _NAME.fullmatch(path.stem))
         if not hashes:
             raise BlobError(
                 f"no blob begins with {prefix}: take a hash from a reference or from LIFE.md"

@@ -4,6 +4,7 @@ that says what is wrong.
 
 import hashlib
 import subprocess
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,22 @@ def test_an_ambiguous_prefix_lists_what_it_fits(tmp_path: Path) -> None:
     blobs.path(second).write_bytes(b"")
     with pytest.raises(BlobError, match=f"fits 2 blobs: give more digits .*{second}"):
         blobs.get(first[:8])
+
+
+def test_a_file_that_was_forged_to_begin_with_six_digits_wins_no_prefix(tmp_path: Path) -> None:
+    blobs = Blobs(tmp_path)
+    hash = stash(blobs, "hello")
+    genuine = blobs.path(hash).read_bytes()
+    wanted = hash[:4]  # the attack needs 24 bits; the name alone is what must not count
+    for number in count():
+        forged = genuine.replace(b"hello", b"forged %d" % number)
+        if hashlib.sha256(forged).hexdigest().startswith(wanted):
+            break
+    name = hashlib.sha256(forged).hexdigest()[:6]
+    (tmp_path / name[:2] / f"{name}.md").write_bytes(forged)
+    with pytest.raises(BlobError, match=f"no blob begins with {name}"):
+        blobs.get(name)
+    assert blobs.get(hash[:6]).body == "hello"
 
 
 def test_a_flipped_bit_is_told(tmp_path: Path) -> None:
