@@ -9,7 +9,8 @@ are running when a limit is reached are still paid, so it can be exceeded by the
 """
 
 import threading
-from collections import Counter
+import time
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -30,9 +31,10 @@ T = TypeVar("T", Reply, Embedded)
 
 _SPANS = {"hour": timedelta(hours=1), "day": timedelta(days=1)}
 _MINUTE = timedelta(minutes=1)
-AHEAD = timedelta(minutes=5)
-"""A call that is dated further ahead was noted by a wrong clock. It does not count, as nobody knows
-when it was made.
+AHEAD = timedelta(days=1)
+"""A call that is dated further ahead was noted by a wrong clock. Of those that other processes have
+noted nobody knows when they were made, and they do not count. Nearer ones count at their date, or
+putting the clock back would get past a limit.
 """
 FREE = 0.1
 """The share of a limit that must be free again before the next call."""
@@ -63,6 +65,8 @@ class Budget:
         """The minute in which the file was last read."""
         self._spent: Counter[datetime] = Counter()
         """Dollars by the end of the minute in which they were spent. Read again each minute."""
+        self._own: deque[tuple[datetime, float, float]] = deque()
+        """The calls of this process: date, seconds of a clock that nobody sets, and dollars."""
         self._sums = dict.fromkeys(self._limits, 0.0)
         self._closed: set[str] = set()
         """The limits that are reached."""
@@ -139,17 +143,27 @@ class Budget:
                 self._usage_log.record(priced)
             finally:
                 self._spent[_end_of_minute(now)] += dollars or 0.0  # type: ignore[assignment]
+                self._own.append((now, time.monotonic(), dollars or 0.0))
                 for name in self._sums:
                     self._sums[name] += dollars or 0.0
                 self._reached = None
         return priced
 
     def _noted(self, now: datetime) -> Counter[datetime]:
-        """What the file says was spent, by the end of the minute: some 1441 figures for a day."""
+        """What the file says was spent, by the end of the minute: some 1441 figures for a day. What
+        this process has spent before the clock was put back counts by its true age.
+        """
         spent: Counter[datetime] = Counter()
         for call in usage_log.since(self._path, now - _SPANS["day"]) if self._limits else ():
             if call.at <= now + AHEAD:
                 spent[_end_of_minute(call.at)] += call.usage.dollars or 0.0  # type: ignore[assignment]
+        seconds, day = time.monotonic(), _SPANS["day"].total_seconds()
+        while self._own and seconds - self._own[0][1] > day:
+            self._own.popleft()
+        for at, made, dollars in self._own:
+            if at > now + AHEAD:
+                true = now - timedelta(seconds=seconds - made)
+                spent[_end_of_minute(true)] += dollars  # type: ignore[assignment]
         return spent
 
     def _within(self, name: str) -> dict[datetime, float]:

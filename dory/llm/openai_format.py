@@ -36,6 +36,8 @@ _TIMES = 10
 """
 _MOST_TOKENS = 10**9
 """A greater number is no count of tokens."""
+_TOO_FEW = 4
+"""No tokenizer makes so many times fewer tokens of a prompt than one for four characters."""
 _MOST_NUMBER = 1e30
 """The greatest number in a vector, so that results computed from it stay finite."""
 
@@ -169,19 +171,20 @@ def _unrepeated(text: str) -> int:
 def counts(usage: Mapping[str, Any], prompt: str, answer: str) -> tuple[int, int | None, int]:
     """Return the tokens of the prompt, those of them from the cache, and those of the answer.
 
-    They are the endpoint's figures. Where it gives none, prompt and answer are estimated from their
-    texts, and ``cached`` is None, which is not the same as 0.
+    They are the endpoint's figures. Where it gives none, or figures that cannot be, prompt and
+    answer are estimated from their texts: a budget must not depend on a server that counts nothing.
+    ``cached`` is None if it is not told, which is not the same as 0.
     """
     cached = _number(usage.get("prompt_cache_hit_tokens"))  # DeepSeek
     if cached is None:  # OpenAI and most others
         cached = _number(_mapping(usage.get("prompt_tokens_details")).get("cached_tokens"))
     sent = _number(usage.get("prompt_tokens"))
-    if sent is None:
+    if sent is None or sent < tokens(prompt) // _TOO_FEW:
         sent = tokens(prompt)
     received = _number(usage.get("completion_tokens"))
-    if received is None:
+    if received is None or received < tokens(answer) // _TOO_FEW:
         received = tokens(answer)
-    return sent, cached, received
+    return sent, None if cached is None else min(cached, sent), received
 
 
 def reported(answer: object) -> object:

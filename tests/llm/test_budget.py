@@ -22,6 +22,7 @@ from dory.llm.retry import RetryingModel
 from dory.offline import OfflineModel
 from dory.offline.server import Server
 from dory.process.signals import ShutdownSignal
+from dory.text import formatting
 from dory.turn.models import Paid
 from dory.types import Model, Prompt, Purpose, Reply, Usage
 from tests.support.compacting import House
@@ -208,7 +209,7 @@ def test_what_a_clock_that_ran_ahead_has_noted_locks_nobody_out(tmp_path: Path) 
     assert "($2.00)" in reached(house, spend_per_hour=0.5), "clocks differ by a little"
 
 
-def test_a_clock_that_runs_ahead_for_a_while_takes_nothing_away_and_leaves_nothing_behind(
+def test_putting_the_clock_back_gets_nobody_past_a_limit(
     tmp_path: Path,
 ) -> None:
     house = Household(tmp_path)
@@ -224,7 +225,16 @@ def test_a_clock_that_runs_ahead_for_a_while_takes_nothing_away_and_leaves_nothi
     )
     assert dear and dear > 10 and not budget.open()
     house.clock.at -= timedelta(days=3)
-    assert budget.open() and "in the last day: $1.00 of" in budget.status()
+    assert not budget.open(), "the dear call was made a moment ago, whatever the clock says"
+    assert f"in the last day: {formatting.money(1 + dear)} of" in budget.status()
+
+
+def test_what_was_spent_before_a_restart_and_a_clock_put_back_by_hours_counts_still(
+    tmp_path: Path,
+) -> None:
+    house = Household(tmp_path)
+    spent(house, -5 * 60, 30)
+    assert "is reached" in reached(house, spend_per_day=0.5)
 
 
 class Spending:

@@ -66,6 +66,23 @@ def test_what_an_endpoint_does_not_count_is_counted_by_length() -> None:
     ) == (1, None, 1)
 
 
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens": 0, "completion_tokens": 0},
+        {"prompt_tokens": 1, "completion_tokens": 1, "prompt_cache_hit_tokens": 0},
+    ],
+)
+def test_figures_that_cannot_be_are_not_believed(usage: dict[str, Any]) -> None:
+    sent, _, received = openai_format.counts(usage, "x" * 4000, "y" * 400)
+    assert (sent, received) == (1000, 100)
+
+
+def test_no_more_of_a_prompt_comes_from_a_cache_than_it_has() -> None:
+    usage = {"prompt_tokens": 100, "prompt_cache_hit_tokens": 10**8}
+    assert openai_format.counts(usage, "x" * 400, "y") == (100, 100, 1)
+
+
 @pytest.mark.parametrize("body", FULL)
 def test_a_full_window_is_recognised_in_every_wording(body: object) -> None:
     assert openai_format.too_long(body)
