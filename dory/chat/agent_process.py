@@ -141,7 +141,10 @@ class AgentProcess:
     @property
     def log(self) -> Path:
         """Where its output goes, as a path that leads there from the current folder."""
-        return LOG if self._session.home.resolve() == Path.cwd() else self._log
+        with suppress(FileNotFoundError):  # somebody has removed the current folder
+            if self._session.home.resolve() == Path.cwd():
+                return LOG
+        return self._log
 
     def await_listening(self) -> AgentInfo:
         """Return the agent once it listens in the room and has introduced itself in its log.

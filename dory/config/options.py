@@ -77,11 +77,18 @@ def program(name: str, description: str, **more: Any) -> Callable[[Callable[...,
 
 
 def folder(text: str | Path) -> Path:
-    """The folder's absolute path. Raises ``click.BadParameter`` if ``~name`` names nobody."""
+    """The folder's absolute path. Raises ``click.BadParameter`` if ``~name`` names nobody, or the
+    path begins in a folder that is gone.
+    """
     try:
         return Path(text).expanduser().resolve()
     except RuntimeError as error:
         raise click.BadParameter(str(error)) from None
+    except FileNotFoundError:
+        raise click.BadParameter(
+            f"the current folder does not exist any more: cd to another, or give the whole path of"
+            f" {str(text)!r}"
+        ) from None
 
 
 def positive_seconds(text: str | float) -> float:

@@ -1,7 +1,9 @@
-"""Checks that this Python has the dependencies that pyproject.toml names, before any of them is
-imported. So nobody sees a traceback, or an agent of which a part fails. Imports nothing else.
+"""What a program needs before it imports anything: that its standard streams are open, and that
+this Python has the dependencies that pyproject.toml names. So nobody sees a traceback, or an agent
+of which a part fails. Imports nothing else.
 """
 
+import os
 import sys
 from importlib.machinery import PathFinder
 
@@ -22,7 +24,10 @@ NAMES = (
 
 
 def check() -> None:
-    """End the process with one line and exit code 2 unless all of them are installed."""
+    """Open the streams that whoever started this process has closed, and end it with one line and
+    exit code 2 unless all packages are installed.
+    """
+    _open_streams()
     missing = [name for name in NAMES if not PathFinder.find_spec(name)]
     if missing:
         sys.stderr.write(
@@ -30,3 +35,17 @@ def check() -> None:
             "use .venv/bin/python, which `make run` sets up\n"
         )
         sys.exit(2)
+
+
+def _open_streams() -> None:
+    """Let a closed stream lead nowhere. Otherwise the next file that is opened takes its number,
+    and what is printed goes into it.
+    """
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free: this one
+        if getattr(sys, name) is None:
+            stream = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115
+            setattr(sys, name, stream)

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from dory import check
 from dory.process.requirements import NAMES
+from tests.support.household import Household
 from tests.support.processes import ROOT, environment
 
 PROGRAMS = [
@@ -63,3 +65,45 @@ def test_the_list_is_that_of_pyproject() -> None:
     named = [re.split("[<>=]", text)[0] for text in project["dependencies"]]
     distributions = packages_distributions()
     assert {distributions[name][0].lower() for name in NAMES} == {name.lower() for name in named}
+
+
+CLOSING = """
+import os, sys
+for number in {}:
+    os.close(number)
+os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
+"""
+LEAVING = """
+import os, sys
+os.chdir({0!r})
+os.rmdir({0!r})
+os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
+"""
+
+
+@pytest.mark.parametrize("closed", [[0], [1], [2], [0, 1, 2]], ids=str)
+@pytest.mark.parametrize(
+    "program",
+    [["agent.py", "--list"], ["chat.py", "dev"], ["clean.py"], ["-m", "dory.recall", "5d41", "a"]],
+    ids=lambda program: program[-1],
+)
+def test_whoever_starts_a_program_may_have_closed_its_streams(
+    tmp_path: Path, program: list[str], closed: list[int]
+) -> None:
+    home = Household(tmp_path).home
+    ended = run(home, "-c", CLOSING.format(closed), *program)
+    assert ended.returncode in (0, 1, 2) and "Traceback" not in ended.stderr, ended
+    assert list(check.problems(home)) == []
+
+
+@pytest.mark.parametrize("program", [["agent.py", "--list"], ["chat.py", "dev"], ["clean.py"]])
+def test_a_current_folder_that_is_gone_is_told_in_one_line(
+    tmp_path: Path, program: list[str]
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    file, *arguments = program
+    command = [str(ROOT / file), *arguments, "--home", "elsewhere"]
+    ended = run(tmp_path, "-c", LEAVING.format(str(gone)), *command)
+    assert ended.returncode == 2 and "Traceback" not in ended.stderr, ended
+    assert "the current folder does not exist any more" in ended.stderr
