@@ -150,11 +150,15 @@ class Command:
     """What a person types with a slash, or also with an ``@`` if ``called``. ``usage`` begins with
     the slash and the name. ``run`` takes the rest of the line and returns the answer; a
     ``DoryError`` is an answer, too. In a declaration the extension comes before the line.
+
+    ``private``: its answer may show what was said in any room, so it is only for those who may see
+    all of it (``identity/secrecy.py``); the inbox sees to that.
     """
 
     usage: str
     run: Callable[..., str]
     called: bool = False
+    private: bool = False
 
     @property
     def name(self) -> str:

@@ -266,6 +266,7 @@ class CascadeExtension(Extension):
             "/memory-status  the summaries of the agent's life, and when they are next made",
             status,
             called=True,
+            private=True,
         ),
         Command(
             "/compact-memories  sum up now what has left the immediate window",
