@@ -41,6 +41,7 @@ class CascadeExtension(Extension):
     """
 
     name = "cascade"
+    freshness = "opening-change"
     pauses = (0.0, 0.0)
 
     def __init__(

@@ -42,7 +42,7 @@ class ConversationsExtension(Extension):
     """
 
     name = "conversations"
-    freshness = "epoch"
+    freshness = "opening"
 
     def __init__(
         self, identity: Identity, dialogues: Conversations, called: Collection[str], cared: bool
