@@ -216,9 +216,7 @@ class Living(Household):
 
     def section(self) -> str:
         """The sections of its extensions as a prompt shows them now, without the first header."""
-        sections = self.host.sections(
-            "epoch", "change", "opening", "opening-change", "turn", epoch=self.me.state.epoch
-        )
+        sections = self.host.sections(*get_args(Freshness), epoch=self.me.state.epoch)
         return "\n".join(sections.values()).partition("\n")[2]
 
     def extensions(self, me: Identity, past: Stores) -> Sequence[Extension]:
