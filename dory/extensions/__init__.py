@@ -155,7 +155,7 @@ def ordered(
     past = Stores(me.folder, me.blobs, shown=settings.has)
     called = set[str]()
     conversations = ConversationsExtension(
-        me, past.dialogues, called, cared=settings.has(MemoryExtension.name)
+        me, past.dialogues, called, settings.has(MemoryExtension.name), secrets
     )
     shared = _Shared(me, settings, models, past, conversations, log, secrets)
     members: list[Extension] = [CoreTools(me, settings)]

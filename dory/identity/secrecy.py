@@ -64,6 +64,13 @@ class RoomSecrets:
             self.may_show(other, asker, asked_in) for other in self._lived_in()
         )
 
+    def shows(self, room: str) -> bool:
+        """Whether the answer to the command that is run now may show what was said in ``room``.
+        Whatever nobody asked for in a room is for who has the files.
+        """
+        owed = self._identity.state.owed
+        return owed is None or self.may_show(room, owed.asker, owed.room)
+
     def people(self, room: str) -> set[str]:
         """The people who have ever said something in a room."""
         rooms = self._identity.rooms

@@ -196,6 +196,8 @@ class Inbox:
             me.wake(entry.first)
         elif me.name in addressing.named(line.text, names) or line.name in position.asked:
             position.exchanges += 1
+            if line.name not in position.callers:
+                position.callers.append(line.name)
             if position.exchanges <= self._exchanges:
                 me.wake(entry.first)
             elif position.exchanges == self._exchanges + 1:
