@@ -58,7 +58,7 @@ class Agent:
         secrets = RoomSecrets.of(me, settings)
         members = ordered(me, settings, self.models, self.say, secrets)
         self.extensions = ExtensionHost(members, self.report, me.now)
-        self.prompts = PromptBuilder(me, settings, self.extensions)
+        self.prompts = PromptBuilder(me, settings, self.extensions, secrets)
         own = self.models.own
         compacted = self.extensions.on_compacted
         self.compaction = Compaction(me, settings, own, self.prompts, compacted, self.say)

@@ -266,12 +266,13 @@ def _conversations(of: _Shared) -> Sequence[Extension]:
 def _relationships(of: _Shared) -> Sequence[Extension]:
     past = of.past
     record = of.conversations.record
-    return [RelationshipExtension(of.me, past.relationships, past.dialogues, record)]
+    return [RelationshipExtension(of.me, past.relationships, past.dialogues, record, of.secrets)]
 
 
 def _link(of: _Shared) -> Sequence[Extension]:
     past = of.past
-    return [LinkExtension(of.me, past.store, past.bank, past.relationships, of.log)]
+    met = past.dialogues.linked
+    return [LinkExtension(of.me, past.store, past.bank, past.relationships, of.log, met)]
 
 
 _REGISTRY = {

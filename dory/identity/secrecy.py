@@ -126,7 +126,7 @@ class RoomSecrets:
         is.
         """
         parts: list[str] = []
-        for room in rooms:
+        for room in filter(None, rooms):
             if kept := self.kept_from(room):
                 more = f" and {len(kept) - _NAMED} more rooms" if len(kept) > _NAMED else ""
                 parts.append(f"Not for {room}: what was said in {', '.join(kept[:_NAMED])}{more}.")
