@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from dory import check
 from dory.extensions import Stores
 from dory.extensions.people.conversations_extension import ConversationsExtension
 from dory.extensions.people.relationships_extension import (
