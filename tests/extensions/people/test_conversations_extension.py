@@ -45,9 +45,7 @@ class Listening(Living):
         return beside
 
     def recorded(self) -> list[str]:
-        """Who said what, and with whom: their own partner is who speaks, the agent's are those to
-        whom it speaks.
-        """
+        """Who said what; behind the agent's lines to whom, behind others' their own name."""
         return [
             f"{one.speaker.partition('-')[0]}>"
             f"{','.join(one.addressees) if one.speaker == self.me.name else one.partner}:"
