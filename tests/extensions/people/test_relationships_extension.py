@@ -190,7 +190,7 @@ def test_those_present_stand_in_the_prompt_as_they_were_when_the_epoch_began(
     before = house.section()
     assert before.splitlines() == [
         "ada: neutral; met 2026-03-02, 2 lines",
-        "telegram_bob: neutral; met 2026-03-02, 1 lines",
+        "telegram_bob: neutral; met 2026-03-02, 1 line",
     ]
     house.meet("eve", "ada")
     house.respond(LINE)
