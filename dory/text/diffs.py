@@ -17,6 +17,7 @@ _COMPARED = 250_000
 """Most pairs of lines that are compared one by one. With more, every line counts as changed: the
 comparison may take time that grows with the square of the number of pairs.
 """
+_EDIT_MARKS = (b"<<<<<<< SEARCH", b">>>>>>> REPLACE")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 _Opcode = tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]
@@ -69,6 +70,21 @@ def carried(older: str, newer: str) -> dict[int, int]:
         if tag == "equal"
         for offset in range(old_end - old_first)
     }
+
+
+def in_conflict(content: bytes) -> bool:
+    """Whether the marks of an unresolved merge stand in a file. The marks of an edit block are none:
+    somebody may keep an example of one.
+    """
+    sought = iter((b"<<<<<<< ", b"=======", b">>>>>>> "))
+    mark = next(sought)
+    for line in content.split(b"\n"):
+        if line.startswith(mark) and line.rstrip() not in _EDIT_MARKS:
+            following = next(sought, None)
+            if following is None:
+                return True
+            mark = following
+    return False
 
 
 def count(text: str) -> int:

@@ -140,6 +140,8 @@ class DreamExtension(Extension):
 
     def force(self, _: str) -> str:
         """A Dream now. Raises ``DoryError`` when there is nothing new, or one is under way."""
+        if obstacle := self._versions.obstacle():
+            raise DoryError(f"no Dream now: {obstacle}")
         if not self._mend():
             raise DoryError(
                 "no Dream before its files are mended; what is wrong with them was told in the"
@@ -175,6 +177,8 @@ class DreamExtension(Extension):
         """
         if self._files != "unread":
             return self._files == "whole"
+        if self._versions.obstacle():  # the versions tell of it; it is looked at again
+            return False
         self._files = "mending"
         try:
             for line in [*self._versions.open(), *self._revision.resume(), *self._revision.end()]:
@@ -197,7 +201,7 @@ class DreamExtension(Extension):
         """A Dream on the newest version; None while the files differ from it: the extension of the
         versions has to say first whose change that is.
         """
-        if self._versions.changed():
+        if self._versions.obstacle() or self._versions.changed():
             return None
         head = self._versions.head()
         texts = self._versions.contents(head)

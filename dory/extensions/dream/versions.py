@@ -6,7 +6,9 @@ the agent, a Dream or a person made the change. The files on disk come first and
 a kill in between leaves a difference, and whoever looks next commits it. So nothing that somebody
 wrote is overwritten before it is a version. While another git holds the repository, what was seen
 waits in memory with its author, reason and time, and newer changes are committed after it. What
-people commit there themselves is history like all else.
+people commit there themselves is history like all else. While a person is in the midst of a merge,
+a rebase or the like, or a file holds the conflict marks of one, nothing is committed and the index
+is left alone (``obstacle``).
 
 A restore goes the other way, so that a kill leaves all of it or nothing. ``.git/RESTORING`` names
 the newest version and the one to go back to; then the old texts are committed; then the files are
@@ -86,12 +88,29 @@ class Versions:
         for each thing that was mended.
         """
         mended = self._git.mend(DURABLE)
+        if self._git.unfinished():
+            return mended
         if head := self._git.head():
             self._held(head)
             self._git.index()
         else:
             self._git.commit("", self._files.contents(), DORY, self._now(), f"{_BEGINNING}\n")
         return mended + self._complete_restore()
+
+    def obstacle(self) -> str:
+        """Why nothing may be committed now, in one line; empty if all may be."""
+        if operation := self._git.unfinished():
+            return (
+                f"a {operation} is unfinished in agents/{self._folder.name}: the versions of USER, MEMORY and"
+                " VOICE wait until it is ended or given up; git status there says how"
+            )
+        for name, content in self._differing().items():
+            if content and diffs.in_conflict(content):
+                return (
+                    f"{name} holds conflict marks of git: the versions of USER, MEMORY and VOICE"
+                    " wait until a person has removed them"
+                )
+        return ""
 
     def changed(self) -> list[str]:
         """The files that are not as the newest version has them. Costs a look at the branch and
@@ -117,7 +136,11 @@ class Versions:
         self._files.write(name, before, content)
 
     def see(self, author: Author, reason: str, name: str | None = None) -> None:
-        """Keep what differs now, in the file ``name`` or in all, for the next commit."""
+        """Keep what differs now, in the file ``name`` or in all, for the next commit. Raises
+        ``VersionError`` if there is an ``obstacle``: what git has written there is nobody's edit.
+        """
+        if obstacle := self.obstacle():
+            raise VersionError(obstacle)
         self._complete_restore()
         contents = {
             changed: content
@@ -195,6 +218,8 @@ class Versions:
             return _ages(objects, self._git.head(), name)
 
     def _commit(self, seen: _Seen) -> str | None:
+        if obstacle := self.obstacle():
+            raise VersionError(obstacle)
         head = self._git.head()
         held = self._held(head)
         contents = {

@@ -3,7 +3,8 @@ at the versions and go back.
 
 Whatever somebody has changed becomes a version before a command looks, so a restore overwrites
 nothing that is not kept. While a Dream is being applied, or a kill has left one half applied, all
-this waits: what differs then is the Dream's.
+this waits: what differs then is the Dream's. It also waits while a person has not finished a merge or the like
+there, which is told once.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ from dory.extensions.dream.authorship import Attribution
 from dory.extensions.dream.repository import Commit
 from dory.extensions.dream.versions import SHORT, Versions
 from dory.identity.identity import Identity
+from dory.process.failures import TellOnce
 from dory.turn.extension import Command, Extension, Work
 from dory.types import Event
 
@@ -41,6 +43,7 @@ class VersionExtension(Extension):
         self._log = log
         self._attribution = Attribution(identity, versions)
         self._opened = False
+        self._tell_obstacle = TellOnce(self._told_of)
 
     def on_event(self, event: Event) -> None:
         """What differs before a response acts, or at a process's first event, is not the agent's
@@ -59,7 +62,7 @@ class VersionExtension(Extension):
 
     def log(self, argument: str) -> str:
         """One version with its diff, and the few before it. Raises ``VersionError``."""
-        self._look()
+        self._look(only_reads=True)
         version = self._find(argument) if argument else next(self._versions.log())
         log = dropwhile(lambda other: other.sha != version.sha, self._versions.log())
         before = list(islice(log, 1, _BELOW + 1))
@@ -160,15 +163,21 @@ class VersionExtension(Extension):
             " they stay in the history, and can be restored, too"
         )
 
-    def _look(self) -> None:
-        """Take in what differs, before a command. Raises ``VersionError`` while that has to
-        wait.
+    def _look(self, only_reads: bool = False) -> None:
+        """Take in what differs, before a command. Raises ``VersionError`` while that has to wait; a
+        command that ``only_reads`` need not wait for a person's git.
         """
         if self._waits():
             raise VersionError("a Dream is being applied: try again in a moment")
+        if not only_reads and (obstacle := self._versions.obstacle()):
+            raise VersionError(obstacle)
         self._take_in()
 
     def _take_in(self) -> None:
+        if obstacle := self._versions.obstacle():
+            self._tell_obstacle(obstacle)
+            return
+        self._tell_obstacle.forget()
         if self._waits():
             if self._opened:
                 self._attribution.see()
@@ -179,6 +188,10 @@ class VersionExtension(Extension):
                 self._log(f"versions: {line}")
             self._attribution.begin()
             self._opened = True
+
+    def _told_of(self, obstacle: str) -> None:
+        self._log(f"versions: {obstacle}")
+        self._identity.notice(f"For you to know, and to tell people who ask: {obstacle}.")
 
     def _waits(self) -> bool:
         return (self._identity.folder / apply.NAME).exists()
