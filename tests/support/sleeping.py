@@ -16,6 +16,7 @@ from dory.extensions.dream.versions_extension import VersionExtension
 from dory.text import references, tool_calls
 from dory.text.prompt_files import DURABLE
 from dory.turn.extension import ExtensionHost
+from dory.turn.inbox import Inbox
 from dory.types import Call, Message, Model, Prompt, Purpose, Reply, Usage
 from tests.support.household import Household
 
@@ -113,6 +114,10 @@ class Sleeper:
         """A Dream that a person asks for, from its beginning to its end."""
         self.extension.force("")
         self.step()
+
+    def post(self) -> None:
+        """Put into the rooms what they are owed, as the loop does before it waits."""
+        Inbox(self.me, [], self.told.append).post_notices(fresh=False)
 
     def write(self, name: str, text: str) -> None:
         """As with an editor."""

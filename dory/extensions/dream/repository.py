@@ -226,8 +226,8 @@ class Git:
             return self._followed()[1]
 
     def unfinished(self) -> str:
-        """What a person has begun with git and not ended, such as ``merge``; empty for nothing. Until
-        then the index and HEAD are theirs.
+        """What a person has begun with git and not ended, such as ``merge``; empty for nothing. As
+        long as it lasts, the index and HEAD are theirs.
         """
         for name, operation in _UNFINISHED.items():
             if (self._path / name).exists():

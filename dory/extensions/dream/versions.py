@@ -56,6 +56,8 @@ class _Seen:
     reason: str
     at: datetime
     contents: Contents
+    subject: str = ""
+    """Instead of the one that is made from the diff."""
 
 
 def agent(name: str, hash: str) -> Author:
@@ -101,8 +103,8 @@ class Versions:
         """Why nothing may be committed now, in one line; empty if all may be."""
         if operation := self._git.unfinished():
             return (
-                f"a {operation} is unfinished in agents/{self._folder.name}: the versions of USER, MEMORY and"
-                " VOICE wait until it is ended or given up; git status there says how"
+                f"a {operation} is unfinished in agents/{self._folder.name}: the versions of USER,"
+                " MEMORY and VOICE wait until it is ended or given up; git status there says how"
             )
         for name, content in self._differing().items():
             if content and diffs.in_conflict(content):
@@ -162,6 +164,13 @@ class Versions:
         self.see(author, reason, name)
         return self.catch_up()
 
+    def record(self, author: Author, subject: str, reason: str, contents: Contents) -> str | None:
+        """Commit what was seen before, then these ``contents``, whatever the files hold by now:
+        what somebody saves meanwhile is theirs. Returns as ``commit`` does.
+        """
+        self._seen.append(_Seen(author, reason, self._now(), contents, subject))
+        return self.catch_up()
+
     def catch_up(self) -> str | None:
         """Commit what was seen, without looking for anything new."""
         sha = None
@@ -204,9 +213,29 @@ class Versions:
         with self._git.objects() as objects:
             yield from objects.history(self._git.head())
 
-    def diff(self, sha: str) -> str:
-        """What a version changed, as a unified diff."""
-        return diffs.unified(_shown(self._held(self._before(sha))), _shown(self._held(sha)))
+    def changes(self) -> Iterator[tuple[Commit, str, str, str]]:
+        """Each change of a file, the newest first: the version, the file, its text before and
+        after.
+        """
+        with self._git.objects() as objects:
+            newer: Commit | None = None
+            blobs: dict[str, str] = {}
+            for version in objects.history(self._git.head()):
+                before = objects.names(version.tree)
+                if newer:
+                    yield from _changed(objects, newer, before, blobs)
+                newer, blobs = version, before
+            if newer:
+                yield from _changed(objects, newer, {}, blobs)
+
+    def diff(self, sha: str, first: str = "") -> str:
+        """What a version changed, or all from the version ``first`` to it, as a unified diff."""
+        before = self._before(first or sha)
+        return diffs.unified(_shown(self._held(before)), _shown(self._held(sha)))
+
+    def tally(self, sha: str) -> str:
+        """How many lines of each file a version added and removed: ``USER +2 −1, MEMORY +1``."""
+        return diffs.tally(self.contents(self._before(sha)), self.contents(sha))
 
     def diff_to_now(self, sha: str) -> str:
         """What differs between a version and the files as they are now."""
@@ -227,7 +256,7 @@ class Versions:
         }
         if not contents:
             return None
-        changes = diffs.subject(_shown(held), _shown(held | contents))
+        changes = seen.subject or diffs.subject(_shown(held), _shown(held | contents))
         subject = formatting.one_line(self._redact(changes), SUBJECT_LIMIT)
         message = f"{subject}\n\n{self._redact(seen.reason).strip()}".strip() + "\n"
         return self._git.commit(head, contents, seen.author, seen.at, message)
@@ -301,6 +330,16 @@ def _ages(objects: Objects, head: str, name: str) -> list[datetime]:
         commit = before
     changed_at |= dict.fromkeys(sought.values(), commit.at)
     return [changed_at[number] for number in sorted(changed_at)]
+
+
+def _changed(
+    objects: Objects, version: Commit, before: dict[str, str], after: dict[str, str]
+) -> Iterator[tuple[Commit, str, str, str]]:
+    """The changes of one version, given the names of the contents before and after it."""
+    for name in DURABLE:
+        old, new = before.get(name, ""), after.get(name, "")
+        if old != new:
+            yield version, name, _text(objects, old), _text(objects, new)
 
 
 def _text(objects: Objects, blob: str) -> str:

@@ -53,7 +53,8 @@ def test_what_a_compaction_removes_becomes_history_and_a_dream_makes_knowledge_o
         re.MULTILINE,
     )
     assert (house.me.folder / "USER.md").read_text() == "Ada's birthday is on 4 May\n"
-    assert "the Dream has ended: history 1: 1 change; /show " in house.lines("NOTICE")[-1]
+    house.agent.inbox.receive()
+    assert house.lines("NOTICE")[-1].endswith("Dream: USER +1; /dream-log")
     assert (
         "[#user 27 of 4000 characters]\nAda's birthday is on 4 May"
         in house.agent.prompts.build().text

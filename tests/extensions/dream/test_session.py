@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from dory.control import Control
 from dory.errors import ModelAway, ModelRefused, ToolError, WindowExceeded
+from dory.extensions.dream.deliberate import Dated, Deliberate
 from dory.extensions.dream.edits import revised
 from dory.extensions.dream.history import Item
 from dory.extensions.dream.session import ANSWER_LIMIT, DreamResult, DreamTask, dream
@@ -49,7 +50,13 @@ def test_the_model_studies_soul_guide_dated_files_removed_lines_and_history() ->
     known = {"USER.md": "Ada's cat is Miso\n\n[#history]\n", "VOICE.md": "brief"}
     ages = {"USER.md": [AT, AT, AT], "VOICE.md": [AT, AT]}
     asleep(
-        model, replace(task(2), texts=known, ages=ages, removed=[("USER.md: Ada's cat is Rex", AT)])
+        model,
+        replace(
+            task(2),
+            texts=known,
+            ages=ages,
+            deliberate=Deliberate([Dated("USER.md", "Ada's cat is Rex", AT)]),
+        ),
     )
     system, user = (message.content for message in model.asked[0].messages)
     assert system == "I am Dory.\n\nDream well."
@@ -135,7 +142,9 @@ def test_of_a_file_that_is_too_long_the_beginning_is_shown_and_that_it_is() -> N
     model = Answering(listed("USER.md"), READING, "DONE")
     known = "".join(f"line {number}\n" for number in range(900))
     long = replace(
-        task(known={"USER.md": known}), ages={"USER.md": [AT] * 900}, removed=[("y" * 9000, AT)]
+        task(known={"USER.md": known}),
+        ages={"USER.md": [AT] * 900},
+        deliberate=Deliberate([Dated("y", "y" * 9000, AT)]),
     )
     asleep(model, long)
     over = f"(… {len(known) - 4000} more characters, which are not shown: the file is too long)\n"
@@ -145,7 +154,7 @@ def test_of_a_file_that_is_too_long_the_beginning_is_shown_and_that_it_is() -> N
         and f"\n{over}[#memory 0" in shown
     )
     assert model.last.content.endswith(f"{known[:4000]}\n{over}\n") and known[:4010] not in shown
-    assert f"\n{'y' * 299}…  ← 2026-03-02 09:31\n" in shown
+    assert f"\ny: {'y' * 296}…  ← 2026-03-02 09:31\n" in shown
 
 
 @pytest.mark.parametrize(
