@@ -28,8 +28,10 @@ _ALIKE = 0.75
 """The share of salient words that two lines have in common when they say the same."""
 _LEAST = 0.001
 """By so much two likenesses differ at least if they differ."""
-_SAID = 0.5
-"""The share of a line's salient words that a stretch has when it says that line."""
+_SAYS, _SPEAKS_OF = 0.6, 0.5
+"""The share of a line's salient words that one line of a stretch has when it says the same, and
+when it speaks of it ("forget about my cat").
+"""
 _SHOWN = 80
 """Characters of a line in a message."""
 _STRETCH = re.compile(r"- (\d{4}-\d\d-\d\d \d\d:\d\d) to ")
@@ -50,7 +52,7 @@ class Purposes:
         self._removed = [(dated, grounding.salient(dated.line)) for dated in removed]
         self._restored = restored
         self._stretches = [
-            (match[1], grounding.salient(bullet))
+            (match[1], [grounding.salient(line) for line in bullet.split("\n")])
             for item in items
             for bullet in _BULLET.split(item.content)
             if (match := _STRETCH.match(bullet))
@@ -80,7 +82,7 @@ class Purposes:
             likeness = _likeness(words, removed_words)
             # a line that the edit only rewords may be as like to it
             same = line.strip() == dated.line.strip() or likeness >= max(_ALIKE, nearest + _LEAST)
-            if same and not self._says(words, dated):
+            if same and not self._told(words, dated, _SAYS):
                 raise ToolError(
                     f"{_shown(dated.line)} was taken out of {dated.name} on"
                     f" {clock.minute(dated.at)}, and no newer history says it again: nothing was"
@@ -93,18 +95,20 @@ class Purposes:
                 continue
             words = grounding.salient(dated.line)
             kept = any(words <= grounding.salient(line) for line in added)
-            if not kept and not self._says(words, dated):
+            if not kept and not self._told(words, dated, _SPEAKS_OF):
                 raise ToolError(
                     f"{_shown(dated.line)} was put back into {name} on {clock.minute(dated.at)},"
                     " and no newer history speaks of it: nothing was changed; leave it there"
                 )
 
-    def _says(self, words: Collection[str], dated: Dated) -> bool:
-        """Whether a stretch that began after that time has most of the words."""
+    def _told(self, words: Collection[str], dated: Dated, share: float) -> bool:
+        """Whether a stretch that began after that time has a line with this share of the words."""
         since = clock.minute(dated.at)
         return any(
-            began > since and len(grounding.shared(words, said)) >= max(1, _SAID * len(words))
-            for began, said in self._stretches
+            len(grounding.shared(words, said)) >= max(1, share * len(words))
+            for began, lines in self._stretches
+            if began > since
+            for said in lines
         )
 
 
@@ -149,4 +153,4 @@ def _size(tokens: Counter[str]) -> int:
 
 
 def _shown(line: str) -> str:
-    return repr(formatting.one_line(line, _SHOWN))
+    return f"“{formatting.one_line(line, _SHOWN)}”"
