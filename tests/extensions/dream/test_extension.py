@@ -79,6 +79,17 @@ def test_a_dream_is_of_at_most_20_entries_and_the_rest_is_dreamed_of_later(tmp_p
     assert dreams(one) == 2
 
 
+def test_as_many_entries_are_promised_as_the_dream_takes(tmp_path: Path) -> None:
+    model = Answering("NOTHING")
+    one = Sleeper(tmp_path, model)
+    one.fade(9, "- " + "x" * 15_990)
+    assert one.extension.force("").startswith("dreaming of 5 of 9 entries")
+    one.extensions.step()
+    assert one.extension.progress() == "dream of 5 entries"
+    one.step()
+    assert one.history.dreamed == 5
+
+
 def test_it_runs_every_two_hours_while_there_is_new_history(tmp_path: Path) -> None:
     one = Sleeper(tmp_path, Answering("NOTHING"))
     one.step()
