@@ -198,7 +198,7 @@ class Git:
             "HEAD": "ref: refs/heads/main\n",
             "config": _CONFIG,
             "info/exclude": "".join(["/*\n", *(f"!/{name}\n" for name in tracked)]),
-            "info/attributes": "* -text\n",
+            "info/attributes": "* -text diff\n",
         }
         mended: list[str] = []
         for name, content in contents.items():

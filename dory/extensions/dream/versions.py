@@ -347,11 +347,11 @@ def _text(objects: Objects, blob: str) -> str:
 
 
 def _shown(contents: Contents) -> dict[str, str]:
-    """Texts for a diff. Bytes that are no text are shown as escapes, because one of them may be all
-    that differs.
+    """Texts for a diff. Bytes that are no text, and NUL, are shown as escapes, because one of them
+    may be all that differs.
     """
     return {
-        name: content.decode("utf-8", "backslashreplace")
+        name: content.decode("utf-8", "backslashreplace").replace("\0", "\\x00")
         for name, content in contents.items()
         if content is not None
     }
