@@ -9,8 +9,9 @@ from dory.config.dream_schedule import DreamSettings
 from dory.control import Control
 from dory.errors import ModelError
 from dory.extensions.dream.extension import DreamExtension
-from dory.extensions.dream.history import DREAM_CURSOR, History
+from dory.extensions.dream.history import DREAM_CURSOR, History, Item
 from dory.extensions.dream.repository import Commit
+from dory.extensions.dream.session import DreamResult, DreamTask, dream
 from dory.extensions.dream.versions import Versions
 from dory.extensions.dream.versions_extension import VersionExtension
 from dory.text import references, tool_calls
@@ -63,6 +64,28 @@ class Answering:
     def last(self) -> Message:
         """What it was told last."""
         return self.asked[-1].messages[-1]
+
+
+def task(
+    count: int = 1,
+    content: str = STRETCH,
+    known: dict[str, str] | None = None,
+    calls: int = 10,
+    room: int = 80_000,
+) -> DreamTask:
+    """A batch of ``count`` entries, and what the files hold."""
+    items = [Item(number, "2026-03-03 00:02", content) for number in range(1, count + 1)]
+    return DreamTask("I am Dory.", "Dream well.", known or {}, {}, items, calls, room)
+
+
+def asleep(model: Answering, given: DreamTask | None = None) -> DreamResult:
+    """One Dream, without the loop around it."""
+    return dream(model, given or task(), lambda text: text.replace("hunter2", "[secret]"))
+
+
+def outcomes(dreamt: DreamResult) -> list[tuple[str, str]]:
+    """What came of each call."""
+    return [(step.outcome, step.call.title) for step in dreamt.steps]
 
 
 class Sleeper:
