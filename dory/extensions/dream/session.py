@@ -8,8 +8,10 @@ runs beside the loop, on a snapshot, and writes nothing.
    of a Dream. Every call counts, also one that only reads or is refused. A model that makes no call
    at all is asked once more. Calls are understood in all the shapes that a turn understands.
 
-A list of which nothing was made has failed, unless the model takes it back (NOTHING) or its changes
-were declined for what they say (``guards.py``). Then the history stays undreamed.
+A list of which nothing was made has failed, and the history stays undreamed, unless the model takes
+the list back (NOTHING) or its changes were declined for what they say (``guards.py``). DONE is
+enough if there was no list but only talk: small models say in many words that all is as it should
+be.
 
 Both phases are one conversation, so the provider has its beginning in the cache. The history in it
 has a bounded size. If a batch does not fit into the model's window, the Dream takes the older half
@@ -50,6 +52,9 @@ REASON_LIMIT = 300
 _CUT_OFF = "your answer was cut off at its length limit here: nothing was done; write less at once"
 _AGE = re.compile(r"  ← \d{4}-\d\d-\d\d \d\d:\d\d$", re.MULTILINE)
 _NOTHING = re.compile(r"\W*nothing\W*", re.IGNORECASE)
+_DONE = re.compile(r"\W*done\W*", re.IGNORECASE)
+_POINT = re.compile(rf"^\s*(?:\d+\s*[.)]|[-*•{{\[]).*(?:{'|'.join(DURABLE)})", re.MULTILINE)
+"""A point of a list of changes, or JSON in its place."""
 _BLOCK = re.compile(
     r"^<<<<<<< SEARCH$.*?^>>>>>>> REPLACE$|^[ \t]*+(?:```|~~~)[\w-]*$", re.MULTILINE | re.DOTALL
 )
@@ -170,7 +175,9 @@ class _Dream:
 
     def _failure(self) -> str:
         """Why nothing of the list was made; empty if something was, or nothing had to be."""
-        if not self._answers or self._declined or _says_nothing(self._answers[-1]):
+        if not self._answers or self._declined or _says(_NOTHING, self._answers[-1]):
+            return ""
+        if _says(_DONE, self._answers[-1]) and not _POINT.search(self._study) and not self._steps:
             return ""
         if any(step.outcome == "changed" for step in self._steps):
             return ""
@@ -302,10 +309,10 @@ def _wants_changes(answer: str) -> bool:
     spoken = thoughts.without_thoughts(answer)
     if any(name in spoken for name in DURABLE):
         return True
-    return not _says_nothing(spoken)
+    return not _says(_NOTHING, spoken)
 
 
-def _says_nothing(answer: str) -> bool:
-    """Whether the first or the last line of an answer is NOTHING."""
+def _says(word: re.Pattern[str], answer: str) -> bool:
+    """Whether the first or the last line of an answer is that word."""
     lines = [line for line in thoughts.without_thoughts(answer).splitlines() if line.strip()]
-    return any(_NOTHING.fullmatch(line) for line in (*lines[:1], *lines[-1:]))
+    return any(word.fullmatch(line) for line in (*lines[:1], *lines[-1:]))

@@ -39,6 +39,9 @@ def test_a_kill_or_an_error_at_any_write_is_completed_and_nothing_is_done_twice(
             dreamer.step()
         dreamed.append(dreamer.history.dreamed)
         check_outcome(dreamer, changes if dreamed[-1] else 0, at)
+        dreamer.post()
+        told = [text for text in dreamer.house.said("dev", "NOTICE") if text.startswith("Dream: ")]
+        assert len(told) == bool(dreamed[-1]), at
         assert dreamer.log("a person") == before.log("a person"), at
         assert list(check.problems(home)) == [], at
         if not mischance.struck:

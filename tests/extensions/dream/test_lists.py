@@ -81,6 +81,17 @@ def test_a_list_that_is_taken_back_or_declined_for_what_it_says_is_no_failure(
     assert not dreamt.failure
 
 
+@pytest.mark.parametrize(
+    "study",
+    ["No changes are needed.", "USER.md and MEMORY.md are right as they are, so I leave them."],
+)
+def test_a_model_that_says_in_other_words_that_nothing_has_to_change_is_believed(
+    study: str,
+) -> None:
+    assert not asleep(Answering(study, "DONE")).failure
+    assert asleep(Answering(study, "I have made all changes.")).failure
+
+
 def test_a_tool_that_works_in_turns_only_says_so_and_the_other_calls_are_made() -> None:
     model = Answering(listed("USER.md"), f"NOTE_ADD trip Lisbon\nSAY dev done\n{BIRTHDAY}", "DONE")
     dreamt = asleep(model, replace(task(), tools=["NOTE_ADD", "SAY", "EDIT_FILE"]))
