@@ -186,7 +186,7 @@ class Revision:
     def _notices(self, final: PendingRevision) -> list[Owed]:
         """The line about the Dream that each room gets, unless there is nothing to tell."""
         tally = self._tally(final)
-        told = [f"Dream: {tally}"] if tally else []
+        told = [f"Dream: {tally or 'no changes'}"] if tally or final.limited else []
         if final.limited:
             told.append(
                 f"it wanted to remove more than a third of {' and '.join(final.limited)} and may"

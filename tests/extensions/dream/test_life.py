@@ -149,3 +149,23 @@ def test_of_more_facts_than_fit_the_newest_stay_and_none_that_was_taken_back(
     assert len(known) == len(set(known)) and not [number for number in known if number % 10 == 4]
     assert 10 < len(known) < 45 and max(known) == 49
     assert sorted(days.lines()) == sorted(f"Ada's locker{number} is {rest}" for number in known)
+
+
+def test_a_dream_that_a_person_took_back_with_the_command_stays_taken_back(tmp_path: Path) -> None:
+    days = Days(tmp_path)
+    days.say("My dog is called Rex. Shall we walk him?")
+    days.talk(60)
+    days.night()
+    assert days.lines("USER.md") == ["Ada's dog is called Rex"]
+    commands = {command.name: command.run for command in days.agent.extensions.commands()}
+    assert "+Ada's dog is called Rex" in commands["dream-log"]("")
+    assert commands["dream-undo"]("").startswith("Restored to the state before ")
+    days.say("Remember that the release is on Friday. It matters to me.")
+    days.talk(60)
+    days.night()
+    assert days.lines("USER.md") == [] and days.lines("MEMORY.md")
+    assert "took this Dream back" in commands["dream-log"]("")
+    days.say("My dog is called Rex. Shall we walk him?")
+    days.talk(60)
+    days.night()
+    assert days.lines("USER.md") == ["Ada's dog is called Rex"], "it was told again"
