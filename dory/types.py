@@ -181,8 +181,9 @@ class Line:
 @dataclass(frozen=True, slots=True)
 class Event:
     """Something that happened in a life. ``kind`` is ``heard``, ``response``, ``notice``,
-    ``compacted``, ``folded``, ``restored``, ``opened``, ``dreamed``, or the name of a tool that
-    ran, with `` failed`` behind it if it did; ``ref`` is the blob that holds the whole of it.
+    ``compacted``, ``folded``, ``restored``, ``opened``, ``dreamed``, ``dream-failed``, or the name
+    of a tool that ran, with `` failed`` behind it if it did; ``ref`` is the blob that holds the
+    whole of it.
     """
 
     at: datetime

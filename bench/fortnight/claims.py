@@ -21,7 +21,7 @@ _LINKS = {
 }
 _DREAMS = 2
 """For which a person asked."""
-_DREAMED = " Dream: USER.md: + Ben's dog is called Skip\n"
+_DREAMED = "\nUSER.md: + Ben's dog is called Skip\n"
 _ANSWERS = {
     IRIS: [
         "217 steps",
@@ -114,9 +114,12 @@ class Person:
             for line in self.fortnight.heard()
             if line.kind == "NOTICE" and line.name == self.me.name
         ]
-        ended = [text for text in notices if text.startswith("the Dream has ended: history ")]
-        versions = self.fortnight.command(self.name, "dream-restore")
-        return len(ended) == _DREAMS and _DREAMED in versions
+        beginnings = ("Dream: ", "the Dream has ended: history ")
+        ended = [text for text in notices if text.startswith(beginnings)]
+        versions = self.fortnight.command(self.name, "dream-restore").splitlines()
+        dreams = [line.split()[0] for line in versions if " Dream: " in line]
+        told = [self.fortnight.command(self.name, "dream-log", sha) for sha in dreams]
+        return len(ended) == _DREAMS and any(_DREAMED in text for text in told)
 
     def answered(self) -> bool:
         """It knew what it was asked."""

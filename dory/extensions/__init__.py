@@ -235,8 +235,9 @@ def _dream(of: _Shared) -> Sequence[Extension]:
     history = History(me.folder)
     room = of.settings.context_limit * HISTORY_SHARE
     model = of.models.of(lambda settings: settings.dreamer)
+    names = {tool.name for tool in tools()}
     return [
-        DreamExtension(me, of.settings.dream, model, versions, history, room, of.log),
+        DreamExtension(me, of.settings.dream, model, versions, history, room, of.log, names),
         VersionExtension(me, versions, of.log),
         TextExtension(me, USER),
         TextExtension(me, VOICE),

@@ -12,7 +12,7 @@ from dory.storage import files
 from dory.storage.rooms import is_id
 from dory.storage.watched_files import Worktree
 from dory.text import formatting
-from dory.text.prompt_files import DURABLE, MEMORY, SEGMENT, SUMMARISE
+from dory.text.prompt_files import DURABLE, MEMORY, SEGMENT, SUMMARISE, as_text
 
 
 def repair(identity: Identity) -> Iterator[str]:
@@ -29,7 +29,7 @@ def repair(identity: Identity) -> Iterator[str]:
     for name in (*DURABLE, SEGMENT, SUMMARISE):
         path = identity.folder / name
         content = files.read_from(path, 0)
-        text = content.decode("utf-8", "replace").encode()
+        text = as_text(content).encode()
         if text != content:
             files.append(path.with_name(f"{name}.damaged"), content + b"\n")
             texts.write(name, content, text)

@@ -17,6 +17,7 @@ _COMPARED = 250_000
 """Most pairs of lines that are compared one by one. With more, every line counts as changed: the
 comparison may take time that grows with the square of the number of pairs.
 """
+_EDIT_MARKS = (b"<<<<<<< SEARCH", b">>>>>>> REPLACE")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 _Opcode = tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]
@@ -44,18 +45,34 @@ def subject(before: Mapping[str, str], after: Mapping[str, str]) -> str:
     removed: list[str] = []
     added: list[str] = []
     for name in names:
-        old = _lines(before.get(name, ""))
-        new = _lines(after.get(name, ""))
-        for tag, old_first, old_end, new_first, new_end in _Matcher(old, new).get_opcodes():
-            if tag != "equal":
-                removed += old[old_first:old_end]
-                added += new[new_first:new_end]
+        gone, new = _replaced(before.get(name, ""), after.get(name, ""))
+        removed += gone
+        added += new
     summary = _quoted(removed, added) if len(names) == 1 else ""
     if not summary:
         summary = _counted(removed, added)
     if not summary:
         summary = "begun, empty" if set(names) & set(after) else "gone"
     return f"{', '.join(names)}: {summary}"
+
+
+def tally(before: Mapping[str, str], after: Mapping[str, str]) -> str:
+    """Return how many lines were added and removed, file by file: ``USER +2 −1, MEMORY +1``. Blank
+    lines count only if nothing else changed. It is empty if nothing differs.
+    """
+    parts: list[str] = []
+    for name in _changed(before, after):
+        removed, added = _replaced(before.get(name, ""), after.get(name, ""))
+        more, fewer = _filled(added), _filled(removed)
+        if not more and not fewer:
+            more, fewer = len(added), len(removed)
+        part = name.removesuffix(".md")
+        if more:
+            part += f" +{more}"
+        if fewer:
+            part += f" −{fewer}"
+        parts.append(part)
+    return ", ".join(parts)
 
 
 def carried(older: str, newer: str) -> dict[int, int]:
@@ -69,6 +86,21 @@ def carried(older: str, newer: str) -> dict[int, int]:
         if tag == "equal"
         for offset in range(old_end - old_first)
     }
+
+
+def in_conflict(content: bytes) -> bool:
+    """Whether the marks of an unresolved merge stand in a file. Those of an edit block are others:
+    somebody may keep an example of one.
+    """
+    sought = iter((b"<<<<<<< ", b"=======", b">>>>>>> "))
+    mark = next(sought)
+    for line in content.split(b"\n"):
+        if line.startswith(mark) and line.rstrip() not in _EDIT_MARKS:
+            following = next(sought, None)
+            if following is None:
+                return True
+            mark = following
+    return False
 
 
 def count(text: str) -> int:
@@ -168,6 +200,23 @@ def _quoted(removed: list[str], added: list[str]) -> str:
         case 1, 0:
             return f"- {old[0]}"
     return ""
+
+
+def _replaced(before: str, after: str) -> tuple[list[str], list[str]]:
+    """The lines that were removed from a text, and those that were added."""
+    old = _lines(before)
+    new = _lines(after)
+    removed: list[str] = []
+    added: list[str] = []
+    for tag, old_first, old_end, new_first, new_end in _Matcher(old, new).get_opcodes():
+        if tag != "equal":
+            removed += old[old_first:old_end]
+            added += new[new_first:new_end]
+    return removed, added
+
+
+def _filled(lines: list[str]) -> int:
+    return sum(1 for line in lines if line.strip())
 
 
 def _counted(removed: list[str], added: list[str]) -> str:

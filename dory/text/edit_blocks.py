@@ -20,7 +20,7 @@ def begins(lines: Sequence[str], at: int) -> int | None:
     """The number of the line that begins a block, if before it come only empty lines and fences."""
     for number in range(at, len(lines)):
         line = lines[number]
-        if _SEARCHES.fullmatch(line.rstrip()):
+        if _SEARCHES.fullmatch(line.strip()):
             return number
         if line.strip() and not FENCE.fullmatch(line):
             return None
@@ -29,11 +29,15 @@ def begins(lines: Sequence[str], at: int) -> int | None:
 
 def block(lines: Sequence[str], at: int) -> tuple[tuple[str, str], int] | None:
     """The old and the new text of the block that begins at line ``at``, and the number of the line
-    behind it; None if a mark is missing.
+    behind it; None if a mark is missing. The indentation of the first mark, as below a numbered
+    point, is no part of the block.
     """
     divider = None
+    indentation = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
+    inside: list[str] = []
     for number in range(at + 1, len(lines)):
-        line = lines[number].rstrip()
+        inside.append(lines[number].removeprefix(indentation))
+        line = inside[-1].rstrip()
         if _SEARCHES.fullmatch(line):
             return None
         if divider is None and line == DIVIDER:
@@ -41,7 +45,7 @@ def block(lines: Sequence[str], at: int) -> tuple[tuple[str, str], int] | None:
         elif _REPLACES.fullmatch(line):
             if divider is None:
                 return None
-            old, new = lines[at + 1 : divider], lines[divider + 1 : number]
+            old, new = inside[: divider - at - 1], inside[divider - at : -1]
             return ("\n".join(old), "\n".join(new)), number + 1
     return None
 

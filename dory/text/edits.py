@@ -17,6 +17,8 @@ def edited(content: str, search: str, replacement: str, path: str) -> str:
     if plain != content:
         after = edited(plain, search.replace("\r", ""), replacement.replace("\r", ""), path)
         return after.replace("\n", "\r\n")
+    if "\0" in replacement:
+        raise ToolError(f"the new text holds a NUL: {path} was not changed; write it without")
     if not search:  # the common meaning of an empty search part
         gap = "\n" if content and not content.endswith("\n") else ""
         return f"{content}{gap}{replacement}\n"

@@ -47,6 +47,13 @@ def template(home: Path, name: str) -> str:
         ) from None
 
 
+def as_text(content: bytes) -> str:
+    """Return what a file holds as text: bytes that are no UTF-8, and NUL, are shown as �. A file
+    with a NUL is binary for git and READ_FILE, and some endpoints refuse a prompt that has one.
+    """
+    return content.decode("utf-8", "replace").replace("\0", "\ufffd")
+
+
 def durable_name(argument: str) -> str:
     """Return the durable text that a tool's argument begins with; empty if it names none."""
     name = argument.partition(" ")[0].removeprefix("./")

@@ -32,7 +32,7 @@ from stress.chaos.orders import ROOM
 
 HARNESS = "harness"
 OPENED = "stands in the agent's context again"
-DREAMT = "the Dream has ended"
+DREAMT = ("the Dream has ended", "Dream: ")
 
 
 def whole(home: Home) -> Iterator[str]:

@@ -12,14 +12,16 @@ import subprocess
 from collections import Counter
 from collections.abc import Iterator
 
+from dory.errors import DoryError
 from dory.extensions.dream.versions import PERSON
+from dory.identity import context, expand
 from dory.text import references
 from dory.text.prompt_files import DURABLE, USER
 from dory.types import Call
 from stress.chaos.home import Home
 
-_TRAILER = re.compile(r"^Dream: ([0-9a-f]+ \d+/\d+)$", re.MULTILINE)
-_STRETCH = re.compile(r"^- .* \(#[\d-]+, ([0-9a-f]+)\): ", re.MULTILINE)
+_TRAILER = re.compile(r"^Dream: ([0-9a-f]+)$", re.MULTILINE)
+_STRETCH = re.compile(r"^- .* \(#(\d+)-(\d+), ([0-9a-f]+)\): ", re.MULTILINE)
 
 
 def versioned(home: Home) -> Iterator[str]:
@@ -73,8 +75,8 @@ def by_hand(home: Home) -> Iterator[str]:
 
 
 def remembered(home: Home) -> Iterator[str]:
-    """The cursors of the history have no gap, and every batch of events is there as often as it was
-    compacted.
+    """The cursors of the history have no gap, no stretch stands there twice, and it tells of every
+    entry that ever left the context.
     """
     path = home.identity / "history.jsonl"
     lines = (
@@ -83,13 +85,18 @@ def remembered(home: Home) -> Iterator[str]:
     rows = [json.loads(line) for line in lines]
     if (cursors := [row["cursor"] for row in rows]) != list(range(1, len(rows) + 1)):
         yield f"the cursors of the history are {cursors}"
-    recorded = Counter(hash for row in rows for hash in _STRETCH.findall(row["content"]))
-    expected = compacted(home)
-    if recorded != expected:
-        yield (
-            f"the history lacks {dict(expected - recorded)} and has too often "
-            f"{dict(recorded - expected)}"
-        )
+    stretches = [found for row in rows for found in _STRETCH.findall(row["content"])]
+    recorded = Counter(hash for _, _, hash in stretches)
+    gone = compacted(home)
+    if wrong := {hash for hash, count in recorded.items() if count > 1 or hash not in gone}:
+        yield f"the history has too often, or from nowhere, {sorted(wrong)}"
+    told = {id for first, last, _ in stretches for id in range(int(first), int(last) + 1)}
+    damage: list[DoryError] = []
+    for hash in sorted(gone.keys() - recorded.keys()):
+        inside = context.parse(home.blobs.get(hash).body)
+        originals = expand.originals(inside, home.blobs, 0, damage.append)
+        if missing := {entry.first for entry in originals} - told:
+            yield f"the history lacks {hash}: the entries {sorted(missing)}"
 
 
 def dreamed(home: Home) -> Iterator[str]:
@@ -105,10 +112,11 @@ def dreamed(home: Home) -> Iterator[str]:
         if " dreamed " in line
         for hash, _ in references.live(line)
     )
-    for what, count in (made + logged).items():
-        if count > 1:
-            yield f"{what} is there {count} times"
-    if unknown := {trailer.partition(" ")[0] for trailer in made} - logged.keys():
+    for counts in (made, logged):
+        for what, count in counts.items():
+            if count > 1:
+                yield f"the Dream {what} is there {count} times"
+    if unknown := made.keys() - logged.keys():
         yield f"LIFE does not tell of the Dreams {sorted(unknown)}"
     if home.dreamed < home.dreamed_before:
         yield f".dream_cursor went from {home.dreamed_before} back to {home.dreamed}"

@@ -19,7 +19,8 @@ def test_two_days_show_a_dream_its_record_and_its_versions(
         and figures["tokens.asked"] < figures["turns.tokens.asked"]
     )
     assert (
-        "Dream: USER.md: + Ada's dog is called Rex" in printed
+        "Dream: USER +2, MEMORY −1" in printed
+        and "USER.md: + Ada's dog is called Rex\n  Ada told it" in printed
         and "## What it decided, and why" in printed
     )
     assert "\nUSER.md\n\nAda's dog is called Rex\nAda's birthday is on 5 May\n" in printed

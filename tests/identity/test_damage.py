@@ -2,6 +2,7 @@
 safe, and never passes over them.
 """
 
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from dory.errors import DoryError, VersionError
 from dory.identity.repair import repair, strange_links
 from dory.turn.inbox import Inbox
 from tests.support.household import Household, bodies
-from tests.support.versioned import Versioned, meanwhile
+from tests.support.versioned import Versioned, edit, meanwhile
 
 
 def cut(content: bytes) -> bytes:
@@ -133,6 +134,27 @@ def test_a_text_that_is_no_text_any_more_is_kept_beside_a_readable_one(
     assert (house.me.folder / name).read_text() == "Ada likes tea� and more"
     assert (house.me.folder / f"{name}.damaged").read_bytes() == b"Ada likes tea\xff and more\n"
     assert wake(house) == []
+
+
+def test_a_nul_is_no_text_and_the_file_can_be_read_and_compared_again(tmp_path: Path) -> None:
+    house = Versioned(tmp_path)
+    house.write("USER.md", "Ada\0likes tea\n")
+    house.extensions.step()
+    assert "USER.md holds a NUL, which no text has" in "\n".join(check.problems(house.home))
+    (told,) = repair(house.me)
+    assert told.startswith("USER.md held bytes that are no text")
+    assert house.read("USER.md") == "Ada�likes tea\n"
+    assert (house.me.folder / "USER.md.damaged").read_bytes() == b"Ada\0likes tea\n\n"
+    house.respond("SAY dev hi")
+    assert house.log()[:2] == [
+        ("Dory", "USER.md: Ada�likes tea (was: Ada\\x00likes tea)"),
+        ("a person", "USER.md: + Ada\\x00likes tea"),
+    ]
+    command = ["git", "-C", str(house.me.folder), "log", "-p"]
+    shown = subprocess.run(command, capture_output=True).stdout
+    assert b"Binary files" not in shown and b"Ada\0likes tea" in shown
+    refused = house.result(edit("USER.md", "", "Bob\0is tall")).body
+    assert "holds a NUL" in refused and house.read("USER.md") == "Ada�likes tea\n"
 
 
 def test_a_memory_that_is_gone_begins_empty_and_the_agent_is_told(house: Household) -> None:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from dory.extensions.dream import edits, session
+from dory.extensions.dream.deliberate import Dated, Deliberate
 from dory.extensions.dream.history import Item
 from dory.extensions.dream.session import DreamResult, DreamTask
 from dory.offline import OfflineModel
@@ -13,15 +14,15 @@ from dory.offline.server.faults import purpose
 from dory.text import prompt_files
 from dory.types import Message, Prompt
 
-Dated = Mapping[str, str]
+Lines = Mapping[str, str]
 """The lines of a file, each with the minute in which it was last changed."""
 
 
 def asleep(
     *stretches: str,
-    user: Dated | None = None,
-    memory: Dated | None = None,
-    removed: Dated | None = None,
+    user: Lines | None = None,
+    memory: Lines | None = None,
+    removed: Lines | None = None,
 ) -> tuple[DreamResult, dict[str, str]]:
     """One Dream of these stretches, each an entry of the history; what came of it, and the files
     after it.
@@ -29,14 +30,21 @@ def asleep(
     known = {"USER.md": user or {}, "MEMORY.md": memory or {}, "VOICE.md": {}}
     files = {name: "".join(f"{line}\n" for line in lines) for name, lines in known.items()}
     ages = {name: [moment(at) for at in lines.values()] for name, lines in known.items()}
-    gone = [(f"USER.md: {line}", moment(at)) for line, at in (removed or {}).items()]
+    gone = [Dated("USER.md", line, moment(at)) for line, at in (removed or {}).items()]
     items = [
         Item(number, "2026-03-09 00:00", content) for number, content in enumerate(stretches, 1)
     ]
     dreamt = session.dream(
         OfflineModel(),
         DreamTask(
-            "I am Dory.", prompt_files.prompt("dream"), files, ages, items, 10, 100_000, gone
+            "I am Dory.",
+            prompt_files.prompt("dream"),
+            files,
+            ages,
+            items,
+            10,
+            100_000,
+            Deliberate(gone),
         ),
         str,
     )

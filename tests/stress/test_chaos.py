@@ -174,7 +174,7 @@ def dream_again(home: Path, folder: Path, ledger: Ledger) -> None:
     versions = Versions(folder, utc, str)
     for text in ("once", "twice"):
         (folder / "VOICE.md").write_text(f"{text}\n", encoding="utf-8")
-        versions.commit(DREAM, "It is better so.\n\nDream: 5d41402abc4b2a76 1/1")
+        versions.commit(DREAM, "It is better so.\n\nDream: 5d41402abc4b2a76")
 
 
 def lose_what_faded(home: Path, folder: Path, ledger: Ledger) -> None:

@@ -9,13 +9,15 @@ from dory.config.dream_schedule import DreamSettings
 from dory.control import Control
 from dory.errors import ModelError
 from dory.extensions.dream.extension import DreamExtension
-from dory.extensions.dream.history import DREAM_CURSOR, History
+from dory.extensions.dream.history import DREAM_CURSOR, History, Item
 from dory.extensions.dream.repository import Commit
+from dory.extensions.dream.session import DreamResult, DreamTask, dream
 from dory.extensions.dream.versions import Versions
 from dory.extensions.dream.versions_extension import VersionExtension
 from dory.text import references, tool_calls
 from dory.text.prompt_files import DURABLE
 from dory.turn.extension import ExtensionHost
+from dory.turn.inbox import Inbox
 from dory.types import Call, Message, Model, Prompt, Purpose, Reply, Usage
 from tests.support.household import Household
 
@@ -62,6 +64,28 @@ class Answering:
     def last(self) -> Message:
         """What it was told last."""
         return self.asked[-1].messages[-1]
+
+
+def task(
+    count: int = 1,
+    content: str = STRETCH,
+    known: dict[str, str] | None = None,
+    calls: int = 10,
+    room: int = 80_000,
+) -> DreamTask:
+    """A batch of ``count`` entries, and what the files hold."""
+    items = [Item(number, "2026-03-03 00:02", content) for number in range(1, count + 1)]
+    return DreamTask("I am Dory.", "Dream well.", known or {}, {}, items, calls, room)
+
+
+def asleep(model: Answering, given: DreamTask | None = None) -> DreamResult:
+    """One Dream, without the loop around it."""
+    return dream(model, given or task(), lambda text: text.replace("hunter2", "[secret]"))
+
+
+def outcomes(dreamt: DreamResult) -> list[tuple[str, str]]:
+    """What came of each call."""
+    return [(step.outcome, step.call.title) for step in dreamt.steps]
 
 
 class Sleeper:
@@ -113,6 +137,10 @@ class Sleeper:
         """A Dream that a person asks for, from its beginning to its end."""
         self.extension.force("")
         self.step()
+
+    def post(self) -> None:
+        """Put into the rooms what they are owed, as the loop does before it waits."""
+        Inbox(self.me, [], self.told.append).post_notices(fresh=False)
 
     def write(self, name: str, text: str) -> None:
         """As with an editor."""

@@ -138,3 +138,30 @@ def test_where_each_line_is_another_a_diff_is_that_of_the_standard_library(
 ) -> None:
     diff = diffs.unified({"USER.md": "".join(old)}, {"USER.md": "".join(new)})
     assert diff == "".join(difflib.unified_diff(old, new, "a/USER.md", "b/USER.md"))
+
+
+def test_a_tally_counts_the_lines_of_each_file() -> None:
+    before = {"USER.md": "a\nb\n", "MEMORY.md": "c\n", "VOICE.md": "d\n"}
+    after = {"USER.md": "a\nx\ny\n", "MEMORY.md": "c\n\ne\n", "VOICE.md": "d\n"}
+    assert diffs.tally(before, after) == "USER +2 −1, MEMORY +1"
+    assert diffs.tally(after, before) == "USER +1 −2, MEMORY −1"
+    assert diffs.tally({"USER.md": "a\n"}, {"USER.md": "a\n\n"}) == "USER +1"
+    assert diffs.tally(before, before) == ""
+
+
+@pytest.mark.parametrize(
+    ("content", "conflicted"),
+    [
+        (b"<<<<<<< HEAD\na\n=======\nb\n>>>>>>> other\n", True),
+        (b"x\r\n<<<<<<< HEAD\r\na\r\n=======\r\n>>>>>>> other\r\n", True),
+        (b"<<<<<<< HEAD\na\n||||||| base\nb\n=======\nc\n>>>>>>> other", True),
+        (b"<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n", False),
+        (b"a\n=======\nb\n", False),
+        (b">>>>>>> b\n=======\n<<<<<<< a\n", False),
+        (b" <<<<<<< HEAD\n=======\n>>>>>>> other\n", False),
+    ],
+)
+def test_marks_of_a_conflict_are_told_from_those_of_an_edit_block(
+    content: bytes, conflicted: bool
+) -> None:
+    assert diffs.in_conflict(content) == conflicted

@@ -18,7 +18,7 @@ from dory.extensions.dream.versions import DORY, Versions, agent
 from dory.identity.identity import Identity
 from dory.text import answers, formatting, thoughts
 from dory.text.edits import checked, edited
-from dory.text.prompt_files import durable_name
+from dory.text.prompt_files import as_text, durable_name
 from dory.types import Call
 
 _LOOKED_BACK = 8
@@ -64,7 +64,7 @@ class Attribution:
             name = self._identity.repaired.pop()
             now = self._versions.raw()
             held = self._versions.raw(self._versions.head())
-            if name in held and now[name] == held[name].decode("utf-8", "replace").encode():
+            if name in held and now[name] == as_text(held[name]).encode():
                 self._versions.see(DORY, _REPAIRED, name)
         self._versions.take_in(reason)
 

@@ -1,6 +1,6 @@
 """Checks the files of Dream against each other: the history line by line, how far it was written
 and dreamed of, a revision that was begun, and the versions of the three files from the newest to
-the first.
+the first, each Dream among them with its record.
 
 Reads only, never a whole file at once, and also beside a running agent. The two cursors are read
 before the lines, because the lines only grow. What a kill leaves and the next start mends is no
@@ -12,9 +12,9 @@ from pathlib import Path
 
 from dory import clock
 from dory.errors import BlobError, FormatError, VersionError
-from dory.extensions.dream import apply
+from dory.extensions.dream import apply, dreams
 from dory.extensions.dream.history import CURSOR, DREAM_CURSOR, HISTORY, parse, read_cursor
-from dory.extensions.dream.versions import Versions
+from dory.extensions.dream.versions import DREAM, SHORT, Versions
 from dory.storage import locks
 from dory.storage.blobs import Blobs
 from dory.text import formatting
@@ -25,7 +25,7 @@ def problems(folder: Path, blobs: Blobs) -> Iterator[str]:
     yield from _history(folder)
     yield from _revision(folder, blobs)
     if (folder / ".git").exists():
-        yield from _versions(Versions(folder, clock.utc, str))
+        yield from _versions(Versions(folder, clock.utc, str), blobs)
 
 
 def _history(folder: Path) -> Iterator[str]:
@@ -79,9 +79,12 @@ def _revision(folder: Path, blobs: Blobs) -> Iterator[str]:
         yield f"{apply.NAME}: {error}"
 
 
-def _versions(versions: Versions) -> Iterator[str]:
+def _versions(versions: Versions, blobs: Blobs) -> Iterator[str]:
     try:
         for version in versions.log():
             versions.contents(version.sha)
+            record = dreams.record(version) if version.author == DREAM else ""
+            if record and not blobs.path(record).exists():
+                yield f"the Dream {version.sha[:SHORT]} names {record}, which is missing"
     except VersionError as error:
         yield str(error)

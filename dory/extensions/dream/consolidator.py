@@ -8,14 +8,20 @@ hash names the original. Stretches are taken as the compaction reports them, and
 turns, the oldest first. What a kill kept from being written is found at the next start: LIFE names
 every stretch that ever left the context, and the newest lines of the history name those that were
 written last. A stretch whose line is damaged is written again; one whose line can be read is not.
+
+Each thing is told once. A stretch is left out if all its entries were told before: because its
+compaction was taken back and made again, or because it only joins stretches that left the context
+earlier, or repeats originals that were put back (what stands behind a reference was told when it
+left).
 """
 
 import re
-from collections.abc import Callable, Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
 
 from dory.errors import DoryError
 from dory.extensions.dream.history import History
-from dory.identity import context, heard_entry, life
+from dory.identity import context, expand, heard_entry, life
 from dory.identity.context import Entry
 from dory.identity.identity import Identity
 from dory.storage import files
@@ -32,7 +38,7 @@ _FIRST_STEP = 256
 """Lines of LIFE that are read first. Four times as many are read next."""
 _SUMMARY_LINE_LIMIT = 2000
 """Characters."""
-_HASH = re.compile(r"^- [\w :-]* \(#[\d-]+, ([0-9a-f]+)\): ", re.MULTILINE)
+_HEAD = re.compile(r"^- [\w :-]* \(#(\d+)-(\d+), ([0-9a-f]+)\): ", re.MULTILINE)
 _MINUTE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
 _TIMED_KINDS = ("heard", "response", "notice")
 
@@ -48,6 +54,7 @@ class Consolidator:
         self._log = log
         self._taken: list[Compacted] = []
         self._searched = False
+        self._told: _Told | None = None
 
     def take(self, record: Compacted) -> None:
         """A stretch has left the context, and that is on disk."""
@@ -62,19 +69,74 @@ class Consolidator:
             missed = [record for record in self._missed() if record.hash not in taken]
             self._taken = [*missed, *self._taken]
             self._searched = True
-        if self._taken:
-            records = sorted(self._taken, key=lambda record: record.first)
+        new = self._untold(self._taken) if self._taken else []
+        if new:
+            records = sorted(new, key=lambda record: record.first)
             content = "\n".join(map(self._bullet, records))
             self._history.add(self._identity.now(), self._identity.redact(content))
-            self._taken = []
+            for record in records:
+                self._known.add(record.first, record.last, record.hash)
+        self._taken = []
+        if new:
             self._history.note()
+
+    @property
+    def _known(self) -> "_Told":
+        """What the history tells, read once in a process, when something leaves the context."""
+        if self._told is None:
+            self._told = _Told()
+            for content in self._history.contents():
+                for first, last, digest in _HEAD.findall(content):
+                    self._told.add(int(first), int(last), digest)
+        return self._told
+
+    def _untold(self, records: Sequence[Compacted]) -> list[Compacted]:
+        """Those of the records that tell something new, each once, in the order in which they left
+        the context: an inner stretch leaves before the one that contains it.
+        """
+        new: list[Compacted] = []
+        told = self._known.copy()
+        for record in records:
+            if not self._is_told(told, record.first, record.last, record.hash):
+                new.append(record)
+                told.add(record.first, record.last, record.hash)
+        return new
+
+    def _is_told(self, told: "_Told", first: int, last: int, digest: str) -> bool:
+        """Whether the history tells of all entries of a stretch."""
+        if digest in told.hashes:
+            return True
+        entries = self._entries(digest)
+        if not entries:  # it cannot be read
+            return bool(first) and told.covers(first, last)
+        covered = all(self._is_entry_told(told, entry) for entry in entries)
+        if covered:
+            told.hashes.add(digest)
+        return covered
+
+    def _is_entry_told(self, told: "_Told", entry: Entry) -> bool:
+        """Whether the history tells of an entry, or the entry only repeats an original that was put
+        back and stands behind a reference of its own.
+        """
+        match entry.kind:
+            case "uncompacted":
+                return True
+            case "compacted" if entry.hash not in told.hashes:
+                try:
+                    original = not expand.behind(entry, self._identity.blobs)
+                except DoryError:  # the check reports it
+                    return told.covers(entry.first, entry.last)
+                return original or self._is_told(told, entry.first, entry.last, entry.hash or "")
+            case "compacted":
+                return True
+        return told.covers(entry.first, entry.last)
 
     def _missed(self) -> list[Compacted]:
         """The stretches that LIFE names after the last one that is written, in order."""
         written = {
             digest
             for item in self._history.newest(_NEWEST)
-            for digest in _HASH.findall(item.content)
+            for _, _, digest in _HEAD.findall(item.content)
         }
         count = _FIRST_STEP
         while True:
@@ -133,6 +195,38 @@ class Consolidator:
             return context.parse(self._identity.blobs.get(digest).body)
         except DoryError:
             return []
+
+
+class _Told:
+    """The ids of entries that the history tells of, and the hashes of their stretches."""
+
+    def __init__(self) -> None:
+        self.hashes: set[str] = set()
+        self._spans: list[tuple[int, int]] = []  # in order, apart from each other
+
+    def copy(self) -> "_Told":
+        """Another one that tells the same."""
+        other = _Told()
+        other.hashes = set(self.hashes)
+        other._spans = list(self._spans)
+        return other
+
+    def add(self, first: int, last: int, digest: str) -> None:
+        """The history tells of a stretch."""
+        self.hashes.add(digest)
+        if not first:  # its blob could not be read
+            return
+        left = bisect_left(self._spans, first - 1, key=lambda span: span[1])
+        right = bisect_right(self._spans, last + 1, key=lambda span: span[0])
+        if left < right:
+            first = min(first, self._spans[left][0])
+            last = max(last, self._spans[right - 1][1])
+        self._spans[left:right] = [(first, last)]
+
+    def covers(self, first: int, last: int) -> bool:
+        """Whether it tells of all ids from ``first`` to ``last``."""
+        at = bisect_right(self._spans, first, key=lambda span: span[0]) - 1
+        return at >= 0 and last <= self._spans[at][1]
 
 
 def _times(entries: list[Entry]) -> Iterator[str]:

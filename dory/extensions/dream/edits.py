@@ -22,6 +22,7 @@ READ, EDIT = "READ_FILE", "EDIT_FILE"
 USAGES = (f"{READ} <path>", f"{EDIT} <path>, then one or more search/replace blocks")
 TITLE_LIMIT = 60
 """Characters shown of the first line of a call."""
+MAY_BE_MOVED = "what it removes may be what was to be added elsewhere"
 _WORD = re.compile(r"[^\W_]{3,}")
 
 
@@ -56,9 +57,15 @@ def decoded(content: bytes, name: str) -> str:
 
 
 def revised(text: str, name: str, blocks: Sequence[tuple[str, str]]) -> str:
+    """Return what ``replaced`` returns. Also raises ``ToolError`` if nothing would change, or if
+    the file would be too long.
+    """
+    return edits.checked(text, replaced(text, name, blocks), name)
+
+
+def replaced(text: str, name: str, blocks: Sequence[tuple[str, str]]) -> str:
     """Return the text of a file after the search/replace blocks of one call. Appended lines that
-    are in the file already are left out. Raises ``ToolError`` if a block does not fit, or if
-    nothing would change.
+    are in the file already are left out. Raises ``ToolError`` if a block does not fit.
     """
     if not blocks:
         raise ToolError(
@@ -70,7 +77,7 @@ def revised(text: str, name: str, blocks: Sequence[tuple[str, str]]) -> str:
         new = replacement if search else _without_known(replacement, lines(after))
         if search or lines(new):
             after = edits.edited(after, sought(after, search, new), new, name)
-    return edits.checked(text, after, name)
+    return after
 
 
 def sought(text: str, search: str, replacement: str) -> str:
@@ -117,7 +124,7 @@ def replayed(
         dreamed[name] = revised(known, name, blocks)
         try:
             if addition_refused and not adds:
-                raise ToolError("what it removes may be what was to be added elsewhere")
+                raise ToolError(MAY_BE_MOVED)
             current = decoded(now.get(name, b""), name)
             added_meanwhile = lines(current) - lines(snapshot.get(name, ""))
             for search, added in blocks:

@@ -5,14 +5,15 @@ history, a Dream starts between turns when it is due (``config/dream_schedule.py
 for it. It runs beside the loop on a snapshot (``extensions/dream/session.py``) and is applied
 between turns (``extensions/dream/apply.py``). A Dream that fails changes nothing and is tried again
 at the next regular time; the agent is told of the first failure in a row, a person who asked of
-each. A Dream that fails while it is applied is completed later. If the clock is put back, a Dream
-is late by at most the interval: what is dated ahead of the clock counts as just now.
+each. One whose list was not made has failed, too: LIFE names a record of it. A Dream that fails
+while it is applied is completed later. If the clock is put back, a Dream is late by at most the
+interval: what is dated ahead of the clock counts as just now.
 
 Before anything else happens in a process, a revision that a kill left half applied is completed:
 otherwise the next extension, which commits the versions, would take it for somebody's edit.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Literal
@@ -20,10 +21,10 @@ from typing import Literal
 from dory import clock
 from dory.config import dream_schedule
 from dory.errors import DoryError, FormatError, SpendingLimit
-from dory.extensions.dream import prompt, session
+from dory.extensions.dream import deliberate, prompt, session
 from dory.extensions.dream.apply import Revision
 from dory.extensions.dream.consolidator import Consolidator
-from dory.extensions.dream.history import HISTORY, History
+from dory.extensions.dream.history import HISTORY, History, Item
 from dory.extensions.dream.prompt import Guide
 from dory.extensions.dream.session import DreamResult, DreamTask
 from dory.extensions.dream.versions import Versions
@@ -68,7 +69,8 @@ class _Timing:
 
 class DreamExtension(Extension):
     """The Dreams of one identity. ``model`` dreams, with at most ``room`` characters of history in
-    its prompt; ``log`` gets a line for each Dream.
+    its prompt; ``log`` gets a line for each Dream. ``tools`` are the names of the tools that the
+    agent knows: a Dream says of them that they do not work there.
     """
 
     name = "dream"
@@ -84,8 +86,10 @@ class DreamExtension(Extension):
         history: History,
         room: int,
         log: Callable[[str], None],
+        tools: Collection[str] = (),
     ) -> None:
         self._me = me
+        self._tools = tools
         self._settings = settings
         self._model = model
         self._versions = versions
@@ -99,6 +103,7 @@ class DreamExtension(Extension):
         self._timing = _Timing(settings, me.now())
         self._files: Literal["unread", "mending", "refused", "whole"] = "unread"
         self._request: Literal["none", "waits", "runs"] = "none"  # what a person asked for
+        self._anyway = False  # the person has said that more than a third of a file may go
         self._dreamed = 0  # the last entry of the history that a Dream has read
         self._dreaming_of = 0  # entries that the running Dream reads
         self._outcome = ""
@@ -125,10 +130,12 @@ class DreamExtension(Extension):
         waiting = self._history.last - self._dreamed if whole else 0
         now = self._me.now()
         asked = self._request == "waits"
-        if not waiting or not (asked or self._timing.is_due(now, self._written)):
+        if not waiting and not (whole and asked):
+            return None
+        if not asked and not self._timing.is_due(now, self._written):
             return None
         try:
-            return self._start(waiting, now)
+            return self._start(now)
         except (DoryError, OSError) as error:
             self._begin(now)
             self._failed(error)
@@ -138,20 +145,31 @@ class DreamExtension(Extension):
         """How much it dreams of."""
         return f"dream of {self._dreaming_of} entries" if self._dreaming_of else ""
 
-    def force(self, _: str) -> str:
-        """A Dream now. Raises ``DoryError`` when there is nothing new, or one is under way."""
-        if not self._mend():
+    def force(self, argument: str) -> str:
+        """A Dream now. With ``anyway`` it may remove more than a third of a file, and without new
+        history it dreams again of the newest entries. Raises ``DoryError`` when there is nothing
+        new, or one is under way.
+        """
+        anyway = argument.strip() == "anyway"
+        if argument.strip() and not anyway:
+            raise DoryError(
+                "write /dream, or /dream anyway to let the Dream remove more than a third of a file"
+            )
+        if not self._mend() and self._files == "refused":
             raise DoryError(
                 "no Dream before its files are mended; what is wrong with them was told in the"
                 " agent's terminal, and to the agent"
             )
+        if obstacle := self._versions.obstacle():
+            raise DoryError(f"no Dream now: {obstacle}")
         waiting = self._history.last - self._dreamed
         if self._dreaming_of or self._request == "waits":
             raise DoryError(
                 f"a Dream is under way already, {waiting} entries of the history wait; /status"
                 " tells when it is done"
             )
-        if not waiting:
+        entries = self._entries(anyway)
+        if not entries:
             hours = f"{self._settings.interval_h:g} hours later"
             often = f"at {self._settings.cron} (cron)" if self._settings.cron else hours
             raise DoryError(
@@ -159,11 +177,24 @@ class DreamExtension(Extension):
                 f" {often}{self._last()}"
             )
         self._request = "waits"
-        taken = min(waiting, self._settings.max_batch_size)
+        self._anyway = anyway
+        number = f"{len(entries)} of {waiting}" if waiting else f"the newest {len(entries)}"
         return (
-            f"dreaming of {taken} of {waiting} entries; /status tells when it is done, /dream-log"
-            f" what has changed{self._last()}"
+            f"dreaming of {number} entries; /status tells when it is done, /dream-log what has"
+            f" changed{self._last()}"
         )
+
+    def _entries(self, anyway: bool) -> list[Item]:
+        """The entries that one Dream takes: as many as fit into its prompt of those that no Dream
+        has read. A person who says ``anyway`` gets the newest ones that were read if all were.
+        """
+        most = self._settings.max_batch_size
+        if entries := self._history.after(self._dreamed, most):
+            return prompt.fitting(entries, self._room)
+        if not anyway:
+            return []
+        newest = self._history.after(max(0, self._dreamed - most), most)
+        return prompt.fitting(newest[::-1], self._room)[::-1] if newest else []
 
     def guide(self, argument: str) -> str:
         """How Dreams are guided."""
@@ -177,6 +208,9 @@ class DreamExtension(Extension):
             return self._files == "whole"
         self._files = "mending"
         try:
+            if self._versions.obstacle():  # the versions tell of it; it is looked at again
+                self._files = "unread"
+                return False
             for line in [*self._versions.open(), *self._revision.resume(), *self._revision.end()]:
                 self._log(line)
             for damage in self._history.mend():
@@ -185,7 +219,7 @@ class DreamExtension(Extension):
             self._timing.forget()
             self._files = "whole"
         finally:
-            if self._files != "whole":
+            if self._files == "mending":
                 self._files = "refused"
         return True
 
@@ -193,17 +227,23 @@ class DreamExtension(Extension):
         self._log(text)
         self._me.notice(text)
 
-    def _start(self, waiting: int, now: datetime) -> Work | None:
+    def _start(self, now: datetime) -> Work | None:
         """A Dream on the newest version; None while the files differ from it: the extension of the
         versions has to say first whose change that is.
         """
-        if self._versions.changed():
+        if self._versions.obstacle() or self._versions.changed():
             return None
         head = self._versions.head()
         texts = self._versions.contents(head)
+        anyway = self._request == "waits" and self._anyway
+        entries = self._entries(anyway)
+        if not entries:
+            raise FormatError(
+                f"{HISTORY} has no entry behind {self._dreamed}: put it back from a backup"
+            )
         self._begin(now)
-        self._dreaming_of = min(waiting, self._settings.max_batch_size)
-        return partial(self._work, head, texts)
+        self._dreaming_of = len(entries)
+        return partial(self._work, head, texts, entries, anyway)
 
     def _begin(self, now: datetime) -> None:
         if self._request == "waits":
@@ -220,21 +260,21 @@ class DreamExtension(Extension):
         except (IndexError, ValueError):
             return now
 
-    def _work(self, head: str, texts: dict[str, str]) -> Apply:
+    def _work(
+        self, head: str, texts: dict[str, str], entries: Sequence[Item], anyway: bool
+    ) -> Apply:
         """Beside the loop, on the ``texts`` of the version ``head``."""
         try:
-            result = session.dream(self._model, self._task(head, texts), self._me.redact)
+            task = self._task(head, texts, entries, anyway)
+            result = session.dream(self._model, task, self._me.redact)
         except (DoryError, OSError) as error:
             return partial(self._failed, error)
         return lambda: self._apply(result)
 
-    def _task(self, head: str, texts: dict[str, str]) -> DreamTask:
-        """The whole snapshot. Raises ``FormatError`` if the history is not what it was."""
-        entries = self._history.after(self._dreamed, self._settings.max_batch_size)
-        if not entries:
-            raise FormatError(
-                f"{HISTORY} has no entry behind {self._dreamed}: put it back from a backup"
-            )
+    def _task(
+        self, head: str, texts: dict[str, str], entries: Sequence[Item], anyway: bool
+    ) -> DreamTask:
+        """The whole snapshot. Raises ``FormatError`` for a guide that cannot be read."""
         ages = {name: self._versions.ages(name) for name in DURABLE}
         if self._versions.head() != head:  # the agent has just edited one
             ages = {}
@@ -246,12 +286,17 @@ class DreamExtension(Extension):
             entries,
             self._settings.max_iterations,
             self._room,
-            prompt.removed(self._versions),
+            deliberate.known(self._versions),
+            self._tools,
+            anyway,
         )
 
     def _apply(self, result: DreamResult) -> None:
         try:
-            lines = self._revision.apply(result)
+            if result.failure:
+                record = self._revision.record_failure(result)
+                raise DoryError(f"{result.failure}; /show {record} tells all")
+            lines = self._revision.apply(result, asked=self._request == "runs")
         except (DoryError, OSError) as error:
             self._files = "unread"
             self._failed(error)
@@ -259,6 +304,7 @@ class DreamExtension(Extension):
         self._dreamed = self._history.dreamed
         for line in lines:
             self._log(line)
+        self._request = "none"  # the rooms are owed a line about it
         self._ended(lines[-1])
 
     def _failed(self, error: DoryError | OSError) -> None:
@@ -288,7 +334,11 @@ class DreamExtension(Extension):
 
     GUIDANCE = guidance(__file__)
     COMMANDS = (
-        Command("/dream  dream now of what has faded since the last Dream", force),
+        Command(
+            "/dream [anyway]  dream now of what has faded since the last Dream; anyway lets it"
+            " remove more than a third of a file",
+            force,
+        ),
         Command(
             "/dream-prompt [init]  how Dreams are guided; init makes a guide of its own", guide
         ),

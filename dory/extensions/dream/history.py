@@ -13,6 +13,7 @@ binary search.
 
 import json
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -144,6 +145,15 @@ class History:
                 if line.strip() and item.cursor > cursor:
                     items.append(item)
         return items
+
+    def contents(self) -> Iterator[str]:
+        """The content of every entry that can be read, the oldest first, one line at a time."""
+        if not self.path.exists():
+            return
+        with open(self.path, "rb") as file:
+            for line in file:
+                if item := parse(line):
+                    yield item.content
 
     def newest(self, count: int) -> list[Item]:
         """The last ``count`` entries, the oldest first."""

@@ -3,25 +3,24 @@
 The guide says how to dream. It is ``dream.md`` in the agent's folder, which people may write, else
 ``prompts/dream.md``, the same for all agents.
 
-The blocks are the three files, the lines that were removed from them lately, and the new history.
-No stretch of the history is left out: if an entry is longer than the prompt may hold, its bullets
-are shortened. After each line of a file stands when it last changed, so the model can tell what is
-newer. The removed lines are shown because history is late: a stretch may tell of something that the
-agent removed long before the stretch left the context.
+The blocks are the three files, what was removed from them or put back on purpose
+(``deliberate.py``), and the new history. No stretch of the history is left out: if an entry is
+longer than the prompt may hold, its bullets are shortened. After each line of a file stands when it
+last changed, so the model can tell what is newer.
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from itertools import islice, repeat
+from itertools import repeat
 
 from dory import clock
 from dory.constants import MEMORY_LIMIT
 from dory.errors import DoryError, FormatError
 from dory.extensions.dream import edits
+from dory.extensions.dream.deliberate import Dated, Deliberate, resembling
 from dory.extensions.dream.history import Item
-from dory.extensions.dream.versions import Versions
 from dory.identity.identity import Identity
 from dory.storage import files
 from dory.text import formatting, packing, prompt_files, references
@@ -32,14 +31,8 @@ LIMIT = 16_000
 """Bytes of an agent's own guide: it stands in every request of a Dream."""
 FIRST_LIMIT = 300
 """Characters of a bullet's first line, which names its stretch, and of a removed line."""
-LOOKED_BACK = 200
-"""Versions that are searched for removed lines."""
-REMOVED = 50
-"""Removed lines that are shown."""
 _BULLET = re.compile(r"\n(?=- )")
 _CUT = "\n  …"
-
-Dated = tuple[str, datetime]
 
 
 class Guide:
@@ -155,42 +148,36 @@ def shown(text: str) -> str:
     return f"{text[:MEMORY_LIMIT]}{_excess_notice(text)}"
 
 
-def removed(versions: Versions) -> list[Dated]:
-    """The lines that were removed or replaced in a file lately and do not stand in it any more,
-    each behind the file's name, newest first. Such a line may stand in another file, to which it
-    was moved. Raises ``VersionError``.
-    """
-    removed_at: dict[str, datetime] = {}
-    standing: set[str] | None = None
-    for version in islice(versions.log(), LOOKED_BACK):
-        after = _named_lines(versions.contents(version.sha))
-        before = _named_lines(versions.contents(version.before))
-        if standing is None:
-            standing = after
-        for line in sorted(before - after - standing):
-            removed_at.setdefault(line, version.at)
-    return list(islice(removed_at.items(), REMOVED))
-
-
 def laid_out(
     texts: Mapping[str, str],
     ages: Mapping[str, Sequence[datetime]],
-    removed_lines: Sequence[Dated],
+    deliberate: Deliberate,
     items: Sequence[Item],
 ) -> str:
     """All the blocks, each below its header, with escaped contents."""
     blocks = [_file(name, texts.get(name, ""), ages.get(name, ())) for name in DURABLE]
-    if removed_lines:
-        blocks.append("[#removed]\n")
-        for line, at in removed_lines:
-            shown_line = references.escape(formatting.one_line(line, FIRST_LIMIT))
-            blocks.append(_dated(shown_line, at))
+    told = "\n".join(item.content for item in items)
+    blocks += _purposes("removed", resembling(deliberate.removed, told))
+    blocks += _purposes("restored", resembling(deliberate.restored, told))
+    if deliberate.undone:
+        blocks.append(f"[#undone]\n{references.escape(deliberate.undone)}\n")
     return "".join([*blocks, "[#history]\n", *map(_entry, items)])
 
 
-def _named_lines(texts: Mapping[str, str]) -> set[str]:
-    """The lines of the files, each behind the name of its file."""
-    return {f"{name}: {line}" for name, text in texts.items() for line in edits.lines(text)}
+def _purposes(header: str, lines: Sequence[Dated]) -> list[str]:
+    """A block of lines that were removed or put back, each behind its file; none if there are
+    none.
+    """
+    if not lines:
+        return []
+    shown_lines = [
+        _dated(
+            references.escape(formatting.one_line(f"{dated.name}: {dated.line}", FIRST_LIMIT)),
+            dated.at,
+        )
+        for dated in lines
+    ]
+    return [f"[#{header}]\n", *shown_lines]
 
 
 def _file(name: str, text: str, ages: Sequence[datetime]) -> str:

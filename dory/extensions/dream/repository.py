@@ -59,6 +59,18 @@ _FOLDERS = (
     "info",
 )
 _REGULAR_MODE = 0o100644
+_UNFINISHED = {
+    "rebase-merge": "rebase",
+    "rebase-apply": "rebase",
+    "MERGE_HEAD": "merge",
+    "REVERT_HEAD": "revert",
+    "CHERRY_PICK_HEAD": "cherry-pick",
+    "sequencer": "cherry-pick or revert",
+    "BISECT_LOG": "bisect",
+}
+"""What git leaves in its folder while a person is in the midst of something, and the name of it. A
+rebase that stops at a conflict leaves CHERRY_PICK_HEAD as well, so it comes first.
+"""
 _STALE = 3600.0
 """Seconds after which nobody holds a lock any more."""
 _OTHER_DAMAGE = (
@@ -186,7 +198,7 @@ class Git:
             "HEAD": "ref: refs/heads/main\n",
             "config": _CONFIG,
             "info/exclude": "".join(["/*\n", *(f"!/{name}\n" for name in tracked)]),
-            "info/attributes": "* -text\n",
+            "info/attributes": "* -text diff\n",
         }
         mended: list[str] = []
         for name, content in contents.items():
@@ -212,6 +224,15 @@ class Git:
         """The commit that the branch stands at; empty before the first."""
         with self._sound():
             return self._followed()[1]
+
+    def unfinished(self) -> str:
+        """What a person has begun with git and not ended, such as ``merge``; empty for nothing. As
+        long as it lasts, the index and HEAD are theirs.
+        """
+        for name, operation in _UNFINISHED.items():
+            if (self._path / name).exists():
+                return operation
+        return ""
 
     def commit(
         self,

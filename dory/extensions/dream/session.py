@@ -6,7 +6,12 @@ runs beside the loop, on a snapshot, and writes nothing.
 2. It makes the changes with EDIT_FILE and READ_FILE on copies of the three files. After each
    response it gets the results of its calls, until it makes no more calls or has used up the calls
    of a Dream. Every call counts, also one that only reads or is refused. A model that makes no call
-   at all is asked once more.
+   at all is asked once more. Calls are understood in all the shapes that a turn understands.
+
+A list of which nothing was made has failed, and the history stays undreamed, unless the model takes
+the list back (NOTHING) or its changes were declined for what they say (``guards.py``). DONE is
+enough if there was no list but only talk: small models say in many words that all is as it should
+be.
 
 Both phases are one conversation, so the provider has its beginning in the cache. The history in it
 has a bounded size. If a batch does not fit into the model's window, the Dream takes the older half
@@ -22,7 +27,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from dory.errors import ModelAway, ToolError, WindowExceeded
-from dory.extensions.dream import prompt
+from dory.extensions.dream import guards, prompt
+from dory.extensions.dream.deliberate import Deliberate
 from dory.extensions.dream.edits import (
     EDIT,
     READ,
@@ -31,10 +37,11 @@ from dory.extensions.dream.edits import (
     DreamEdit,
     file_of,
     lines,
-    revised,
+    replaced,
 )
 from dory.extensions.dream.history import Item
 from dory.text import answers, formatting, grounding, prompt_files, references, thoughts
+from dory.text.edits import checked
 from dory.text.prompt_files import DURABLE
 from dory.types import Call, Message, Model, Prompt
 
@@ -45,10 +52,16 @@ REASON_LIMIT = 300
 _CUT_OFF = "your answer was cut off at its length limit here: nothing was done; write less at once"
 _AGE = re.compile(r"  ← \d{4}-\d\d-\d\d \d\d:\d\d$", re.MULTILINE)
 _NOTHING = re.compile(r"\W*nothing\W*", re.IGNORECASE)
+_DONE = re.compile(r"\W*done\W*", re.IGNORECASE)
+_POINT = re.compile(rf"^\s*(?:\d+\s*[.)]|[-*•{{\[]).*(?:{'|'.join(DURABLE)})", re.MULTILINE)
+"""A point of a list of changes, or JSON in its place."""
 _BLOCK = re.compile(
     r"^<<<<<<< SEARCH$.*?^>>>>>>> REPLACE$|^[ \t]*+(?:```|~~~)[\w-]*$", re.MULTILINE | re.DOTALL
 )
 _TOOL_LINE = re.compile(rf"^(?:{READ}|{EDIT})(?: .*)?$", re.MULTILINE)
+_NOTHING_KNOWN = Deliberate()
+_ANSWER_SHOWN = 200
+"""Characters of an answer that could not be carried out, in the reason of the failure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +71,9 @@ class DreamTask:
     ``texts`` are the three files by name, ``ages`` the times when each of their lines last changed,
     and ``items`` the entries of the history that no Dream has taken yet. ``calls`` is the most tool
     calls that the Dream may make, ``history_limit`` the most characters of history in a prompt, and
-    ``removed`` are the lines that were removed recently.
+    ``deliberate`` is what was removed or put back on purpose. ``tools`` are the names of the tools
+    that the agent has in its turns. ``unlimited``: a person has said that more than a third of a
+    file may go.
     """
 
     soul: str
@@ -68,19 +83,28 @@ class DreamTask:
     items: Sequence[Item]
     calls: int
     history_limit: int
-    removed: Sequence[prompt.Dated] = ()
+    deliberate: Deliberate = _NOTHING_KNOWN
+    tools: Collection[str] = ()
+    unlimited: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class DreamResult:
     """The texts and the history entries that the model was shown, its list of changes
     (``study``), and the tool calls that followed (``steps``).
+
+    ``failure`` says why none of the list was made; the history then stays undreamed, and
+    ``answers`` is what the model answered instead. ``limited`` are the files of which it wanted to
+    remove too much.
     """
 
     texts: Mapping[str, str]
     items: Sequence[Item]
     study: str
     steps: Sequence[DreamEdit]
+    failure: str = ""
+    answers: str = ""
+    limited: Sequence[str] = ()
 
 
 def dream(model: Model, task: DreamTask, redact: Callable[[str], str]) -> DreamResult:
@@ -112,9 +136,16 @@ class _Dream:
         self._calls_left = task.calls
         self._study = ""
         self._steps: list[DreamEdit] = []
+        self._answers: list[str] = []  # what it answered after the study
+        self._declined = False  # an edit was refused for what it says
+        self._limited: list[str] = []
+        self._tools = task.tools
+        self._unlimited = task.unlimited
+        known = task.deliberate
+        self._purposes = guards.Purposes(known.removed, known.restored, items)
         system = f"{task.soul.strip()}\n\n{references.escape(task.guide.strip())}"
         self._messages = [Message("system", redact(system))]
-        blocks = prompt.laid_out(task.texts, task.ages, task.removed, items)
+        blocks = prompt.laid_out(task.texts, task.ages, task.deliberate, items)
         self._add_message(f"{blocks}[#study]\n{prompt_files.prompt('study')}")
 
     def run(self) -> DreamResult:
@@ -132,7 +163,31 @@ class _Dream:
             while calls:
                 self._add_message("".join(self._run_calls(calls)))
                 calls = self._next_calls() if self._calls_left else []
-        return DreamResult(self._snapshot, self._items, self._study, self._steps)
+        return DreamResult(
+            self._snapshot,
+            self._items,
+            self._study,
+            self._steps,
+            self._failure(),
+            "\n\n".join(self._answers),
+            self._limited,
+        )
+
+    def _failure(self) -> str:
+        """Why nothing of the list was made; empty if something was, or nothing had to be."""
+        if not self._answers or self._declined or _says(_NOTHING, self._answers[-1]):
+            return ""
+        if _says(_DONE, self._answers[-1]) and not _POINT.search(self._study) and not self._steps:
+            return ""
+        if any(step.outcome == "changed" for step in self._steps):
+            return ""
+        if refused := [step.message for step in self._steps if step.outcome == "refused"]:
+            return f"nothing of the list was made, the last call was refused: {refused[-1]}"
+        answer = formatting.one_line(self._answers[-1], _ANSWER_SHOWN)
+        return (
+            f"nothing of the list was made: {len(self._answers)} answers held no edit that could be"
+            f" read, the last was {answer!r}"
+        )
 
     def _add_message(self, text: str) -> None:
         self._messages.append(Message("user", self._redact(text)))
@@ -149,8 +204,10 @@ class _Dream:
         there is none, the line of the list that names its file.
         """
         text, cut = self._ask()
+        self._answers.append(text)
         text = _AGE.sub("", text)  # weak models copy the times
-        calls = list(answers.parse(text, USAGES, examples=False).calls)
+        parsed = answers.parse(text, USAGES, self._tools, examples=False)
+        calls = [_refused_here(call, self._tools) for call in parsed.calls]
         prose_parts = _TOOL_LINE.split(_BLOCK.sub("", text))[:-1]
         reasons = [formatting.one_line(prose, REASON_LIMIT) for prose in prose_parts]
         if len(reasons) != len(calls):  # a call is inside a thought, or its name is misspelt
@@ -196,13 +253,39 @@ class _Dream:
             text = self._texts.get(name, "")
             if call.tool == READ:
                 return DreamEdit(call, reason, "read", prompt.shown(text))
-            after = revised(text, name, call.edits)
-            _refuse_examples(lines(after) - lines(text))
+            after = replaced(text, name, call.edits)
         except ToolError as error:
+            return DreamEdit(call, reason, "refused", str(error))
+        try:
+            self._check(name, text, after)
+        except ToolError as error:
+            self._declined = True
+            if isinstance(error, guards.Excess) and name not in self._limited:
+                self._limited.append(name)
             return DreamEdit(call, reason, "refused", str(error))
         self._texts[name] = after
         message = f"{name} changed; it has {len(after)} characters now"
         return DreamEdit(call, reason, "changed", message)
+
+    def _check(self, name: str, text: str, after: str) -> None:
+        """Raise ``ToolError`` if a file may not become what an edit makes of it."""
+        checked(text, after, name)
+        _refuse_examples(lines(after) - lines(text))
+        texts = {**self._texts, name: after}
+        self._purposes.check(name, self._texts, texts)
+        if not self._unlimited:
+            guards.check_share(name, self._snapshot, texts)
+
+
+def _refused_here(call: Call, tools: Collection[str]) -> Call:
+    """A call of a tool that works in turns only says so."""
+    if call.tool in (READ, EDIT) or call.tool not in tools:
+        return call
+    error = (
+        f"{call.tool} does not work in a Dream: nothing was done; only {EDIT} and {READ} do, on"
+        f" {', '.join(DURABLE)}"
+    )
+    return replace(call, error=error)
 
 
 def _refuse_examples(added: Collection[str]) -> None:
@@ -226,5 +309,10 @@ def _wants_changes(answer: str) -> bool:
     spoken = thoughts.without_thoughts(answer)
     if any(name in spoken for name in DURABLE):
         return True
-    lines = [line for line in spoken.splitlines() if line.strip()]
-    return not any(_NOTHING.fullmatch(line) for line in (*lines[:1], *lines[-1:]))
+    return not _says(_NOTHING, spoken)
+
+
+def _says(word: re.Pattern[str], answer: str) -> bool:
+    """Whether the first or the last line of an answer is that word."""
+    lines = [line for line in thoughts.without_thoughts(answer).splitlines() if line.strip()]
+    return any(word.fullmatch(line) for line in (*lines[:1], *lines[-1:]))

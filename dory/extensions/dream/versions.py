@@ -6,7 +6,9 @@ the agent, a Dream or a person made the change. The files on disk come first and
 a kill in between leaves a difference, and whoever looks next commits it. So nothing that somebody
 wrote is overwritten before it is a version. While another git holds the repository, what was seen
 waits in memory with its author, reason and time, and newer changes are committed after it. What
-people commit there themselves is history like all else.
+people commit there themselves is history like all else. While a person is in the midst of a merge,
+a rebase or the like, or a file holds the conflict marks of one, nothing is committed and the index
+is left alone (``obstacle``).
 
 A restore goes the other way, so that a kill leaves all of it or nothing. ``.git/RESTORING`` names
 the newest version and the one to go back to; then the old texts are committed; then the files are
@@ -54,6 +56,8 @@ class _Seen:
     reason: str
     at: datetime
     contents: Contents
+    subject: str = ""
+    """Instead of the one that is made from the diff."""
 
 
 def agent(name: str, hash: str) -> Author:
@@ -86,12 +90,29 @@ class Versions:
         for each thing that was mended.
         """
         mended = self._git.mend(DURABLE)
+        if self._git.unfinished():
+            return mended
         if head := self._git.head():
             self._held(head)
             self._git.index()
         else:
             self._git.commit("", self._files.contents(), DORY, self._now(), f"{_BEGINNING}\n")
         return mended + self._complete_restore()
+
+    def obstacle(self) -> str:
+        """Why nothing may be committed now, in one line; empty if all may be."""
+        if operation := self._git.unfinished():
+            return (
+                f"a {operation} is unfinished in agents/{self._folder.name}: the versions of USER,"
+                " MEMORY and VOICE wait until it is ended or given up; git status there says how"
+            )
+        for name, content in self._differing().items():
+            if content and diffs.in_conflict(content):
+                return (
+                    f"{name} holds conflict marks of git: the versions of USER, MEMORY and VOICE"
+                    " wait until a person has removed them"
+                )
+        return ""
 
     def changed(self) -> list[str]:
         """The files that are not as the newest version has them. Costs a look at the branch and
@@ -117,7 +138,11 @@ class Versions:
         self._files.write(name, before, content)
 
     def see(self, author: Author, reason: str, name: str | None = None) -> None:
-        """Keep what differs now, in the file ``name`` or in all, for the next commit."""
+        """Keep what differs now, in the file ``name`` or in all, for the next commit. Raises
+        ``VersionError`` if there is an ``obstacle``: what git has written there is nobody's edit.
+        """
+        if obstacle := self.obstacle():
+            raise VersionError(obstacle)
         self._complete_restore()
         contents = {
             changed: content
@@ -137,6 +162,13 @@ class Versions:
         when nothing differs.
         """
         self.see(author, reason, name)
+        return self.catch_up()
+
+    def record(self, author: Author, subject: str, reason: str, contents: Contents) -> str | None:
+        """Commit what was seen before, then these ``contents``, whatever the files hold by now:
+        what somebody saves meanwhile is theirs. Returns as ``commit`` does.
+        """
+        self._seen.append(_Seen(author, reason, self._now(), contents, subject))
         return self.catch_up()
 
     def catch_up(self) -> str | None:
@@ -181,9 +213,29 @@ class Versions:
         with self._git.objects() as objects:
             yield from objects.history(self._git.head())
 
-    def diff(self, sha: str) -> str:
-        """What a version changed, as a unified diff."""
-        return diffs.unified(_shown(self._held(self._before(sha))), _shown(self._held(sha)))
+    def changes(self) -> Iterator[tuple[Commit, str, str, str]]:
+        """Each change of a file, the newest first: the version, the file, its text before and
+        after.
+        """
+        with self._git.objects() as objects:
+            newer: Commit | None = None
+            blobs: dict[str, str] = {}
+            for version in objects.history(self._git.head()):
+                before = objects.names(version.tree)
+                if newer:
+                    yield from _changed(objects, newer, before, blobs)
+                newer, blobs = version, before
+            if newer:
+                yield from _changed(objects, newer, {}, blobs)
+
+    def diff(self, sha: str, first: str = "") -> str:
+        """What a version changed, or all from the version ``first`` to it, as a unified diff."""
+        before = self._before(first or sha)
+        return diffs.unified(_shown(self._held(before)), _shown(self._held(sha)))
+
+    def tally(self, sha: str) -> str:
+        """How many lines of each file a version added and removed: ``USER +2 −1, MEMORY +1``."""
+        return diffs.tally(self.contents(self._before(sha)), self.contents(sha))
 
     def diff_to_now(self, sha: str) -> str:
         """What differs between a version and the files as they are now."""
@@ -195,6 +247,8 @@ class Versions:
             return _ages(objects, self._git.head(), name)
 
     def _commit(self, seen: _Seen) -> str | None:
+        if obstacle := self.obstacle():
+            raise VersionError(obstacle)
         head = self._git.head()
         held = self._held(head)
         contents = {
@@ -202,7 +256,7 @@ class Versions:
         }
         if not contents:
             return None
-        changes = diffs.subject(_shown(held), _shown(held | contents))
+        changes = seen.subject or diffs.subject(_shown(held), _shown(held | contents))
         subject = formatting.one_line(self._redact(changes), SUBJECT_LIMIT)
         message = f"{subject}\n\n{self._redact(seen.reason).strip()}".strip() + "\n"
         return self._git.commit(head, contents, seen.author, seen.at, message)
@@ -278,16 +332,26 @@ def _ages(objects: Objects, head: str, name: str) -> list[datetime]:
     return [changed_at[number] for number in sorted(changed_at)]
 
 
+def _changed(
+    objects: Objects, version: Commit, before: dict[str, str], after: dict[str, str]
+) -> Iterator[tuple[Commit, str, str, str]]:
+    """The changes of one version, given the names of the contents before and after it."""
+    for name in DURABLE:
+        old, new = before.get(name, ""), after.get(name, "")
+        if old != new:
+            yield version, name, _text(objects, old), _text(objects, new)
+
+
 def _text(objects: Objects, blob: str) -> str:
     return objects.content(blob).decode("utf-8", "replace") if blob else ""
 
 
 def _shown(contents: Contents) -> dict[str, str]:
-    """Texts for a diff. Bytes that are no text are shown as escapes, because one of them may be all
-    that differs.
+    """Texts for a diff. Bytes that are no text, and NUL, are shown as escapes, because one of them
+    may be all that differs.
     """
     return {
-        name: content.decode("utf-8", "backslashreplace")
+        name: content.decode("utf-8", "backslashreplace").replace("\0", "\\x00")
         for name, content in contents.items()
         if content is not None
     }

@@ -3,7 +3,8 @@ at the versions and go back.
 
 Whatever somebody has changed becomes a version before a command looks, so a restore overwrites
 nothing that is not kept. While a Dream is being applied, or a kill has left one half applied, all
-this waits: what differs then is the Dream's.
+this waits: what differs then is the Dream's. It also waits while a person has not finished a merge
+or the like there, which is told once.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,11 +12,12 @@ from itertools import dropwhile, islice, takewhile
 
 from dory import clock
 from dory.errors import VersionError
-from dory.extensions.dream import apply
+from dory.extensions.dream import apply, dreams
 from dory.extensions.dream.authorship import Attribution
 from dory.extensions.dream.repository import Commit
 from dory.extensions.dream.versions import SHORT, Versions
 from dory.identity.identity import Identity
+from dory.process.failures import TellOnce
 from dory.turn.extension import Command, Extension, Work
 from dory.types import Event
 
@@ -41,6 +43,7 @@ class VersionExtension(Extension):
         self._log = log
         self._attribution = Attribution(identity, versions)
         self._opened = False
+        self._tell_obstacle = TellOnce(self._told_of)
 
     def on_event(self, event: Event) -> None:
         """What differs before a response acts, or at a process's first event, is not the agent's
@@ -58,15 +61,33 @@ class VersionExtension(Extension):
         return None
 
     def log(self, argument: str) -> str:
-        """One version with its diff, and the few before it. Raises ``VersionError``."""
-        self._look()
-        version = self._find(argument) if argument else next(self._versions.log())
-        log = dropwhile(lambda other: other.sha != version.sha, self._versions.log())
+        """The latest Dream, or one version, with its diff, and the few before it. Raises
+        ``VersionError``.
+        """
+        self._look(only_reads=True)
+        if argument:
+            version = first = self._find(argument)
+            return self._told(version, first)
+        dream = dreams.latest(self._versions)
+        if dream is None:
+            newest = next(self._versions.log())
+            told = self._told(newest, newest)
+            return f"{told}\nno Dream has changed anything yet: this is the latest change"
+        told = self._told(dream.last, dream.first)
+        if undoing := dreams.taken_back(self._versions, dream):
+            short = undoing.sha[:SHORT]
+            return f"{told}\nA person took this Dream back on {clock.minute(undoing.at)}: {short}"
+        return f"{told}\n/dream-undo takes this Dream back"
+
+    def _told(self, version: Commit, first: Commit) -> str:
+        """One version, or several in a row from the ``first`` on, and the few before them."""
+        log = dropwhile(lambda other: other.sha != first.sha, self._versions.log())
         before = list(islice(log, 1, _BELOW + 1))
         parts = [f"{_named(version)}\n{version.subject}"]
         if version.reason:
             parts.append(version.reason)
-        parts.append(self._fenced(self._versions.diff(version.sha), f"show {version.sha[:SHORT]}"))
+        diff = self._versions.diff(version.sha, first.sha)
+        parts.append(self._fenced(diff, f"show {version.sha[:SHORT]}"))
         if before:
             parts.append("Before it:\n" + "\n".join(map(_line, before)))
         parts.append(
@@ -74,6 +95,21 @@ class VersionExtension(Extension):
             " /dream-restore <sha> goes back to the state before one"
         )
         return "\n\n".join(parts)
+
+    def undo(self, argument: str) -> str:
+        """Take the latest Dream back. Raises ``VersionError``."""
+        if argument.strip() not in ("", "anyway"):
+            raise VersionError("write /dream-undo, or /dream-undo anyway")
+        self._look()
+        dream = dreams.latest(self._versions)
+        if dream is None:
+            raise VersionError("no Dream has changed anything yet: there is nothing to take back")
+        if undoing := dreams.taken_back(self._versions, dream):
+            raise VersionError(
+                f"the latest Dream, of {clock.minute(dream.last.at)}, was taken back on"
+                f" {clock.minute(undoing.at)} already; /dream-restore lists what else there is"
+            )
+        return self._restored(_Undoing(dream), anyway=bool(argument.strip()))
 
     def restore(self, argument: str) -> str:
         """The versions, or back to before one of them. Raises ``VersionError``."""
@@ -84,9 +120,9 @@ class VersionExtension(Extension):
             case ["page", number] if number.isdecimal() and int(number):
                 return self._listed(int(number))
             case [sha]:
-                return self._restored(self._find(sha), anyway=False)
+                return self._restored(_Restoring(self._find(sha)), anyway=False)
             case [sha, "anyway"]:
-                return self._restored(self._find(sha), anyway=True)
+                return self._restored(_Restoring(self._find(sha)), anyway=True)
         raise VersionError(
             "write /dream-restore, /dream-restore page 2, /dream-restore <sha>"
             " or /dream-restore <sha> anyway"
@@ -119,56 +155,59 @@ class VersionExtension(Extension):
             usage += f"; /dream-restore page {page + 1} lists older ones"
         return "\n".join([*map(_line, versions[:_PAGE]), usage])
 
-    def _restored(self, version: Commit, anyway: bool, again: bool = False) -> str:
-        """Back to the state before ``version``. If that would undo later changes, a person has to
-        say ``anyway``.
+    def _restored(self, goal: "_Restoring", anyway: bool, again: bool = False) -> str:
+        """Back to the state before a version. If that would undo later changes, a person has to say
+        ``anyway``.
         """
-        short = version.sha[:SHORT]
+        short = goal.first.sha[:SHORT]
         versions = self._versions
-        if not version.before:
+        if not goal.first.before:
             raise VersionError(f"{short} is the first version: there is nothing before it")
-        if versions.raw() == versions.raw(version.before):
+        if versions.raw() == versions.raw(goal.first.before):
             raise VersionError(
                 f"the texts are as they were before {short} already: there is nothing to restore"
             )
-        lost = versions.diff_to_now(version.sha)
+        lost = versions.diff_to_now(goal.last.sha)
         if lost and not anyway:
-            return self._warning(version, lost)
-        reason = f"Restored to the state before {short} ({version.subject})."
+            return self._warning(goal, lost)
+        reason = f"{dreams.RESTORED.format(short)} ({goal.last.subject})."
         try:
-            new = versions.restore(version.before, reason)
+            new = versions.restore(goal.first.before, reason)
         except VersionError:
             if again:
                 raise
             self._take_in()  # what somebody has saved since the last look
-            return self._restored(version, anyway, again=True)
-        self._identity.notice(
-            "A person has restored USER.md, MEMORY.md and VOICE.md to their state before the"
-            f" change {short}: {version.subject}"
-        )
+            return self._restored(goal, anyway, again=True)
+        self._identity.notice(goal.notice)
         diff = self._fenced(versions.diff(new), f"show {new[:SHORT]}")
         return f"{reason}\n{diff}\n/dream-restore {new[:SHORT]} takes this back"
 
-    def _warning(self, version: Commit, lost: str) -> str:
+    def _warning(self, goal: "_Restoring", lost: str) -> str:
         """What a restore would undo."""
-        short = version.sha[:SHORT]
-        later = takewhile(lambda other: other.sha != version.sha, self._versions.log())
+        short = goal.last.sha[:SHORT]
+        later = takewhile(lambda other: other.sha != goal.last.sha, self._versions.log())
         return (
             f"Not done yet: later changes would be lost:\n{_few(list(later))}\n"
             f"Together they made:\n{self._fenced(lost, f'diff {short}')}\n"
-            f"/dream-restore {short} anyway restores all the same;"
+            f"{goal.command} anyway restores all the same;"
             " they stay in the history, and can be restored, too"
         )
 
-    def _look(self) -> None:
-        """Take in what differs, before a command. Raises ``VersionError`` while that has to
-        wait.
+    def _look(self, only_reads: bool = False) -> None:
+        """Take in what differs, before a command. Raises ``VersionError`` while that has to wait; a
+        command that ``only_reads`` need not wait for a person's git.
         """
         if self._waits():
             raise VersionError("a Dream is being applied: try again in a moment")
+        if not only_reads and (obstacle := self._versions.obstacle()):
+            raise VersionError(obstacle)
         self._take_in()
 
     def _take_in(self) -> None:
+        if obstacle := self._versions.obstacle():
+            self._tell_obstacle(obstacle)
+            return
+        self._tell_obstacle.forget()
         if self._waits():
             if self._opened:
                 self._attribution.see()
@@ -179,6 +218,10 @@ class VersionExtension(Extension):
                 self._log(f"versions: {line}")
             self._attribution.begin()
             self._opened = True
+
+    def _told_of(self, obstacle: str) -> None:
+        self._log(f"versions: {obstacle}")
+        self._identity.notice(f"For you to know, and to tell people who ask: {obstacle}.")
 
     def _waits(self) -> bool:
         return (self._identity.folder / apply.NAME).exists()
@@ -196,10 +239,15 @@ class VersionExtension(Extension):
 
     COMMANDS = (
         Command(
-            "/dream-log [sha]  the latest change of USER, MEMORY and VOICE, or that one, with its"
-            " reason",
+            "/dream-log [sha]  what the latest Dream has changed in USER, MEMORY and VOICE, or what"
+            " that version has, with the reasons",
             log,
             private=True,
+        ),
+        Command(
+            "/dream-undo [anyway]  take the latest Dream back; anyway also if later changes are"
+            " lost",
+            undo,
         ),
         Command(
             "/dream-restore [sha]  their versions; with a sha: back to the state before that"
@@ -208,6 +256,31 @@ class VersionExtension(Extension):
             private=True,
         ),
     )
+
+
+class _Restoring:
+    """Going back to the state before a version."""
+
+    def __init__(self, version: Commit) -> None:
+        self.first = self.last = version
+        self.command = f"/dream-restore {version.sha[:SHORT]}"
+        self.notice = (
+            "A person has restored USER.md, MEMORY.md and VOICE.md to their state before the"
+            f" change {version.sha[:SHORT]}: {version.subject}"
+        )
+
+
+class _Undoing(_Restoring):
+    """Going back to the state before a Dream."""
+
+    def __init__(self, dream: dreams.Dream) -> None:
+        super().__init__(dream.first)
+        self.last = dream.last
+        self.command = "/dream-undo"
+        self.notice = (
+            f"A person has taken back your Dream of {clock.minute(dream.last.at)}, which had"
+            f" changed {dream.last.subject}: USER.md, MEMORY.md and VOICE.md are as before it."
+        )
 
 
 def _named(version: Commit) -> str:

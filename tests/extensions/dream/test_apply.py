@@ -1,5 +1,6 @@
-"""What a Dream changes: one commit an edit, the newer edit wins, and a record of it all."""
+"""What a Dream changes: one commit a Dream, the newer edit wins, and a record of it all."""
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,9 @@ from dory.extensions.dream import apply
 from tests.support.sleeping import CHANGES, STRETCH, Answering, edit, listed, sleeper
 
 
-def test_every_change_is_one_commit_by_dream_with_its_reason_and_its_record(tmp_path: Path) -> None:
+def test_a_dream_is_one_commit_whose_message_lists_the_changes_with_their_reasons(
+    tmp_path: Path,
+) -> None:
     one = sleeper(tmp_path)
     one.sleep()
     (record,) = [
@@ -17,14 +20,11 @@ def test_every_change_is_one_commit_by_dream_with_its_reason_and_its_record(tmp_
     ]
     assert [(version.subject, version.reason) for version in one.log()] == [
         (
-            "USER.md: + Ada's birthday is on 4 May",
-            f"She told it on 1 March.\n\nDream: {record} 1/3",
-        ),
-        (
-            "MEMORY.md: The release is on Monday (was: … Friday)",
-            f"It was moved.\n\nDream: {record} 2/3",
-        ),
-        ("USER.md: + Ada likes tea", f"She said so.\n\nDream: {record} 3/3"),
+            "USER +2, MEMORY +1 −1",
+            "USER.md: + Ada's birthday is on 4 May\n  She told it on 1 March.\n"
+            "MEMORY.md: The release is on Monday (was: … Friday)\n  It was moved.\n"
+            f"USER.md: + Ada likes tea\n  She said so.\n\nDream: {record}",
+        )
     ]
     assert (
         one.read("USER.md") == "Ada's birthday is on 4 May\nAda likes tea\n"
@@ -33,6 +33,37 @@ def test_every_change_is_one_commit_by_dream_with_its_reason_and_its_record(tmp_
     assert one.history.dreamed == 2 and not (one.me.folder / apply.NAME).exists()
     assert one.me.life.tail(1).endswith(
         f" dreamed ◱hash={record} gist=history 1 to 2: 3 changes, 1 refused or dropped◲\n"
+    )
+
+
+def test_a_dream_of_one_change_has_that_change_as_its_subject(tmp_path: Path) -> None:
+    one = sleeper(tmp_path, edit("MEMORY.md", "Friday", "Monday", "It was moved."))
+    one.sleep()
+    assert [version.subject for version in one.log()] == [
+        "MEMORY.md: The release is on Monday (was: … Friday)"
+    ]
+
+
+def test_the_rooms_are_told_in_one_line_what_a_dream_has_changed_also_of_one_nobody_asked_for(
+    tmp_path: Path,
+) -> None:
+    one = sleeper(tmp_path)
+    one.house.clock.at += timedelta(hours=3)
+    one.step()
+    one.post()
+    assert one.house.said("dev", "NOTICE") == ["Dream: USER +2, MEMORY +1 −1; /dream-log"]
+    one.model = Answering("NOTHING")
+    one.wake()
+    one.fade()
+    one.house.clock.at += timedelta(hours=3)
+    one.step()
+    one.post()
+    assert len(one.house.said("dev", "NOTICE")) == 1, "it has changed nothing, and nobody asked"
+    one.fade()
+    one.sleep()
+    one.post()
+    assert one.house.said("dev", "NOTICE")[1].startswith(
+        "the Dream has ended: history 4: no changes; /show "
     )
 
 
@@ -78,7 +109,8 @@ def test_the_newer_edit_of_somebody_else_wins_and_the_rest_is_applied(tmp_path: 
         "- It was moved. (dropped, as the files were changed while the Dream ran: the search text"
         in one.records()[0]
     )
-    assert one.history.dreamed == 2 and len(one.log()) == 2
+    assert one.history.dreamed == 2 and len(one.log()) == 1
+    assert one.log()[0].reason.count("\n  ") == 2
 
 
 def test_a_line_is_not_removed_from_one_file_when_it_could_not_be_added_to_the_other(
@@ -218,6 +250,6 @@ def test_while_somebodys_git_holds_the_lock_a_dream_waits_and_is_then_completed_
         one.sleep()
     assert (
         one.read("USER.md") == "Ada's birthday is on 4 May\nAda likes tea\n"
-        and len(one.log()) == 3
+        and len(one.log()) == 1
         and len(one.records()) == 1
     )

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from dory import check
+from dory.clock import utc
 from dory.extensions.dream import apply
 from dory.extensions.dream import check as dream_check
 from dory.extensions.dream.history import CURSOR, DREAM_CURSOR, HISTORY
+from dory.extensions.dream.versions import Versions
 from dory.storage import locks
 from dory.storage.blobs import Blobs
 from tests.support.household import copy_of
@@ -133,6 +135,15 @@ def test_every_damage_is_found_and_named(folder: Path, damage: str) -> None:
     change(folder)
     complaints = problems(folder)
     assert any(complaint in line for line in complaints), complaints
+
+
+def test_a_dream_whose_record_is_missing_is_named(folder: Path) -> None:
+    (version,) = (
+        commit for commit in Versions(folder, utc, str).log() if commit.subject.endswith("+ a")
+    )
+    record = version.reason.rpartition("Dream: ")[2]
+    Blobs(folder.parent.parent / "blobs").path(record).unlink()
+    assert problems(folder) == [f"the Dream {version.sha[:8]} names {record}, which is missing"]
 
 
 def test_what_a_kill_leaves_is_no_problem(folder: Path) -> None:

@@ -2,12 +2,18 @@
 stretch once, even through kills.
 """
 
+import re
 from pathlib import Path
 
+from dory.constants import PAUSE_TURNS
 from dory.extensions.dream.consolidator import LOOKED_BACK, Consolidator
 from dory.extensions.dream.history import History
 from dory.types import Compacted
+from tests.support.compacting import House, Scripted, in_parts
 from tests.support.household import Household, Killed, mishap
+from tests.support.remembering import step
+
+_HEAD = re.compile(r"\(#(\d+)-(\d+), ([0-9a-f]+)\): ")
 
 
 def talked(house: Household, *texts: str) -> None:
@@ -166,7 +172,79 @@ def test_what_faded_while_nobody_wrote_a_history_is_taken_up(tmp_path: Path) -> 
     inner = house.me.context.entries[1:4]
     outer = house.fade(inner, "all of it")
     consolidator(house).flush()
-    assert [contents(house)[0].count(f"{hash})") for hash in [*hashes, outer]] == [1, 1, 1, 1]
+    told = [contents(house)[0].count(f"{hash})") for hash in [*hashes, outer]]
+    assert told == [1, 1, 1, 0], "the outer one only joins what stands behind references"
+
+
+def test_a_stretch_is_told_once_also_after_its_compaction_was_taken_back_and_made_again(
+    tmp_path: Path,
+) -> None:
+    house = House(tmp_path, Scripted(), extensions="dream")
+    house.hear(29)
+    house.compact()
+    step(house)
+    path = house.me.folder / "history.jsonl"
+    (before,) = path.read_bytes().splitlines()
+    for size in (3, 5):  # the same stretches, and others of the same entries
+        house.compaction.undo()
+        step(house)
+        house.me.state.turn += PAUSE_TURNS
+        house.model.rules["segment"] = in_parts(size)
+        house.compact()
+        step(house)
+        house.wake()
+        step(house)
+    bullets = [
+        bullet for line in path.read_bytes().splitlines() for bullet in _HEAD.findall(line.decode())
+    ]
+    spans = [range(int(first), int(last) + 1) for first, last, _ in bullets]
+    ids = [id for span in spans for id in span]
+    assert before in path.read_bytes() and len(ids) - len(set(ids)) <= 4, spans
+    assert len({hash for _, _, hash in bullets}) == len(bullets)
+
+
+def test_what_only_repeats_an_original_that_was_put_back_is_left_out(tmp_path: Path) -> None:
+    house = Household(tmp_path)
+    talked(house, *"abcd")
+    writer = consolidator(house)
+    writer.flush()
+    record = faded(house, "tea")
+    writer.take(record)
+    writer.flush()
+    opened = house.me.add("uncompacted", f"◱hash={record.hash} gist=tea◲", "the tea again")
+    house.me.commit()
+    again = house.fade([opened], "the tea, put back")
+    writer.take(Compacted(opened.first, opened.last, again, "the tea, put back", "tea", 5))
+    writer.flush()
+    for _ in range(2):
+        house.restart()
+        consolidator(house).flush()
+    assert len(contents(house)) == 1 and again not in contents(house)[0]
+
+
+def test_a_stretch_with_something_new_is_told_though_the_rest_was_told_before(
+    tmp_path: Path,
+) -> None:
+    house = Household(tmp_path)
+    talked(house, *"abcd")
+    writer = consolidator(house)
+    writer.flush()
+    inner = faded(house, "tea")
+    writer.take(inner)
+    writer.flush()
+    entries = house.me.context.entries[
+        : house.me.context.entries.index(
+            next(entry for entry in house.me.context if entry.hash == inner.hash)
+        )
+        + 2
+    ][-2:]
+    outer = house.fade(entries, "tea and cake")
+    writer.take(Compacted(entries[0].first, entries[-1].last, outer, "tea and cake", "", 5))
+    writer.flush()
+    assert [
+        content.count(hash)
+        for content, hash in zip(contents(house), (inner.hash, outer), strict=True)
+    ] == [1, 1]
 
 
 def test_a_gist_or_a_summary_cannot_pass_for_a_bullet(tmp_path: Path) -> None:

@@ -53,7 +53,8 @@ def test_what_a_compaction_removes_becomes_history_and_a_dream_makes_knowledge_o
         re.MULTILINE,
     )
     assert (house.me.folder / "USER.md").read_text() == "Ada's birthday is on 4 May\n"
-    assert "the Dream has ended: history 1: 1 change; /show " in house.lines("NOTICE")[-1]
+    house.agent.inbox.receive()
+    assert house.lines("NOTICE")[-1].endswith("Dream: USER +1; /dream-log")
     assert (
         "[#user 27 of 4000 characters]\nAda's birthday is on 4 May"
         in house.agent.prompts.build().text
@@ -76,6 +77,17 @@ def test_a_dream_is_of_at_most_20_entries_and_the_rest_is_dreamed_of_later(tmp_p
     one.house.clock.at += 99 * HOUR
     one.step()
     assert dreams(one) == 2
+
+
+def test_as_many_entries_are_promised_as_the_dream_takes(tmp_path: Path) -> None:
+    model = Answering("NOTHING")
+    one = Sleeper(tmp_path, model)
+    one.fade(9, "- " + "x" * 15_990)
+    assert one.extension.force("").startswith("dreaming of 5 of 9 entries")
+    one.extensions.step()
+    assert one.extension.progress() == "dream of 5 entries"
+    one.step()
+    assert one.history.dreamed == 5
 
 
 def test_it_runs_every_two_hours_while_there_is_new_history(tmp_path: Path) -> None:

@@ -1,14 +1,17 @@
 """What prevents a Dream: who is told of it and how often, and that nothing is lost."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from dory import check
 from dory.errors import DoryError, FormatError
 from dory.extensions.dream.prompt import LIMIT, NAME, Guide
 from dory.extensions.dream.versions import agent
-from tests.support.household import bodies
+from dory.text import references
+from tests.support.household import Killed, bodies, copy_of, mishap
 from tests.support.sleeping import Answering, Sleeper, edit, listed
 
 LINE = edit("USER.md", "", "Ada's birthday is on 4 May")
@@ -142,3 +145,50 @@ def test_an_agents_edit_that_a_kill_kept_from_its_commit_is_still_its_own_when_a
         dreamer.log()[0].author,
         own,
     ] and dreamer.log("a person") == []
+
+
+def test_a_list_that_was_not_made_is_recorded_as_failed_and_its_history_is_dreamed_of_later(
+    tmp_path: Path,
+) -> None:
+    model = Answering(listed("USER.md"), "I have written down her birthday.")
+    dreamer = Sleeper(tmp_path, model)
+    dreamer.step()
+    dreamer.fade(2)
+    before = dreamer.durable()
+    dreamer.sleep()
+    after = dreamer.durable()
+    assert after | {"LIFE.md": b""} == before | {"LIFE.md": b""} and dreamer.history.dreamed == 0
+    (noted,) = [line for line in dreamer.me.life.path.read_text().splitlines() if "failed" in line]
+    assert " dream-failed " in noted and "history 1 to 2: failed, nothing of the list was" in noted
+    ((hash, _),) = references.live(noted)
+    record = dreamer.me.blobs.get(hash).body
+    assert "I have written down her birthday." in record.partition("## Why it failed")[2]
+    (said,) = dreamer.house.said("dev", "NOTICE")
+    assert "the Dream has ended: failed: nothing of the list was made: 2 answers held no" in said
+    assert list(check.problems(dreamer.me.home)) == []
+    model.answers = [listed("USER.md"), LINE, "DONE"]
+    dreamer.house.clock.at += timedelta(hours=3)
+    dreamer.step()
+    assert dreamer.history.dreamed == 2 and dreamer.read("USER.md").startswith("Ada's birthday")
+
+
+def test_a_kill_at_any_write_of_a_failed_dream_leaves_the_history_to_the_next(
+    tmp_path: Path,
+) -> None:
+    before = Sleeper(tmp_path / "0", Answering(listed("USER.md"), "Done!"))
+    before.step()
+    before.fade()
+    for at in range(1, 99):
+        home = copy_of(before.me.home, tmp_path / str(at))
+        dreamer = Sleeper(tmp_path, Answering(listed("USER.md"), "Done!"), house=before.house)
+        dreamer.wake(home)
+        dreamer.extension.force("")
+        with mishap(at, Killed()) as kill:
+            dreamer.step()
+        dreamer.wake(home)
+        dreamer.step()
+        assert dreamer.history.dreamed == 0 and not dreamer.read("USER.md"), at
+        assert list(check.problems(home)) == [], at
+        if not kill.struck:
+            break
+    assert at > 5

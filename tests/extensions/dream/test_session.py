@@ -12,36 +12,17 @@ from hypothesis import strategies as st
 
 from dory.control import Control
 from dory.errors import ModelAway, ModelRefused, ToolError, WindowExceeded
+from dory.extensions.dream.deliberate import Dated, Deliberate
 from dory.extensions.dream.edits import revised
-from dory.extensions.dream.history import Item
-from dory.extensions.dream.session import ANSWER_LIMIT, DreamResult, DreamTask, dream
+from dory.extensions.dream.session import ANSWER_LIMIT, dream
 from dory.text import prompt_files
 from dory.types import Prompt, Purpose, Reply
 from tests.support import household
-from tests.support.sleeping import STRETCH, Answering, edit, listed
+from tests.support.sleeping import STRETCH, Answering, asleep, edit, listed, outcomes, task
 
 AT = datetime(2026, 3, 2, 9, 31, tzinfo=UTC)
 BIRTHDAY = edit("USER.md", "", "Ada's birthday is on 4 May", "She told it on 1 March.")
 READING = "READ_FILE USER.md"
-
-
-def task(
-    count: int = 1,
-    content: str = STRETCH,
-    known: dict[str, str] | None = None,
-    calls: int = 10,
-    room: int = 80_000,
-) -> DreamTask:
-    items = [Item(number, "2026-03-03 00:02", content) for number in range(1, count + 1)]
-    return DreamTask("I am Dory.", "Dream well.", known or {}, {}, items, calls, room)
-
-
-def asleep(model: Answering, given: DreamTask | None = None) -> DreamResult:
-    return dream(model, given or task(), lambda text: text.replace("hunter2", "[secret]"))
-
-
-def outcomes(dreamt: DreamResult) -> list[tuple[str, str]]:
-    return [(step.outcome, step.call.title) for step in dreamt.steps]
 
 
 def test_the_model_studies_soul_guide_dated_files_removed_lines_and_history() -> None:
@@ -49,7 +30,13 @@ def test_the_model_studies_soul_guide_dated_files_removed_lines_and_history() ->
     known = {"USER.md": "Ada's cat is Miso\n\n[#history]\n", "VOICE.md": "brief"}
     ages = {"USER.md": [AT, AT, AT], "VOICE.md": [AT, AT]}
     asleep(
-        model, replace(task(2), texts=known, ages=ages, removed=[("USER.md: Ada's cat is Rex", AT)])
+        model,
+        replace(
+            task(2),
+            texts=known,
+            ages=ages,
+            deliberate=Deliberate([Dated("USER.md", "Ada's cat is Rex", AT)]),
+        ),
     )
     system, user = (message.content for message in model.asked[0].messages)
     assert system == "I am Dory.\n\nDream well."
@@ -98,14 +85,6 @@ def test_nothing_at_the_end_of_a_list_of_changes_does_not_take_them_back() -> No
     assert outcomes(asleep(model)) == [("changed", "EDIT_FILE USER.md")]
 
 
-def test_a_model_that_lists_changes_and_makes_none_is_asked_once_more() -> None:
-    model = Answering(listed("USER.md"), "I have done all of it.", BIRTHDAY, "DONE")
-    assert outcomes(asleep(model)) == [("changed", "EDIT_FILE USER.md")]
-    assert model.asked[2].messages[-1].content == f"[#revise]\n{prompt_files.prompt('remind')}"
-    model = Answering(listed("USER.md"), "DONE")
-    assert asleep(model).steps == [] and len(model.asked) == 3
-
-
 def test_to_append_what_stands_there_already_is_refused() -> None:
     again = edit("USER.md", "", "Ada likes tea\n\nBob is tall")
     model = Answering(listed("USER.md"), f"{again}\n{edit('USER.md', '', 'Ada likes')}", "DONE")
@@ -135,7 +114,9 @@ def test_of_a_file_that_is_too_long_the_beginning_is_shown_and_that_it_is() -> N
     model = Answering(listed("USER.md"), READING, "DONE")
     known = "".join(f"line {number}\n" for number in range(900))
     long = replace(
-        task(known={"USER.md": known}), ages={"USER.md": [AT] * 900}, removed=[("y" * 9000, AT)]
+        task(known={"USER.md": known}),
+        ages={"USER.md": [AT] * 900},
+        deliberate=Deliberate([Dated("y", "y" * 9000, AT)]),
     )
     asleep(model, long)
     over = f"(… {len(known) - 4000} more characters, which are not shown: the file is too long)\n"
@@ -145,7 +126,7 @@ def test_of_a_file_that_is_too_long_the_beginning_is_shown_and_that_it_is() -> N
         and f"\n{over}[#memory 0" in shown
     )
     assert model.last.content.endswith(f"{known[:4000]}\n{over}\n") and known[:4010] not in shown
-    assert f"\n{'y' * 299}…  ← 2026-03-02 09:31\n" in shown
+    assert f"\ny: {'y' * 296}…  ← 2026-03-02 09:31\n" in shown
 
 
 @pytest.mark.parametrize(
