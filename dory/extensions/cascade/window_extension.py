@@ -1,0 +1,79 @@
+"""The events of the immediate window that have left the context, word for word.
+
+The newest lines of LIFE stand in every prompt, and most lead to an entry of the context. Where the
+context holds no such entry any more, the full text of the event is laid out here, once per epoch
+and so from the provider's cache; the tail then names the event by its number. So the whole window
+is before the model in full, and what happens within the epoch is in the context.
+
+The section is bounded. The newest events come first, each whole; what does not fit is named with
+its range, for READ_FILE.
+"""
+
+from collections.abc import Callable
+
+from dory.extensions.cascade.event_texts import EventTexts
+from dory.identity.identity import Identity
+from dory.storage.rooms import laid_out
+from dory.text import references
+from dory.turn import life_tail
+from dory.turn.extension import Extension
+
+
+class WindowExtension(Extension):
+    """The window of one identity. ``lines`` returns the number of LIFE's newest line; the section
+    may have ``room`` tokens.
+    """
+
+    name = "window"
+    freshness = "epoch"
+
+    def __init__(
+        self, identity: Identity, texts: EventTexts, lines: Callable[[], int], room: float
+    ) -> None:
+        self._identity = identity
+        self._texts = texts
+        self._lines = lines
+        self._room = room
+
+    def heading(self) -> str:
+        """With what the section is about."""
+        return f"{self.name}: newer events of your life that have left the context"
+
+    def section(self) -> str:
+        """The events in their order, each with its number, and where to read the others."""
+        me = self._identity
+        me.life.laid_out = {}
+        gone = self._gone()
+        left = self._room * me.state.characters_per_token
+        shown: list[str] = []
+        numbers: dict[str, int] = {}
+        while gone:
+            number, line = gone[-1]
+            event = self._texts.of(line)
+            text = references.escape(laid_out(f"{number} {event.head} {event.text}".rstrip()))
+            left -= len(text) + 1
+            if left < 0:
+                break
+            gone.pop()
+            shown.append(text)
+            numbers[line] = number
+        if gone:
+            shown.append(_unshown(gone[0][0], gone[-1][0]))
+        me.life.laid_out = numbers
+        return "\n".join(reversed(shown))
+
+    def _gone(self) -> list[tuple[int, str]]:
+        """The events of the window that the context does not hold, oldest first, by number."""
+        newest = self._lines()
+        events = [(newest - behind, line) for behind, line in self._identity.life.events()]
+        shown = life_tail.cut([line for _, line in events], self._identity.context.entries)
+        return [
+            event
+            for event, line in zip(events, shown, strict=True)
+            if not life_tail.is_cut(line)
+        ]
+
+
+def _unshown(first: int, last: int) -> str:
+    which = f"event {first} has" if first == last else f"events {first}–{last} have"
+    return f"The text of {which} no room here: READ_FILE LIFE.md {first}-{last}"
