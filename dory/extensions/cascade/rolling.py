@@ -27,6 +27,7 @@ from dory.errors import ModelAway, WindowExceeded
 from dory.extensions.cascade.event_texts import EventTexts
 from dory.extensions.cascade.life_reader import LifePosition, LifeReader
 from dory.extensions.cascade.store import Summary
+from dory.identity.life import LINE_LIMIT
 from dory.text import formatting, grounding, prompt_files, summary_answers
 from dory.text.packing import fitting
 from dory.types import Message, Model, Prompt
@@ -83,7 +84,8 @@ def run(
     Raises ``ModelError``, and ``FormatError`` if LIFE is not what it was.
     """
     position, left = _start(life, task)
-    count = min(left, BATCH * task.piece)
+    piece = min(task.piece, PIECE // LINE_LIMIT)
+    count = min(left, BATCH * piece)
 
     def ask(lines: Sequence[str]) -> str:
         return _ask(model, lines, texts.usages, redact)
@@ -97,7 +99,7 @@ def run(
         [event.line(task.event_limit) for event in told if event.text] or [_NOTHING],
         ask,
         PIECE,
-        size=lambda line: max(len(line), PIECE // task.piece),
+        size=lambda line: max(len(line), PIECE // piece),
         summary=task.begun.text if task.begun else "",
     )
     return Outcome(longterm, recent, end, draft=count < left)
