@@ -60,11 +60,11 @@ def too_few(windows: Windows, covered: int, behind: int) -> str:
     """Why there is nothing to sum up yet, with so many events ``behind`` the ``covered`` ones."""
     missing = windows.immediate + 1 - behind
     more = "1 more is" if missing == 1 else f"{missing} more are"
-    summed = f"events 1–{covered} are summed up already, " if covered else ""
-    there = f"{counted(behind)} {'has' if behind == 1 else 'have'} happened"
+    there = "there is 1" if behind == 1 else f"there are {behind}"
+    summed = f" behind those up to {covered}, which are summed up" if covered else ""
     return (
-        f"too few events: {summed}{there}{' since' if covered else ''}, and the newest"
-        f" {windows.immediate} stay as they are; {more} missing"
+        f"too few events: {there}{summed}, and the newest {windows.immediate} stay as they are;"
+        f" {more} missing"
     )
 
 
