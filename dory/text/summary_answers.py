@@ -24,7 +24,9 @@ _ANNOUNCED = re.compile(
     r"\b(?:summar|sentence|memor|event|recap|overview|narrative)[^\n:]{0,80}:\s*",
     re.IGNORECASE,
 )
-_LABELLED = re.compile(rf"\W*{_LABEL}\W{{0,4}}?(?:\s*:\W{{0,3}}(?=\s|\w)|\s*\n)", re.IGNORECASE)
+_LABELLED = re.compile(
+    rf"\W*{_LABEL}\W{{0,4}}?(?:\s*:\W{{0,3}}(?=\s|\w|\Z)|\s*(?:\n|\Z))", re.IGNORECASE
+)
 _HEADING = re.compile(r"^\s*#{1,6}[ \t]+.*$", re.MULTILINE)
 _POINT = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)])[ \t]+", re.MULTILINE)
 _BOLD = re.compile(r"\*\*([^*\n]+)\*\*|__([^_\n]+)__")
@@ -33,14 +35,13 @@ _WORD = re.compile(r"\w")
 
 def cleaned(answer: str) -> str:
     """The summary in an answer."""
-    text = _FENCE.sub("", thoughts.without_thoughts(answer)).strip()
+    text = _FENCE.sub("", _HEADING.sub("", thoughts.without_thoughts(answer))).strip()
     before = None
     while before != text:
         before = text
         text = _ANNOUNCED.sub("", text, count=1) if _ANNOUNCED.match(text) else text
         text = _LABELLED.sub("", text, count=1) if _LABELLED.match(text) else text
         text = text.strip()
-    text = _HEADING.sub("", text)
     text = _BOLD.sub(lambda match: match[1] or match[2], _POINT.sub("", text))
     return text.strip()
 

@@ -68,12 +68,10 @@ class WindowExtension(Extension):
         events = [(newest - behind, line) for behind, line in self._identity.life.events()]
         shown = life_tail.cut([line for _, line in events], self._identity.context.entries)
         return [
-            event
-            for event, line in zip(events, shown, strict=True)
-            if not life_tail.is_cut(line)
+            event for event, line in zip(events, shown, strict=True) if not life_tail.is_cut(line)
         ]
 
 
 def _unshown(first: int, last: int) -> str:
-    which = f"event {first} has" if first == last else f"events {first}–{last} have"
-    return f"The text of {which} no room here: READ_FILE LIFE.md {first}-{last}"
+    which = f"Event {first} has" if first == last else f"Events {first}–{last} have"
+    return f"{which} no room here: READ_FILE LIFE.md {first}-{last}"

@@ -117,7 +117,9 @@ def test_a_kill_at_any_write_of_a_run_is_mended_after_the_resume(tmp_path: Path)
         house.wake()
         step(house)
         assert covered(house) == ((1, 5), (6, 9)) and copied(house) == [(1, 5), (6, 9)]
-        assert {(one.first, one.last) for one in related(house, "a thing of life")} == {*lined(house)}
+        assert {(one.first, one.last) for one in related(house, "a thing of life")} == {
+            *lined(house)
+        }
         assert list(check.problems(house.home)) == []
     assert at > 8
 
@@ -130,7 +132,15 @@ def test_when_the_model_fails_the_old_summaries_stay_and_the_next_instant_tries_
             raise ModelAway("nobody is there")
         return text
 
-    answers = ["Once upon a time.", "Long ago.", "", "Long ago.", "Not so long ago.", "Longer ago.", "Lately."]
+    answers = [
+        "Once upon a time.",
+        "Long ago.",
+        "",
+        "Long ago.",
+        "Not so long ago.",
+        "Longer ago.",
+        "Lately.",
+    ]
     house = House(tmp_path, Scripted(cascade=answer), cascade=SMALL, extensions="cascade")
     happen(house, 13, at_once=4)
     before = {path.name: path.read_bytes() for path in (house.me.folder / FOLDER).iterdir()}
@@ -238,7 +248,9 @@ def test_a_long_life_is_taken_in_when_the_cascade_is_switched_on_and_a_kill_cost
         extensions.step()
     piece = PIECE // LINE_LIMIT
     assert (begun.first, events_to(house, begun.last)) == (1, BATCH * piece)
-    assert extensions.under_way() == [f"cascade {begun.last:,} of {lived(house) + len(['booted', 'resumed']):,}"]
+    assert extensions.under_way() == [
+        f"cascade {begun.last:,} of {lived(house) + len(['booted', 'resumed']):,}"
+    ]
     house.wake()
     step(house)
     last = 365 + (lived(house) - 365) // 300 * 300 - 64

@@ -28,7 +28,10 @@ from tests.support.cascading import (
 from tests.support.compacting import House, Scripted
 from tests.support.remembering import step
 
-COVERS = re.compile(r"^(Older|Recent past), events (\d+)–(\d+) of your life \(READ_FILE LIFE\.md \2-\3\): ", re.MULTILINE)
+COVERS = re.compile(
+    r"^(Older|Recent past), events (\d+)–(\d+) of your life \(READ_FILE LIFE\.md \2-\3\): ",
+    re.MULTILINE,
+)
 
 
 @pytest.fixture(params=["tail", "ledger"])
@@ -125,21 +128,17 @@ def test_the_prompt_has_the_same_size_however_long_the_life_and_whatever_the_mod
 ) -> None:
     house = House(
         tmp_path,
-        Scripted(cascade=lambda prompt: "It goes on. " * 5000),
+        Scripted(cascade=lambda prompt: ("It goes on. " * 5000)[: len(prompt.text) - 60]),
         cascade=SMALL,
         extensions="cascade",
     )
     sizes = list[int]()
-    for until in (30, 50, 70):
+    for until in (130, 150, 170):
         happen(house, until, at_once=10)
         house.me.new_epoch()
-        sizes.append(
-            len(
-                "".join(
-                    sections(house.agent.prompts.build().text)[name] for name in ("cascade", "life")
-                )
-            )
-        )
+        shown = sections(house.agent.prompts.build().text)
+        assert "Older" in shown["cascade"] and "not summed up yet" not in shown["cascade"]
+        sizes.append(len("".join(shown[name] for name in ("cascade", "window", "life"))))
     assert max(sizes) - min(sizes) < 500 and max(sizes) < 2 * 1500 + 12 * 121 + 200
 
 
