@@ -6,15 +6,16 @@ one.
 The events are lines of LIFE.md, and the summaries' files tell how far they go. Nothing else is
 counted, so a kill at any instant loses nothing and repeats no summary. An event has the number of
 its line, so READ_FILE leads from the range of a summary to the lines, and from there to originals.
-Lines that are bookkeeping have numbers, but count for no window (``identity/life.py``). A run starts between turns
-when it is due (``extensions/cascade/schedule.py``), asks the model beside the loop
-(``extensions/cascade/rolling.py``), and is written between turns (``extensions/cascade/store.py``).
-A run that fails changes nothing; the next instant of the schedule tries again.
+Lines that are bookkeeping have numbers, but count for no window (``identity/life.py``). A run
+starts between turns when it is due (``extensions/cascade/schedule.py``), asks the model beside the
+loop (``extensions/cascade/rolling.py``), and is written between turns
+(``extensions/cascade/store.py``). A run that fails changes nothing; the next instant of the
+schedule tries again.
 
 Events that have left the immediate window and wait for the next run, at most 64, have no line in
 the prompt: lines of LIFE are paid in full with every turn, and what they tell is still in the
-context, or behind a reference there. If a run is late by more, as after two failures or while a long life is read, the section
-says from which line on to read LIFE.md.
+context, or behind a reference there. If a run is late by more, as after two failures or while a
+long life is read, the section says from which line on to read LIFE.md.
 """
 
 from collections.abc import Callable
@@ -40,6 +41,7 @@ from dory.turn.extension import (
     Work,
     WorkFailed,
 )
+from dory.turn.lessons import taught
 from dory.types import Call, Model
 
 _COUNTING = "the events are being counted; ask again in a moment"
@@ -320,7 +322,9 @@ class CascadeExtension(Extension):
             self._identity.notice(f"Summed up: {_range(recent)}: {recent.text}")
             self._identity.commit()
 
-    TOOLS = (Tool("COMPACT_MEMORIES", compact, quiet=True, doing="sums up its life"),)
+    TOOLS = taught(
+        __file__, Tool("COMPACT_MEMORIES", compact, quiet=True, doing="sums up its life")
+    )
     COMMANDS = (
         Command(
             "/memory-status  the summaries of the agent's life, and when they are next made",

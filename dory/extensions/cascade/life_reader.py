@@ -1,11 +1,11 @@
-"""The events of a life: lines of LIFE, numbered from 1 below the heading. Some lines are bookkeeping
-(``identity/life.py``): they have numbers, too, but are no events, and nobody reads them here.
+"""The events of a life: lines of LIFE, numbered from 1 below the heading. Some lines are
+bookkeeping (``identity/life.py``): they have numbers, too, but are no events, and are passed over.
 
 LIFE is only read here, and never more of it than is asked for.
 
-A ``LifePosition`` remembers how far a reading came: the number of a line, the byte behind it, and a checksum of what stands before that byte. LIFE only grows, so a position holds for good,
-and one short read tells whether it does. LIFE is read from its beginning only if a position does
-not hold.
+A ``LifePosition`` remembers how far a reading came: the number of a line, the byte behind it, and a
+checksum of what stands before that byte. LIFE only grows, so a position holds for good, and one
+short read tells whether it does. LIFE is read from its beginning only if a position does not hold.
 """
 
 import zlib
