@@ -48,6 +48,7 @@ from dory.extensions.recall.search import Layer, RecallSearch
 from dory.extensions.soul.extension import SoulExtension
 from dory.identity.identity import Identity
 from dory.identity.life import Bookkeeping
+from dory.identity.secrecy import RoomSecrets
 from dory.search.index import Index
 from dory.storage.blobs import Blobs
 from dory.storage.database import NAME, Store
@@ -113,6 +114,7 @@ class _Shared:
     past: Stores
     conversations: ConversationsExtension
     log: Callable[[str], None]
+    secrets: RoomSecrets
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,17 +147,23 @@ def commands() -> list[Command]:
 
 
 def ordered(
-    me: Identity, settings: Config, models: Models, log: Callable[[str], None]
+    me: Identity,
+    settings: Config,
+    models: Models,
+    log: Callable[[str], None],
+    secrets: RoomSecrets | None = None,
 ) -> list[Extension]:
     """The extensions that the ``checked`` settings name, in the order in which the prompt lists
-    their tools. ``log`` gets a line about what they do.
+    their tools. ``log`` gets a line about what they do. ``secrets`` says what may be shown in which
+    room; without it, as the settings have it.
     """
+    secrets = secrets or RoomSecrets.of(me, settings)
     past = Stores(me.folder, me.blobs, shown=settings.has)
     called = set[str]()
     conversations = ConversationsExtension(
-        me, past.dialogues, called, cared=settings.has(MemoryExtension.name)
+        me, past.dialogues, called, settings.has(MemoryExtension.name), secrets
     )
-    shared = _Shared(me, settings, models, past, conversations, log)
+    shared = _Shared(me, settings, models, past, conversations, log, secrets)
     members: list[Extension] = [CoreTools(me, settings)]
     for name in settings.wanted:
         members += _factory(name)(shared)
@@ -234,7 +242,7 @@ def _cascade(of: _Shared) -> Sequence[Extension]:
     room = of.settings.context_limit * WINDOW_SHARE
     return [
         cascade,
-        WindowExtension(of.me, texts, cascade.lines, room),
+        WindowExtension(of.me, texts, room),
         RelatedExtension(of.me, of.past.store, related, cascade.newest),
     ]
 

@@ -154,11 +154,14 @@ class CoreCommands(Extension):
             "/usage  what the model calls cost, by day and purpose, and the limits of spending",
             usage,
         ),
-        Command("/context  what stands in front of the model, entry by entry", context),
-        Command("/show <hash>  the original behind a reference", show),
+        Command(
+            "/context  what stands in front of the model, entry by entry", context, private=True
+        ),
+        Command("/show <hash>  the original behind a reference", show, private=True),
         Command(
             "/uncompact <hash>  put an original back into the agent's context",
             uncompact,
+            private=True,
         ),
         Command("/stop  end the turn that is under way (not what is done in the background)", stop),
         Command("/compact  start a compaction now", compact),

@@ -58,6 +58,7 @@ class CascadeExtension(Extension):
     """
 
     name = "cascade"
+    freshness = "opening"
     pauses = (0.0, 0.0)
 
     def __init__(
@@ -92,8 +93,8 @@ class CascadeExtension(Extension):
         identity.life.window = windows.immediate
 
     def section(self) -> str:
-        """Both summaries, and where to read what stands neither in them nor verbatim. It only
-        changes with the summaries, since a change is told at length.
+        """Both summaries, and where to read what stands neither in them nor verbatim. What is
+        summed up within an epoch stays before the model until its end, so nobody tells it then.
         """
         summaries = self._opened()
         scales = [("Older", summaries.longterm), ("Recent past", summaries.recent)]
@@ -146,15 +147,6 @@ class CascadeExtension(Extension):
         """How much of a long life is read."""
         begun = self._summaries.begun if self._summaries else None
         return f"cascade {begun.last:,} of {self._lines:,}" if begun else ""
-
-    def lines(self) -> int:
-        """The number of LIFE's newest line."""
-        self._opened()
-        if self._count() is None:
-            state = self._identity.state
-            end = state.life_bytes + len(state.life_lines.encode())
-            return self._lines + self._reader.count(self._counted_to, end)
-        return self._lines
 
     def force(self, _: str) -> str:
         """A run now, whatever the windows say. Raises ``DoryError`` when there is nothing to sum
@@ -330,6 +322,7 @@ class CascadeExtension(Extension):
             "/memory-status  the summaries of the agent's life, and when they are next made",
             status,
             called=True,
+            private=True,
         ),
         Command(
             "/compact-memories  sum up now what has left the immediate window",

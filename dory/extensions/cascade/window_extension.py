@@ -9,9 +9,8 @@ The section is bounded. The newest events come first, each whole; what does not 
 its range, for READ_FILE.
 """
 
-from collections.abc import Callable
-
 from dory.extensions.cascade.event_texts import EventTexts
+from dory.extensions.cascade.life_reader import BEGINNING, LifeReader
 from dory.identity.identity import Identity
 from dory.storage.rooms import laid_out
 from dory.text import references
@@ -20,19 +19,15 @@ from dory.turn.extension import Extension
 
 
 class WindowExtension(Extension):
-    """The window of one identity. ``lines`` returns the number of LIFE's newest line; the section
-    may have ``room`` tokens.
-    """
+    """The window of one identity. The section may have ``room`` tokens."""
 
     name = "window"
-    freshness = "epoch"
+    freshness = "opening"
 
-    def __init__(
-        self, identity: Identity, texts: EventTexts, lines: Callable[[], int], room: float
-    ) -> None:
+    def __init__(self, identity: Identity, texts: EventTexts, room: float) -> None:
         self._identity = identity
         self._texts = texts
-        self._lines = lines
+        self._reader = LifeReader(identity.life.path)
         self._room = room
 
     def heading(self) -> str:
@@ -64,9 +59,11 @@ class WindowExtension(Extension):
 
     def _gone(self) -> list[tuple[int, str]]:
         """The events of the window that the context does not hold, oldest first, by number."""
-        newest = self._lines()
-        events = [(newest - behind, line) for behind, line in self._identity.life.events()]
-        shown = life_tail.cut([line for _, line in events], self._identity.context.entries)
+        me = self._identity
+        end = me.state.life_bytes + len(me.state.life_lines.encode())
+        newest = self._reader.count(BEGINNING.end, end)
+        events = [(newest - behind, line) for behind, line in me.life.events()]
+        shown = life_tail.cut([line for _, line in events], me.context.entries)
         return [
             event for event, line in zip(events, shown, strict=True) if not life_tail.is_cut(line)
         ]

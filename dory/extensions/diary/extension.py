@@ -236,6 +236,7 @@ class DiaryExtension(Extension):
         Command(
             "/diary [YYYY-MM-DD]  what the agent wrote on a day; without one, the newest days",
             listed,
+            private=True,
         ),
     )
 

@@ -171,6 +171,7 @@ class MemoryExtension(Extension):
         Command(
             "/memories  the agent's long-term memories and their summaries, the newest first",
             listed,
+            private=True,
         ),
         Command(
             "/restore-memories <summary id>  bring back the memories for which a summary stands",

@@ -49,7 +49,7 @@ class RelationshipExtension(Extension):
     """
 
     name = "relationships"
-    freshness = "epoch"
+    freshness = "opening"
 
     def __init__(
         self,

@@ -147,7 +147,9 @@ class SoulExtension(Extension):
             "REMOVE_FROM_SOUL <id>", remove, _stands, quiet=True, doing="removes from its soul"
         ),
     )
-    COMMANDS = (Command("/soul  how much the agent believes, and where that stands", told),)
+    COMMANDS = (
+        Command("/soul  how much the agent believes, and where that stands", told, private=True),
+    )
 
 
 def _id(call: Call) -> str:

@@ -275,6 +275,7 @@ def test_damaged_summaries_are_told_once_and_used_again_when_they_were_put_back(
     )
     assert "Recent past" not in house.agent.prompts.build().text and copied(house) == [(1, 5)]
     file.write_bytes(sound)
+    house.me.new_epoch()
     assert "Recent past" in house.agent.prompts.build().text
     step(house)
     assert covered(house)[0] == (1, 5)

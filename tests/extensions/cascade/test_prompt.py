@@ -63,7 +63,8 @@ def test_the_prompt_holds_the_whole_life_at_every_instant_but_for_what_waits_for
     for until in range(1, 27):
         happen(house, until)
         house.me.new_epoch()
-        text = house.agent.prompts.build().text
+        system, text = (message.content for message in house.agent.prompts.build().messages)
+        assert "[#cascade]" not in system, "what people said is summed up there"
         summed = [
             (events_to(house, int(first) - 1) + 1, events_to(house, int(last)))
             for _, first, last in COVERS.findall(sections(text).get("cascade", ""))
@@ -84,30 +85,23 @@ def test_the_prompt_holds_the_whole_life_at_every_instant_but_for_what_waits_for
         assert until - covered < 8 + 5
 
 
-def test_summaries_that_change_within_an_epoch_are_told_once_and_stand_at_the_top_from_the_next_on(
+def test_summaries_stand_before_the_context_from_the_next_epoch_on_and_nothing_is_told_twice(
     house: House,
 ) -> None:
     happen(house, 12)
-    house.agent.prompts.build()
+    begun = house.agent.prompts.build()
     happen(house, 13)
-    for _ in range(3):
-        first = house.agent.prompts.build()
-    notices = [
-        entry.body
-        for entry in house.me.context
-        if entry.body.startswith("A part of what stands above has changed")
-    ]
-    assert (
-        len(notices) == 1
-        and COVERS.findall(notices[0]) == [("Recent past", "1", "6")]
-        and "cascade]" not in first.messages[0].content
-    )
+    assert copied(house) == [(1, 5)]
+    same = house.agent.prompts.build()
+    assert same.messages[1].content.startswith(
+        begun.messages[1].content.partition("\n[#memory ")[0]
+    ), "what they sum up is still before the model, in full"
     house.me.new_epoch()
     again = house.agent.prompts.build()
-    assert COVERS.findall(again.messages[0].content) == [("Recent past", "1", "6")]
-    assert (
-        len([entry for entry in house.me.context if entry.body.startswith("A part of what")]) == 1
-    )
+    assert again.messages[1].content.startswith("[#cascade]\n")
+    opening, _, _ = again.messages[1].content.partition("\n[#")
+    assert COVERS.findall(opening) == [("Recent past", "1", "6")]
+    assert not [entry for entry in house.me.context if entry.body.startswith("A part of what")]
 
 
 def test_prompts_are_prefixes_of_each_other_until_their_tail_while_summaries_are_made(
@@ -158,7 +152,7 @@ def test_while_the_model_fails_the_window_stays_and_the_prompt_says_what_is_miss
     )
     assert shown["cascade"].strip() == notice
     happen(house, 60)
-    assert notice in house.agent.prompts.build().messages[0].content
+    assert notice in house.agent.prompts.build().text
     assert not [entry for entry in house.me.context if "has changed" in entry.body], (
         "what grows with each memory is not told anew each time"
     )
