@@ -97,9 +97,9 @@ def _told(clauses: list[str]) -> str | None:
 
 def _worth(clause: str) -> float:
     """How much a clause says for its length."""
-    score = 0.2 + min(2, len(_NUMBER.findall(clause))) * 2.0 + min(3, len(_NAME.findall(clause)))
-    score += 2.0 * bool(_DATE.search(clause)) + 2.0 * bool(_KEEP.search(clause))
-    score += 1.5 * bool(PROMISE.search(clause))
+    score = 0.2 + bool(_NAME.search(clause)) + bool(_DATE.search(clause))
+    score += 3.0 * bool(_NUMBER.search(clause)) + 2.0 * bool(_KEEP.search(clause))
+    score += 2.0 * bool(PROMISE.search(clause))
     if clause.endswith("?"):
         score /= 4
     return score / (_OVERHEAD + len(clause))
