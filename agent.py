@@ -25,7 +25,7 @@ from dory.config.settings import Config
 from dory.errors import DoryError
 from dory.extensions import ordered, tools
 from dory.identity.identity import Identity
-from dory.identity.life import line
+from dory.identity.life import EMPTY, line
 from dory.identity.repair import repair, strange_links
 from dory.identity.secrecy import RoomSecrets
 from dory.llm.budget import Budget
@@ -105,7 +105,7 @@ class Agent:
         state, now = self.me.state, self.me.now()
         reply = self.tool_runner.kept(reply)
         body = thoughts.as_thought(reply.reasoning) + reply.text
-        gist = formatting.one_line(reply.text) or "(an empty response)"
+        gist = formatting.one_line(reply.text) or EMPTY
         hash = self.me.blobs.stash(body, kind="response", gist=gist, at=now, parent=state.parent)
         state.parent = hash
         state.turn += 1

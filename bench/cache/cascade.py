@@ -1,10 +1,12 @@
 """What the cascade costs: the same life with it and without, side by side. Served by blocks; tokens
 are four characters each.
 
-A turn is dearer by the summaries, the related experiences and the lines of LIFE that it is shown
-beyond the usual ones; and 64 events, those that a run takes in, by the run's own calls.
+A turn is dearer by the summaries, the events laid out, the related experiences and the lines of
+LIFE that it is shown beyond the usual ones; and 64 events, those that a run takes in, by the run's
+own calls.
 """
 
+import re
 import statistics
 from collections.abc import Mapping
 
@@ -14,12 +16,12 @@ from bench.cache.rates import RATES
 from bench.cache.report import Figures, aligned
 from dory.config.profiles import CascadeSettings
 from dory.extensions.cascade.extension import CascadeExtension
+from dory.extensions.cascade.window_extension import WindowExtension
 from dory.text import formatting
 from dory.types import Prompt
 
 WITHOUT = "notes, recall, dream"
 """The extensions of a life without it."""
-_SUMMARIES = f"[#{CascadeExtension.name}]\n"
 
 
 def shown(lived: Lived) -> dict[str, float]:
@@ -27,9 +29,9 @@ def shown(lived: Lived) -> dict[str, float]:
     the cascade makes or changes.
     """
     read = [parts(Prompt(request.messages)) for request in lived.asked if request.purpose == "turn"]
-    summaries = [part.system.partition(_SUMMARIES)[2].partition("\n\n[#")[0] for part in read]
     texts = {
-        "summaries": summaries,
+        "summaries": [_opening(part.context, CascadeExtension.name) for part in read],
+        "window": [_opening(part.context, WindowExtension.name) for part in read],
         "related": [part.related for part in read],
         "life": [part.life for part in read],
     }
@@ -37,6 +39,12 @@ def shown(lived: Lived) -> dict[str, float]:
         name: round(statistics.mean(map(formatting.tokens, part)), 1)
         for name, part in texts.items()
     }
+
+
+def _opening(context: str, name: str) -> str:
+    """The section of that name before the context."""
+    section = re.search(rf"^\[#{name}[\]:].*?(?=^\[#|\Z)", context, re.DOTALL | re.MULTILINE)
+    return section[0] if section else ""
 
 
 def costs(cascading: Figures, without: Figures) -> dict[str, float]:

@@ -6,6 +6,7 @@ life      what happens in it, by the real identity, extensions and prompt builde
 victim    the same life in a process of its own that kills itself between two writes
 killed    such processes one after the other, until the life is over
 spoken    a life in the real loop
+facts     the same life with facts in it: which of them the summaries still name
 checks    what must hold, computed from the triggers alone, and what does not
 report    the figures, as text and as JSON
 plot      the picture

@@ -19,8 +19,10 @@ from dory.storage.database import NAME, Store
 
 WINDOWS = Windows(CascadeSettings().immediate_window, CascadeSettings().recent_window)
 """The default ones."""
-SETTLED = WINDOWS.immediate + 2 * WINDOWS.recent
-"""Memories after which a prompt holds all that it ever will: both summaries and the window."""
+SETTLED = WINDOWS.immediate + 3 * WINDOWS.recent
+"""Events after which a prompt holds all that it ever will: the window, both summaries, and two
+related ones that are older.
+"""
 DRIFT = 0.03
 """By so much may the mean prompt of the last third of a life differ from that of the third before.
 """
@@ -55,10 +57,13 @@ def late_calls(events: int) -> int:
 
 
 def drift(sizes: Sequence[Size]) -> float:
-    """By what share prompts have grown from the second third of a life to the last."""
-    third = len(sizes) // 3
+    """By what share prompts have grown from the second third of a life to the last, as soon as they
+    hold all that they ever will.
+    """
+    settled = [size for size in sizes if size.events > SETTLED]
+    third = len(settled) // 3
     before, after = (
-        mean(size.whole for size in part) for part in (sizes[third : 2 * third], sizes[-third:])
+        mean(size.whole for size in part) for part in (settled[third : 2 * third], settled[-third:])
     )
     return after / before - 1
 

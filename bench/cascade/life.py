@@ -30,7 +30,7 @@ from dory.llm.budget import Budget
 from dory.offline import OfflineModel
 from dory.storage import files
 from dory.text import references
-from dory.text.formatting import tokens
+from dory.text.formatting import tokens, tokens_of
 from dory.turn.extension import ExtensionHost
 from dory.turn.models import Models
 from dory.turn.prompt import PromptBuilder
@@ -52,14 +52,16 @@ _POLL = 0.0005
 @dataclass(frozen=True, slots=True)
 class Size:
     """A prompt after so many ``events``, in tokens, and what of it the cascade decides: the
-    summaries in the ``system`` part, the related past experiences, and LIFE with its number of
-    ``lines``; the context is what it does not.
+    summaries, the ``window`` (events laid out that have left the context), the related past
+    experiences, and LIFE with its number of ``lines``; the system part and the context are what it
+    does not.
     """
 
     events: int
     whole: int
     system: int
     summaries: int
+    window: int
     context: int
     related: int
     life: int
@@ -75,15 +77,16 @@ def measured(events: int, prompt: Prompt) -> Size:
     """The size of a prompt, taken apart at headers that only the harness can write."""
     system, user = (message.content for message in prompt.messages)
     before, _, rest = user.partition("[#memory ")
-    related = _from(before, "[#related past experiences]\n")
+    sections = {name: _section(before, name) for name in ("cascade", "window", "related")}
     life = rest.partition("[#life]\n")[2].partition("[#turn]\n")[0]
     return Size(
         events,
         whole=tokens(system + user),
         system=tokens(system),
-        summaries=tokens(_from(system, "[#cascade]\n")),
-        context=tokens(before.removesuffix(related)),
-        related=tokens(related),
+        summaries=tokens(sections["cascade"]),
+        window=tokens(sections["window"]),
+        context=tokens_of(len(before) - sum(map(len, sections.values()))),
+        related=tokens(sections["related"]),
         life=tokens(life),
         lines=life.count("\n"),
     )
@@ -98,9 +101,13 @@ def rest(extensions: ExtensionHost) -> None:
 
 
 class Life:
-    """The life that is lived in ``home``, from where it stands there."""
+    """The life that is lived in ``home``, from where it stands there. ``meter`` has the model; the
+    offline model without one.
+    """
 
-    def __init__(self, home: Path, seed: int, extensions: str = WHOLE) -> None:
+    def __init__(
+        self, home: Path, seed: int, extensions: str = WHOLE, meter: Meter | None = None
+    ) -> None:
         self._seed = seed
         self.events = 0
         self._sentences = sentences(seed)
@@ -111,7 +118,7 @@ class Life:
         self.events = LifeReader(self.me.life.path).count(
             BEGINNING.end, files.size(self.me.life.path)
         )
-        self.meter = Meter(OfflineModel(), rates())
+        self.meter = meter or Meter(OfflineModel(), rates())
         settings = Config(model=self.meter.name, extensions=extensions)
         models = Models(
             settings, self.meter, Budget(self.me, settings, self._report, None), self._report
@@ -138,17 +145,22 @@ class Life:
 
     def size(self) -> Size:
         """That of a prompt now. It begins an epoch, as after a compaction, so both summaries stand
-        in its system part.
+        in it.
         """
         self.me.new_epoch()
         return measured(self.events, self._prompts.build())
 
+    def said(self, chance: random.Random) -> str:
+        """What is said in this event."""
+        return chance.choice(self._sentences)
+
     def _happen(self) -> None:
         """The next event: somebody speaks, then the agent answers."""
         self.events += 1
-        said = random.Random(f"{self._seed} {self.events}").choice(self._sentences)
+        said = self.said(random.Random(f"{self._seed} {self.events}"))
         if self.events % 2:
-            self.me.log("heard", f"{ROOM} {PERSON}: {said}")
+            heard = f"{ROOM} {PERSON}: {said}"
+            self.me.log("heard", heard, self.me.original("heard", heard))
         else:
             state, text = self.me.state, f"SAY {ROOM} {said}"
             hash = self.me.blobs.stash(
@@ -175,6 +187,10 @@ class Life:
         raise DoryError(text)
 
 
-def _from(text: str, header: str) -> str:
-    """The section below ``header`` and all that follows; empty when there is none."""
-    return "".join(text.partition(header)[1:])
+def _section(text: str, name: str) -> str:
+    """The last section of that name with its header; empty when there is none."""
+    begin = text.rfind(f"[#{name}")
+    if begin < 0:
+        return ""
+    end = text.find("\n[#", begin)
+    return text[begin:] if end < 0 else text[begin : end + 1]

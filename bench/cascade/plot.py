@@ -20,7 +20,7 @@ POINTS = 500
 LINES: dict[str, tuple[str, Callable[[Size], int]]] = {
     "whole prompt": ("#1f6feb", lambda size: size.whole),
     "context": ("#6e7781", lambda size: size.context),
-    "LIFE, word for word": ("#bc4c00", lambda size: size.life),
+    "LIFE, word for word": ("#bc4c00", lambda size: size.life + size.window),
     "system part": ("#1a7f37", lambda size: size.system),
     "both summaries": ("#8250df", lambda size: size.summaries),
 }

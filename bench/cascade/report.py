@@ -7,6 +7,7 @@ from statistics import mean
 from typing import Any
 
 from bench.cascade.checks import SETTLED, WINDOWS, calls, drift, late_calls, triggers
+from bench.cascade.facts import Kept
 from bench.cascade.killed import Kill
 from bench.cascade.life import Size
 from bench.cascade.spoken import Spoken
@@ -16,8 +17,9 @@ from dory.text.formatting import table
 PARTS = {
     "whole": "whole prompt",
     "system": "system part",
-    "summaries": "both summaries in it",
     "context": "context",
+    "summaries": "both summaries",
+    "window": "events laid out",
     "related": "related past experiences",
     "life": "LIFE, word for word",
     "lines": "its lines",
@@ -27,7 +29,8 @@ PARTS = {
 @dataclass(frozen=True, slots=True)
 class Found:
     """All that was measured. ``meter`` is of the life that was not killed, ``late`` the calls when
-    the cascade came at the end of one, ``spoken`` the life in the real loop.
+    the cascade came at the end of one, ``spoken`` the life in the real loop, ``kept`` what became
+    of facts.
     """
 
     events: int
@@ -39,6 +42,7 @@ class Found:
     spoken: Spoken
     kills: Sequence[Kill]
     files: int
+    kept: Kept
     violations: Sequence[str]
     seconds: float
 
@@ -67,9 +71,27 @@ def figures(result: Found) -> dict[str, Any]:
         "kills": len(result.kills),
         "killed_at": dict(Counter(kill.point for kill in result.kills).most_common()),
         "files": result.files,
+        "facts": facts(result.kept),
         "violations": list(result.violations),
         "seconds": round(result.seconds, 1),
     }
+
+
+def facts(kept: Kept) -> dict[str, Any]:
+    """What became of facts, by name."""
+    ages = [{"age": age.age, "facts": age.facts, "named": age.named} for age in kept.ages]
+    told = {"told": kept.told, "named_at_the_end": kept.end}
+    return {"model": kept.model, **told, "ages": ages, "calls": kept.calls}
+
+
+def told_of(kept: Kept) -> str:
+    """What became of facts, for a person."""
+    rows: list[tuple[str, ...]] = [("events since a fact left the window", "facts", "named")]
+    rows += [(age.age, str(age.facts), str(age.named)) for age in kept.ages]
+    return (
+        f"{kept.told} facts, summed up by {kept.model} in {kept.calls} calls; looked for after each"
+        f" run:\n{table(rows)}\nnamed at the end: {kept.end} of {kept.told}"
+    )
 
 
 def _parts(sizes: Sequence[Size]) -> dict[str, dict[str, int]]:
@@ -96,7 +118,6 @@ def _loop(spoken: Spoken) -> dict[str, Any]:
         "whole_by_tenths": tenths,
         "calls": meter.calls["cascade"],
         "calls_computed": calls(spoken.events),
-        "told": spoken.told,
         "dollars": meter.spent,
         "dollars_cascade": meter.dollars.get("cascade"),
     }
@@ -139,9 +160,10 @@ def report(result: Found) -> str:
             f"in the loop, {loop['memories']:,} events, {loop['turns']:,} turns:",
             _table(loop),
             f"{loop['calls']} calls of the model for the cascade; computed: "
-            f"{loop['calls_computed']}; told in the context {loop['told']} times",
+            f"{loop['calls_computed']}",
             f"all calls {_dollars(loop['dollars'])}, those for the cascade "
             f"{_dollars(loop['dollars_cascade'])}",
+            told_of(result.kept),
             f"{values['kills']} kills, {values['files']} files compared\n{points}".rstrip(),
             *(f"NOT KEPT: {violation}" for violation in values["violations"]),
             f"{len(values['violations'])} violations, {values['seconds']:.0f} s",

@@ -25,18 +25,14 @@ from dory.types import Model, Prompt, Purpose, Reply
 
 LIMIT = 8000
 """Tokens of context."""
-_TOLD = " notice cascade has changed"
 
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """The size of each turn's prompt, the ``events`` at the end, how often new summaries were
-    ``told`` in the context, and all calls.
-    """
+    """The size of each turn's prompt, the ``events`` at the end, and all calls."""
 
     sizes: Sequence[Size]
     events: int
-    told: int
     meter: Meter
 
 
@@ -92,6 +88,5 @@ def live(home: Path, events: int, seed: int) -> Spoken:
     return Spoken(
         person.sizes,
         me.life.remembered,
-        me.life.path.read_text(encoding="utf-8").count(_TOLD),
         meter,
     )

@@ -9,7 +9,6 @@ a life could not be lived, 2 after a wrong command line.
 """
 
 import json
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import product
@@ -17,17 +16,15 @@ from pathlib import Path
 
 import click
 
-from bench.common import running
+from bench.common import models, running
 from bench.forgetting.lives import live
-from bench.forgetting.meter import OFF_PEAK, Meter, rates
+from bench.forgetting.meter import Meter, rates
 from bench.forgetting.plot import plot
 from bench.forgetting.reader import Reader
 from bench.forgetting.report import Row, mean_rows, report
 from bench.forgetting.script import script
 from bench.forgetting.ways import WAYS
-from dory.config import sources
 from dory.config.prices import Price
-from dory.config.profiles import OFFLINE
 from dory.types import Model
 
 LIMITS, SEEDS = "8000,32000,128000", 3
@@ -57,15 +54,7 @@ def reader(model: str, base_url: str) -> tuple[Model, Price | None]:
     """The model that reads, and its price off-peak; None if it is not known. Raises
     ``ConfigError``.
     """
-    if model in ("", OFFLINE) and not base_url:
-        return Reader(), rates()
-    from dory.llm.completions import Endpoint
-    from dory.llm.retry import RetryingModel
-
-    flags = {name: value for name, value in (("model", model), ("base_url", base_url)) if value}
-    settings = sources.load(Path("dory.yaml"), os.environ, flags)
-    asked = RetryingModel(Endpoint(settings), settings, lambda text: print(text, file=sys.stderr))
-    return asked, settings.price(OFF_PEAK)
+    return models.real(model, base_url) or (Reader(), rates())
 
 
 def lives(

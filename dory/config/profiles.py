@@ -4,7 +4,7 @@
       summarizer: {model: qwen3-base, base_url: http://localhost:8080/v1, api: completions,
                    stop: ["###"], max_tokens: 300}
       vectors: {model: nomic-embed-text, base_url: http://localhost:11434/v1}
-    cascade: {immediate_window: 64, recent_window: 64, profile: summarizer}
+    cascade: {immediate_window: 64, recent_window: 64, profile: summarizer, event_limit: 1000}
     embeddings: vectors
 
 A profile without an endpoint has the agent's own, and its model unless it names another; its limits
@@ -36,6 +36,11 @@ MEMORY = 121
 """Characters of a line of LIFE at most, with the line break."""
 _USUAL = 40_000
 """Tokens that the events of a cascade may have in any case, however small the context limit is."""
+
+EVENT_LIMITS = (120, 16_000)
+"""The fewest and the most characters of an event that the cascade may read: a line of LIFE, and
+half of a request.
+"""
 
 APIS = ("chat", "completions")
 """The two APIs of endpoints: messages with roles, or a plain text that the model continues."""
@@ -182,12 +187,13 @@ class Profiles:
 @dataclass(frozen=True)
 class CascadeSettings:
     """How a whole life is summed up: how many events stand verbatim, how many events one
-    short-term summary takes, and whose model writes.
+    short-term summary takes, whose model writes, and how many characters of one event it reads.
     """
 
     immediate_window: int = 64
     recent_window: int = 64
     profile: str = "summarizer"
+    event_limit: int = 1000
 
     def check_size(self, context_limit: int) -> None:
         """Raise ``ValueError`` if the events that stand verbatim fit neither a context of so many
@@ -234,6 +240,7 @@ def read_cascade(given: object) -> CascadeSettings:
         cascade = CascadeSettings(**loader.filled(given, fields(CascadeSettings)))
         for name in ("immediate_window", "recent_window"):
             loader.bounded(name, getattr(cascade, name), least=1)
+        loader.bounded("event_limit", cascade.event_limit, *EVENT_LIMITS)
     except ValueError as error:
         raise ValueError(f"cascade: {error}") from None
     return cascade

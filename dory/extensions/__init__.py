@@ -18,10 +18,12 @@ from dory.config import loader
 from dory.config.settings import Config
 from dory.errors import ConfigError
 from dory.extensions import entry_points
+from dory.extensions.cascade.event_texts import EventTexts
 from dory.extensions.cascade.extension import CascadeExtension
 from dory.extensions.cascade.related import Related
 from dory.extensions.cascade.related_extension import RelatedExtension
 from dory.extensions.cascade.schedule import Windows
+from dory.extensions.cascade.window_extension import WindowExtension
 from dory.extensions.diary.extension import DiaryExtension
 from dory.extensions.diary.store import Diary
 from dory.extensions.dream.extension import DreamExtension
@@ -45,6 +47,7 @@ from dory.extensions.recall.life_index import LeftOut, LifeIndexer
 from dory.extensions.recall.search import Layer, RecallSearch
 from dory.extensions.soul.extension import SoulExtension
 from dory.identity.identity import Identity
+from dory.identity.life import Bookkeeping
 from dory.identity.secrecy import RoomSecrets
 from dory.search.index import Index
 from dory.storage.blobs import Blobs
@@ -59,6 +62,9 @@ HISTORY_SHARE = 2
 """Characters of history before a Dream for each token of the context's limit: about half of a usual
 window.
 """
+
+WINDOW_SHARE = 1 / 8
+"""The share of the context's limit that may show events which have left the context."""
 
 
 class Stores:
@@ -165,8 +171,18 @@ def ordered(
         called |= {command.name for command in member.commands() if command.called}
     known = {tool.name for tool in tools()}
     others = [tool for member in members for tool in member.tools() if tool.name not in known]
-    past.chronicle.left_out = LeftOut([*tools(), *others])  # the tools of other packages count, too
+    every_tool = [*tools(), *others]  # the tools of other packages count, too
+    past.chronicle.left_out = LeftOut(every_tool)
+    me.life.bookkeeping = bookkeeping(every_tool)
     return members
+
+
+def bookkeeping(tools: Sequence[Tool]) -> Bookkeeping:
+    """Which lines of LIFE tell no event, by what is declared of all ``tools``."""
+    quiet = [tool for tool in tools if tool.quiet]
+    return Bookkeeping(
+        [tool.name for tool in quiet], [tool.name for tool in quiet if tool.looks_up]
+    )
 
 
 def _factory(name: str) -> Callable[["_Shared"], Sequence[Extension]]:
@@ -217,13 +233,22 @@ def _recall(of: _Shared) -> Sequence[Extension]:
 
 
 def _cascade(of: _Shared) -> Sequence[Extension]:
-    """The summaries, and those of long ago that resemble the present."""
+    """The summaries, the events that are not summed up yet, and the past that resembles the
+    present.
+    """
     chosen = of.settings.cascade
     related = Related(of.past.store, of.models.embedder())
     model = of.models.of(lambda settings: settings.profile(chosen.profile))
     windows = Windows(chosen.immediate_window, chosen.recent_window)
-    cascade = CascadeExtension(of.me, windows, model, related, of.log)
-    return [cascade, RelatedExtension(of.me, of.past.store, related, cascade.newest)]
+    plainly = of.settings.lean and of.settings.plain_answers == "deliver"
+    texts = EventTexts(of.me.blobs, tools(), plainly)
+    cascade = CascadeExtension(of.me, windows, chosen.event_limit, texts, model, related, of.log)
+    room = of.settings.context_limit * WINDOW_SHARE
+    return [
+        cascade,
+        WindowExtension(of.me, texts, room),
+        RelatedExtension(of.me, of.past.store, related, cascade.newest),
+    ]
 
 
 def _dream(of: _Shared) -> Sequence[Extension]:
@@ -283,7 +308,7 @@ def _link(of: _Shared) -> Sequence[Extension]:
 _REGISTRY = {
     NoteExtension.name: _Entry((NoteExtension,), _notes),
     RecallExtension.name: _Entry((RecallExtension,), _recall),
-    CascadeExtension.name: _Entry((CascadeExtension, RelatedExtension), _cascade),
+    CascadeExtension.name: _Entry((CascadeExtension, WindowExtension, RelatedExtension), _cascade),
     DreamExtension.name: _Entry((DreamExtension, VersionExtension, TextExtension), _dream),
     SoulExtension.name: _Entry((SoulExtension,), _soul),
     MemoryExtension.name: _Entry((MemoryExtension, SelfCareExtension), _memories),

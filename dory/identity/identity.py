@@ -177,6 +177,15 @@ class Identity:
         """Note an event, for LIFE and for the listeners."""
         self._events.append(Event(self.now(), kind, self.redact(text), ref))
 
+    def original(self, kind: str, text: str) -> str | None:
+        """Keep the ``text`` of an event that a line of LIFE cannot hold as a blob; its hash, or
+        None if the line holds all of it. To be called before the event is added or logged.
+        """
+        text = self.redact(text)
+        if life.holds(kind, text):
+            return None
+        return self.blobs.stash(text, kind=kind, gist=text, at=self.now())
+
     def notice(self, text: str) -> None:
         """Tell the agent something, in its context and in LIFE."""
         self.add("notice", minute(self.now()), references.escape(text))

@@ -7,7 +7,8 @@ It does a small part of what a language model does, in English, from its prompt 
     turn           the rules of a turn; ``answering`` finds answers, ``intents`` says what a message
                    wants, ``memory`` changes MEMORY.md and USER.md, ``pending`` says what is open
     segmenting     the first request of a compaction
-    summarising    the second one, and summaries of memories
+    summarising    the second one
+    recounting     summaries of memories
     dreaming       both phases of a Dream
     embedding      vectors of texts
     words          stems, sentences and weights, which all of them use
@@ -21,11 +22,12 @@ import time
 from collections.abc import Sequence
 
 from dory.control import Control
+from dory.offline import recounting
 from dory.offline.dreaming import dream
 from dory.offline.embedding import vector
 from dory.offline.prompt_reader import read
 from dory.offline.segmenting import segment
-from dory.offline.summarising import memories, recount, summarise
+from dory.offline.summarising import summarise
 from dory.offline.turn import respond
 from dory.text.formatting import tokens
 from dory.types import Embedded, Prompt, Purpose, Reply, Usage
@@ -61,9 +63,8 @@ class OfflineModel:
 
 def _answer(prompt: Prompt) -> tuple[str, str]:
     """Text and reasoning."""
-    listed = memories(prompt)
-    if listed is not None:
-        return recount(listed), ""
+    if recounted := recounting.summary(prompt):
+        return recounted, ""
     reading = read(prompt)
     if "segment" in reading.sections:
         return segment(reading), ""

@@ -1,15 +1,10 @@
-"""Summaries by extraction: of a segment of the context, and of memories for the cascade and for
-self-care. Pure.
+"""Summaries of segments of the context, by extraction. Pure.
 
 A segment gets a gist, a relevance and a summary. The salience of a word grows with its frequency in
 the segment and, more, with its rarity in the whole context. The gist names the speakers and the
 most salient words. The summary quotes sentences, always the one that adds most salience for its
 length, and ends with the salient words that are not named yet: a later question finds the segment
 by the words of its gist and summary.
-
-A list of memories, one a line, gets two or three of its sentences, in their order: the ones that
-together hold most of the words that recur. A summary of summaries is made in the same way. Of the
-lines of LIFE only those count in which somebody says something.
 
 Sums over sets are exact (``fsum``), because the order in a set differs from process to process.
 """
@@ -22,8 +17,7 @@ from collections.abc import Iterable, Iterator
 from dory.identity.context import Entry
 from dory.offline.prompt_reader import Reading, said
 from dory.offline.words import Weights, sentences, spelled, stem, stems
-from dory.text import formatting, references
-from dory.types import Prompt, Purpose
+from dory.text import formatting
 
 GIST_LIMIT, SUMMARY_LIMIT, SENTENCE_LIMIT = 100, 600, 160
 """Characters."""
@@ -39,23 +33,11 @@ _LENGTH_OFFSET = 20
 """Characters added to a sentence's length, so that very short ones are not preferred."""
 ALSO = "Also: "
 """What a summary's list of words begins with."""
-_PROMISE = re.compile(
+PROMISE = re.compile(
     r"\b(?:(?:i|we)(?: will|['’]ll)|promise\w*|remind\w*|todo|to do|need to|must|have to|deadline"
     r"|by (?:mon|tues|wednes|thurs|fri)day)\b",
     re.IGNORECASE,
 )
-
-_LEAST_SENTENCES, _MOST_SENTENCES = 2, 3
-"""Sentences in a summary of memories."""
-_EVENT_SENTENCE_LIMIT = 160
-"""Characters of one of them."""
-_LEAST_GAIN = 0.1
-"""The share of all recurring words that a third sentence must add."""
-_REQUEST = re.compile(r"Summari[sz]e these memories\b([^\n]*)\n(.*)\nSUMMARY:\s*", re.DOTALL)
-_EVENT = re.compile(
-    r"\d{4}-\d\d-\d\d \d\d:\d\d (?:heard \S+ (?P<heard>.+)|response SAY \S+ (?P<said>.+)|.*)"
-)
-_NOTHING = "Nothing of note happened."
 
 
 def summarise(reading: Reading) -> str:
@@ -198,65 +180,10 @@ def _relevance(stretch: Stretch, reading: Reading) -> int:
     shared = math.fsum(
         top[stem] for text in (durable, newest) for stem in set(stems(text)) & top.keys()
     )
-    promises = sum(1 for _, text in stretch.told if _PROMISE.search(text))
+    promises = sum(1 for _, text in stretch.told if PROMISE.search(text))
     score = 1 + 6 * shared / (sum(top.values()) or 1.0) + min(2, promises)
     if stretch.entries:
         score += 2 * (stretch.entries[-1].last / max(1, reading.entries[-1].last))
     if any(entry.kind == "compacted" for entry in stretch.entries):
         score += 2  # a summary loses most when it is summarised again
     return max(1, min(10, round(score)))
-
-
-def memories(prompt: Prompt) -> str | None:
-    """The memories that a prompt asks to summarise; None when it asks for something else."""
-    request = _REQUEST.fullmatch(prompt.text.strip())
-    return request[2] if request else None
-
-
-def purpose(prompt: Prompt) -> Purpose:
-    """The purpose of a prompt that asks to summarise memories."""
-    request = _REQUEST.fullmatch(prompt.text.strip())
-    return "care" if request and "narrative" in request[1] else "cascade"
-
-
-def recount(text: str) -> str:
-    """The summary of memories."""
-    told = list(dict.fromkeys(_event_sentences(text)))
-    held = [frozenset(stems(sentence)) for sentence in told]
-    missing = Counter(stem for stem_set in held for stem in stem_set)
-    least_gain = _LEAST_GAIN * missing.total()
-    chosen: set[int] = set()
-    while len(chosen) < min(_MOST_SENTENCES, len(told)):
-        gains = {
-            place: sum(missing[stem] for stem in held[place])
-            for place in range(len(told))
-            if place not in chosen
-        }
-        best = max(
-            gains, key=lambda place: (gains[place] / (_LENGTH_OFFSET + len(told[place])), -place)
-        )
-        if len(chosen) >= _LEAST_SENTENCES and gains[best] < least_gain:
-            break
-        chosen.add(best)
-        for key in held[best]:
-            del missing[key]
-    return " ".join(told[place] for place in sorted(chosen)) or _NOTHING
-
-
-def _event_sentences(text: str) -> Iterator[str]:
-    """The sentences of the memories. Each has an end, so that a summary of the summary is cut into
-    the same ones.
-    """
-    for line in text.split("\n"):
-        said = _said_in_event(references.gists(line.strip())).removeprefix("- ")
-        for sentence in sentences(said):
-            shown = formatting.one_line(sentence, _EVENT_SENTENCE_LIMIT)
-            yield shown if shown.endswith((".", "!", "?", "…")) else f"{shown}."
-
-
-def _said_in_event(line: str) -> str:
-    """What is said in a line of LIFE. Any other line is returned whole."""
-    event = _EVENT.fullmatch(line)
-    if event is None:
-        return line
-    return event["heard"] or event["said"] or ""

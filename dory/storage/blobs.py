@@ -16,7 +16,8 @@ blob. If two contents share these digits, the newer one gets a longer name, and 
 overwritten. ``<xx>`` are the first two digits, so a look-up by prefix lists one small folder.
 
 The kind says how to read the body. Raw text: ``soul`` and ``text`` are files, ``response`` and
-``result`` come from a model or a tool, ``dream`` is the record of a Dream. ``context`` is a stretch
+``result`` come from a model or a tool, ``heard`` is a message that a line of LIFE cannot hold,
+``dream`` is the record of a Dream. ``context`` is a stretch
 of context as it was there; only in this kind references are live. ``bank`` holds memories on their
 way to another agent.
 """
@@ -34,7 +35,7 @@ from dory.storage import files
 from dory.text import formatting, front_matter
 from dory.types import Blob
 
-KINDS = ("soul", "text", "response", "result", "context", "dream", "bank")
+KINDS = ("soul", "text", "response", "result", "heard", "context", "dream", "bank")
 _HEX = re.compile(r"[0-9a-f]{6,64}")
 _NAME = re.compile(r"(?:[0-9a-f]{4}){4,16}")
 """The name of a blob: 16 digits, or more in steps of 4."""

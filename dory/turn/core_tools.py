@@ -12,6 +12,7 @@ import re
 
 from dory.config.settings import Config
 from dory.errors import ToolError
+from dory.identity import life
 from dory.identity.identity import Identity
 from dory.storage.rooms import check_id, laid_out
 from dory.text.edits import checked, edited
@@ -76,6 +77,8 @@ class CoreTools(Extension):
         if parts[0] in DURABLE and not os.path.lexists(root / parts[0]):
             return Outcome(f"{path} is empty")
         with open(sandbox.opened(root, parts, path), "rb") as file:
+            if root == self._identity.folder and tuple(parts) == (life.NAME,):
+                file.readline()  # its lines count from the first event, as summaries name them
             return Outcome(_part(file, path, first, last, limit))
 
     def edit_file(self, call: Call) -> Outcome:

@@ -188,8 +188,10 @@ class Inbox:
         if own or line.kind == "NOTICE" or self._command(line):
             return
         cue = self._cue(line) if cued and line.kind == "USER" else ""
+        said = f"{line.room} {line.name}: {line.text}"
+        original = me.original("heard", said)
         entry = me.add("heard", line.room, heard_entry.body(line, self._shortened(line), cue))
-        me.log("heard", f"{line.room} {line.name}: {line.text}")
+        me.log("heard", said, original)
         names = [me.name, *others]
         if line.kind == "USER":
             self._await(line, position, names)

@@ -6,29 +6,37 @@ number of the entry:
     2026-11-21 07:38 heard #12
     2026-11-21 07:38 response ◱hash=5d41402abc4b2a76 gist=SAY dev Hello!◲
 
+So is a line whose event is laid out before the context, to the event's number:
+
+    2026-11-20 23:10 heard event 66
+
 The whole lines would repeat what the prompt has, and cost more than the system message.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from dory.identity import heard_entry
 from dory.identity.context import Entry
-from dory.identity.life import LINE_LIMIT
+from dory.identity.life import EMPTY, LINE_LIMIT
 from dory.text import formatting, references
 
 _LINE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d) (\S+(?: failed)?) (.*)")
 _REFERENCE = re.compile(r"◱hash=[0-9a-f]+ gist=(.*)◲")
-_CUT = re.compile(r"\S+ \S+ \S+(?: failed)? #\d+(?:-\d+)?")
+_CUT = re.compile(r"\S+ \S+ \S+(?: failed)? (?:#\d+(?:-\d+)?|event \d+)")
+_NONE: Mapping[str, int] = {}
 _THOUGHT, _THOUGHT_END = "<reasoning>\n", "</reasoning>\n"
 _MORE = 16
 """Entries beyond the number of lines that are looked at: few events make an entry and no line."""
 
 
-def cut(lines: Sequence[str], entries: Sequence[Entry]) -> list[str]:
+def cut(
+    lines: Sequence[str], entries: Sequence[Entry], laid_out: Mapping[str, int] = _NONE
+) -> list[str]:
     """The ``lines`` without newlines, of which those are cut whose event is one of the newest
-    ``entries``. Both are in the order of time, oldest first.
+    ``entries``, or is ``laid_out`` elsewhere, by the number there. Lines and entries are in the
+    order of time, oldest first.
     """
     newest = entries[-len(lines) - _MORE :]
     shown = list(lines)
@@ -39,6 +47,8 @@ def cut(lines: Sequence[str], entries: Sequence[Entry]) -> list[str]:
         if parts and place is not None:
             shown[number] = f"{parts[1]} {parts[2]} #{newest[place].ids}"
             behind = place
+        elif parts and (event := laid_out.get(lines[number])):
+            shown[number] = f"{parts[1]} {parts[2]} event {event}"
     return shown
 
 
@@ -76,7 +86,7 @@ def _flat(entry: Entry) -> str:
     elif entry.kind == "response" and text.startswith(_THOUGHT):
         text = text.partition(_THOUGHT_END)[2]
     if entry.kind == "response" and not text.strip():
-        text = "(an empty response)"
+        text = EMPTY
     return formatting.one_line(text, LINE_LIMIT)
 
 

@@ -178,7 +178,7 @@ class PromptBuilder:
         me, lean = self._identity, self._config.lean
         if lean and not begun:
             return ""
-        lines = life_tail.cut(me.life.tail(count).splitlines(), me.context.entries)
+        lines = life_tail.cut(me.life.newest(count), me.context.entries, me.life.laid_out)
         if lean:
             lines = [line for line in lines if not life_tail.is_cut(line)][-LEAN_LIFE:]
         if not lines and (lean or not begun):

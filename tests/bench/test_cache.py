@@ -150,7 +150,7 @@ def test_experiences_like_the_present_stand_where_the_newest_parts_do() -> None:
 
 @pytest.mark.slow
 def test_a_life_with_the_cascade_shows_its_summaries_and_keeps_them_out_of_other_orders() -> None:
-    lived = live(44, 20_000, "tail")
+    lived = live(90, 20_000, "tail")
     assert lived.events >= 129
     (run,) = [request for request in lived.asked if request.purpose == "cascade"]
     assert run in arrangements.arranged(lived.asked, arrangements.memory_first)

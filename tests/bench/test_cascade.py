@@ -11,10 +11,12 @@ import pytest
 
 from bench.cascade import checks
 from bench.cascade.__main__ import main
+from bench.cascade.facts import facts
 from bench.cascade.killed import RUNS, WRITES
 from bench.cascade.life import Life, Size
 from dory.config.profiles import CascadeSettings
 from dory.identity import listing
+from dory.offline.server import Server
 from tests.support.household import copy_of
 
 EVENTS = 400
@@ -32,7 +34,7 @@ def test_a_life_is_measured_killed_and_drawn(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     picture = tmp_path / "plot.svg"
-    arguments = [f"--events={EVENTS}", "--kills=1", "--loop=200", "--seed=3"]
+    arguments = [f"--events={EVENTS}", "--kills=1", "--loop=300", "--seed=3"]
     assert main([*arguments, f"--plot={picture}", "--json"]) == 0
     printed = capsys.readouterr().out
     figures = json.loads(printed.splitlines()[-1])
@@ -46,7 +48,9 @@ def test_a_life_is_measured_killed_and_drawn(
     assert figures["files"] == len(["LIFE.md", "longterm.md", "recent.md", "the rows"]) + 5
     assert set(figures["killed_at"]) <= {*RUNS, *WRITES, "random instant"}
     prompt = figures["prompt"]
-    assert 0 < prompt["summaries"]["least"] < prompt["system"]["most"] < prompt["whole"]["least"]
+    assert 0 < prompt["summaries"]["least"] < prompt["whole"]["least"]
+    assert prompt["window"]["least"] > 0 and prompt["system"]["most"] < prompt["whole"]["least"]
+    assert figures["facts"]["told"] == 24 and figures["facts"]["named_at_the_end"] > 0
     lines, window = prompt["lines"], CascadeSettings().immediate_window
     assert window <= lines["least"] <= lines["most"] < 2 * window
     assert 0 < figures["per_run"]["completion"] < figures["per_run"]["prompt"]
@@ -56,6 +60,36 @@ def test_a_life_is_measured_killed_and_drawn(
         for element in ElementTree.parse(picture).getroot().iter("{http://www.w3.org/2000/svg}text")
     }
     assert names >= {"whole prompt", "system part", "LIFE, word for word", "events"}
+
+
+def test_prompts_do_not_grow_in_lives_that_have_just_settled(tmp_path: Path) -> None:
+    for seed in range(1, 7):
+        (tmp_path / str(seed)).mkdir()
+        assert list(checks.of_prompts(Life(tmp_path / str(seed), seed).live(EVENTS))) == []
+
+
+def test_facts_behind_a_lines_end_are_named_by_the_summaries(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    planted = facts(1, 24, 776)
+    assert len({fact.words for fact in planted}) == 24 and all(fact.event % 2 for fact in planted)
+    assert planted[0].named(f"and {planted[0].text.upper()}") and not planted[0].named("the code")
+    assert main(["--only-facts", "--seed=1", "--json"]) == 0
+    printed = capsys.readouterr().out
+    found = json.loads(printed.splitlines()[-1])["facts"]
+    assert f"named at the end: {found['named_at_the_end']} of 24" in printed
+    assert found["model"] == "offline" and found["calls"] == checks.calls(776)
+    youngest, *_, oldest = found["ages"]
+    assert youngest["named"] > 0.5 * youngest["facts"] and oldest["named"] > 0
+
+
+def test_a_real_model_sums_the_facts_up_where_one_is_named(
+    server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = ["--model=told", f"--base-url={server.base_url}"]
+    assert main(["--only-facts", "--facts=2", "--seed=1", "--json", *flags]) == 0
+    found = json.loads(capsys.readouterr().out.splitlines()[-1])["facts"]
+    assert found["model"] == "told" and found["told"] == 2
 
 
 def test_what_differs_is_missing_or_was_made_too_often_is_seen(tmp_path: Path) -> None:
@@ -88,9 +122,7 @@ def test_what_differs_is_missing_or_was_made_too_often_is_seen(tmp_path: Path) -
 
 
 def test_a_prompt_that_grows_is_seen_and_so_is_one_that_shows_too_little() -> None:
-    sizes = [
-        Size(memories, 3000, 1000, 100, 50, 50, 1900, 64) for memories in range(200, 1100, 100)
-    ]
+    sizes = [Size(events, 3000, 1000, 100, 0, 50, 50, 1900, 64) for events in range(200, 1100, 100)]
     assert list(checks.of_prompts(sizes)) == []
     growing = [replace(size, whole=size.whole + size.events) for size in sizes]
     assert [problem[:30] for problem in checks.of_prompts(growing)] == [

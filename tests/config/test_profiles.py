@@ -229,13 +229,14 @@ WRONG = [
         "cascade: 64",
         (
             "dory.yaml: cascade: must hold immediate_window, recent_window, "
-            "profile, each with its value"
+            "profile, event_limit, each with its value"
         ),
     ),
     (
         "cascade: {window: 64}",
         "dory.yaml: cascade: unknown key 'window'; did you mean 'recent_window'?",
     ),
+    ("cascade: {event_limit: 9}", "cascade: event_limit must be at least 120, not 9"),
     ("cascade: {recent_window: 0}", "cascade: recent_window must be at least 1, not 0"),
     (
         "cascade: {immediate_window: all}",
@@ -287,7 +288,8 @@ def test_settings_show_profiles_as_they_may_be_given_and_hide_their_keys(tmp_pat
     )
     assert (
         shown in listed
-        and "{immediate_window: 64, recent_window: 64, profile: summarizer}" in listed
+        and "{immediate_window: 64, recent_window: 64, profile: summarizer, event_limit: 1000}"
+        in listed
     )
     assert str(load(tmp_path, "", profiles=shown).profiles) == shown
     assert set(secrets.secrets(found, {})) == {KEY, "pass-word-1", "abcdefgh1"}

@@ -45,6 +45,7 @@ def test_those_that_are_named_are_in_use_in_their_order(tmp_path: Path) -> None:
         "notes",
         "recall",
         "cascade",
+        "window",
         "related past experiences",
         *DREAM,
         *SELF,

@@ -2,15 +2,17 @@
 reported.
 """
 
+import zlib
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dory.constants import LIFE_SHOWN
 from dory.errors import FormatError
 from dory.identity import life
-from dory.identity.life import HEADING, LINE_LIMIT, Life
+from dory.identity.life import HEADING, LINE_LIMIT, Bookkeeping, Life, holds
 from dory.text import references
 from dory.types import Event
 from tests.support.household import NOON, texts
@@ -79,18 +81,28 @@ def test_the_newest_lines_are_at_hand_without_the_heading(tmp_path: Path) -> Non
     assert life_log.tail(50) == "line 8\nline 9\nline 10\nline 11\n"
 
 
-def test_a_prompt_may_show_more_lines_than_are_checked(tmp_path: Path) -> None:
-    path = log(tmp_path, *(f"line {number}" for number in range(10)))
-    short = Life(path, 4)
-    long = Life(path, 4)
-    long.show(7)
-    short.remember("line 10\n")
-    long.remember("line 10\n")
-    assert long.tail(50) == "".join(f"line {number}\n" for number in range(4, 11))
-    assert (
-        short.check() == long.check()
-        and short.check("line 11\n") == long.check("line 11\n") != short.check()
-    )
+def test_a_prompt_shows_a_window_of_events_without_the_bookkeeping(tmp_path: Path) -> None:
+    def line(number: int) -> str:
+        what = f"heard dev ada: {number}" if number % 10 == 0 else "WAIT"
+        return f"2026-03-02 12:00 {what}"
+
+    path = log(tmp_path, *map(line, range(1, 101)))
+    life = Life(path, 4)
+    life.bookkeeping = Bookkeeping(["WAIT"])
+    assert life.newest(3) == [line(98), line(99), line(100)] and life.shown == LIFE_SHOWN
+    life.window = 7
+    assert life.shown == 7 and life.newest(7) == [line(number) for number in range(40, 101, 10)]
+    life.remember(f"{line(101)}\n{line(110)}\n")
+    assert life.remembered == 1 and life.newest(2) == [line(100), line(110)]
+    assert [behind for behind, _ in life.events()][-2:] == [2, 0]
+    assert life.check() == zlib.crc32("\n".join(map(line, [99, 100, 101, 110])).encode())
+
+
+def test_what_a_line_cannot_hold_is_told_apart() -> None:
+    room = LINE_LIMIT - len("2026-03-02 12:00 heard ")
+    assert holds("heard", "x" * room) and not holds("heard", "x" * (room + 1))
+    assert holds("heard", "dev ada: hi ") and not holds("heard", "dev ada: hi\nthere")
+    assert not holds("heard", "dev ada: ◱")
 
 
 def test_writing_lines_again_changes_nothing_and_cuts_a_torn_end(tmp_path: Path) -> None:

@@ -55,7 +55,11 @@ def test_a_line_is_handed_on_once_with_its_tag_and_wakes_the_agent(desk: Desk) -
     assert desk.inbox.receive() and desk.house.me.state.awake
     assert not desk.inbox.receive()
     assert desk.heard() == ["[USER:ada 2026-03-02T12:00:04Z] hello\n    there"]
-    assert "heard dev ada: hello there" in desk.house.me.life.tail(1)
+    me = desk.house.me
+    ((hash, gist),) = references.live(me.life.tail(1))
+    assert (me.blobs.get(hash).body, gist) == ("dev ada: hello\nthere", "dev ada: hello there")
+    desk.house.hear("dev", "ada", "hello there")
+    assert desk.inbox.receive() and "heard dev ada: hello there" in me.life.tail(1)
 
 
 @given(texts, texts)

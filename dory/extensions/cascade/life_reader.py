@@ -1,20 +1,20 @@
-"""The events of a life: each line of LIFE below the heading is one, numbered from 1.
+"""The events of a life: lines of LIFE, numbered from 1 below the heading. Some lines are
+bookkeeping (``identity/life.py``): they have numbers, too, but are no events, and are passed over.
 
 LIFE is only read here, and never more of it than is asked for.
 
-A ``LifePosition`` remembers how far a reading came: the number of an event, the byte behind its
-line, and a checksum of what stands before that byte. LIFE only grows, so a position holds for good,
-and one short read tells whether it does. LIFE is read from its beginning only if a position does
-not hold.
+A ``LifePosition`` remembers how far a reading came: the number of a line, the byte behind it, and a
+checksum of what stands before that byte. LIFE only grows, so a position holds for good, and one
+short read tells whether it does. LIFE is read from its beginning only if a position does not hold.
 """
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from dory.errors import FormatError
-from dory.identity.life import HEADING
+from dory.identity.life import HEADING, Bookkeeping
 
 _CHECKED = 1024
 """Bytes before a position that its checksum covers; more than one line has."""
@@ -23,7 +23,7 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class LifePosition:
-    """The position behind the event ``number``, at byte ``end`` of LIFE.
+    """The position behind the line ``number``, at byte ``end`` of LIFE.
 
     ``check`` is the CRC-32 of the KiB before it.
     """
@@ -37,10 +37,13 @@ BEGINNING = LifePosition(0, len(HEADING.encode()), zlib.crc32(HEADING.encode()))
 
 
 class LifeReader:
-    """Reads the events of the LIFE.md at ``path``. Any thread may use it."""
+    """Reads the LIFE.md at ``path``. ``bookkeeping`` returns what tells which lines are events.
+    Any thread may use it.
+    """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, bookkeeping: Callable[[], Bookkeeping] = Bookkeeping) -> None:
         self.path = path
+        self._bookkeeping = bookkeeping
 
     def holds(self, place: LifePosition) -> bool:
         """Whether a line ends at ``place`` and LIFE before it is what it was."""
@@ -48,32 +51,49 @@ class LifeReader:
         return before.endswith(b"\n") and zlib.crc32(before) == place.check
 
     def count(self, start: int, end: int) -> int:
-        """How many events there are between two bytes."""
+        """How many lines there are between two bytes."""
         return sum(block.count(b"\n") for block in self._blocks(start, end))
 
+    def events(self, start: int, end: int) -> tuple[int, int]:
+        """How many lines there are between two bytes, which are ends of lines, and how many of them
+        are events.
+        """
+        bookkeeping = self._bookkeeping()
+        lines = events = 0
+        rest = b""
+        for block in self._blocks(start, end):
+            whole, newline, rest = (rest + block).rpartition(b"\n")
+            lines += whole.count(b"\n") + len(newline)
+            events += bookkeeping.events(whole)
+        return lines, events
+
     def read(self, after: LifePosition, count: int) -> tuple[list[str], LifePosition]:
-        """The next ``count`` lines and the position behind them.
+        """The next ``count`` events and the position behind the last of them.
 
         Raises ``FormatError`` if there are fewer.
         """
-        lines: list[str] = []
+        bookkeeping = self._bookkeeping()
+        events: list[str] = []
+        number = after.number
         with open(self.path, "rb") as file:
             file.seek(after.end)
-            while len(lines) < count and (line := file.readline()).endswith(b"\n"):
-                lines.append(line.decode("utf-8", "replace").rstrip("\n"))
+            while len(events) < count and (line := file.readline()).endswith(b"\n"):
+                number += 1
+                text = line.decode("utf-8", "replace").rstrip("\n")
+                if bookkeeping.tells(text):
+                    events.append(text)
             end = file.tell()
-        number = after.number + len(lines)
-        if len(lines) < count:
+        if len(events) < count:
             raise FormatError(
-                f"{self.path} holds {number} events, not {after.number + count}: "
+                f"{self.path} holds {len(events)} events behind line {after.number}, not {count}: "
                 "put it back from a backup"
             )
-        return lines, self._position(number, end)
+        return events, self._position(number, end)
 
     def find(self, number: int) -> LifePosition:
-        """The position behind an event, by counting from the first.
+        """The position behind a line, by counting from the first.
 
-        Raises ``FormatError`` if there are fewer events.
+        Raises ``FormatError`` if there are fewer.
         """
         known = BEGINNING.number
         end = BEGINNING.end

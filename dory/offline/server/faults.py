@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from dory.offline import summarising
+from dory.offline import recounting
 from dory.text import formatting
 from dory.types import Message, Prompt, Purpose
 
@@ -100,8 +100,8 @@ def purpose(prompt: Prompt) -> Purpose:
     """
     if any(_STUDY.search(message.content) for message in prompt.messages[1:2]):
         return "dream"
-    if summarising.memories(prompt) is not None:
-        return summarising.purpose(prompt)
+    if recounted := recounting.purpose(prompt):
+        return recounted
     named: list[Purpose] = _PURPOSE.findall(prompt.messages[-1].content)
     return named[-1] if named else "turn"
 

@@ -11,12 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dory.errors import FormatError, ModelAway, WindowExceeded
+from dory.extensions import tools
 from dory.extensions.cascade import rolling
+from dory.extensions.cascade.event_texts import EventTexts
 from dory.extensions.cascade.life_reader import BEGINNING, LifeReader
 from dory.extensions.cascade.rolling import BATCH, LIMIT, PIECE, Task
 from dory.extensions.cascade.schedule import Windows
 from dory.extensions.cascade.store import Summary
 from dory.identity.life import HEADING
+from dory.storage.blobs import Blobs
 from dory.text import formatting, references
 from dory.text.formatting import bounded
 from dory.types import Prompt
@@ -84,7 +87,7 @@ def test_memories_are_read_from_where_the_last_reading_ended(tmp_path: Path) -> 
         assert memories.holds(place) and place == memories.find(place.number)
         assert memories.count(BEGINNING.end, place.end) == place.number == len(read)
     assert [line.split()[3] for line in read] == [str(number) for number in range(1, 501)]
-    with pytest.raises(FormatError, match="holds 500 events, not 501"):
+    with pytest.raises(FormatError, match="holds 0 events behind line 500, not 1"):
         memories.read(place, 1)
 
 
@@ -126,7 +129,14 @@ def task(
     piece: int = 65,
 ) -> Task:
     longterm, recent = kept or (None, None)
-    return Task(longterm, recent, begun, memories.find(covered), target, piece)
+    place = memories.find(covered)
+    return Task(longterm, recent, begun, place, target - covered, piece, event_limit=1000)
+
+
+def run(model: Scripted, memories: LifeReader, wanted: Task) -> rolling.Outcome:
+    """A run over a life whose blobs, if it has any, stand beside it."""
+    texts = EventTexts(Blobs(memories.path.parent / "blobs"), tools(), plainly=False)
+    return rolling.run(model, memories, texts, wanted, REDACT)
 
 
 def test_the_long_term_summary_takes_up_the_short_one_before_that_is_made_anew(
@@ -135,7 +145,7 @@ def test_the_long_term_summary_takes_up_the_short_one_before_that_is_made_anew(
     memories = life(tmp_path, 200)
     model = Scripted(cascade=lambda prompt: f"said {len(prompt.text)}.")
     old = summary(1, 65, "Long ago.", memories), summary(66, 129, "Lately.", memories)
-    made = rolling.run(model, memories, task(memories, 129, 193, *old), REDACT)
+    made = run(model, memories, task(memories, 129, 193, *old))
     first, second = asked(model)
     assert first == "Long ago.\nLately."
     assert (
@@ -148,7 +158,7 @@ def test_the_long_term_summary_takes_up_the_short_one_before_that_is_made_anew(
 def test_the_first_run_has_nothing_to_squash(tmp_path: Path) -> None:
     memories = life(tmp_path, 129)
     model = Scripted()
-    made = rolling.run(model, memories, task(memories, 0, 65), REDACT)
+    made = run(model, memories, task(memories, 0, 65))
     assert (
         len(asked(model)) == 1 and made.longterm == "" and made.recent and made.place.number == 65
     )
@@ -159,7 +169,7 @@ def test_a_long_past_is_read_in_pieces_each_with_what_those_before_it_came_to(
 ) -> None:
     memories = life(tmp_path, 200)
     model = Scripted(cascade=lambda prompt: f"Up to {prompt.text.splitlines()[-3].split()[3]}.")
-    made = rolling.run(model, memories, task(memories, 0, 150), REDACT)
+    made = run(model, memories, task(memories, 0, 150))
     assert [(text.splitlines()[0], len(text.splitlines())) for text in asked(model)[1:]] == [
         ("Up to 65.", 66),
         ("Up to 130.", 21),
@@ -173,12 +183,10 @@ def test_of_a_very_long_past_a_batch_is_read_and_the_next_run_goes_on_from_it(
     memories = life(tmp_path, 2 * BATCH + 9)
     model = Scripted(cascade=lambda prompt: "So far.")
     old = summary(1, 2, "Long ago.", memories), summary(3, 4, "Lately.", memories)
-    made = rolling.run(model, memories, task(memories, 4, 2 * BATCH + 8, *old, piece=2), REDACT)
+    made = run(model, memories, task(memories, 4, 2 * BATCH + 8, *old, piece=2))
     assert made.place.number == 2 * BATCH + 4 and made.longterm == "" and len(asked(model)) == BATCH
     begun = Summary(5, made.place, NOON, "scripted", made.recent)
-    done = rolling.run(
-        model, memories, task(memories, 4, 2 * BATCH + 8, *old, begun=begun, piece=2), REDACT
-    )
+    done = run(model, memories, task(memories, 4, 2 * BATCH + 8, *old, begun=begun, piece=2))
     assert (
         done.place.number == 2 * BATCH + 8
         and asked(model)[BATCH] == "Long ago.\nLately."
@@ -198,40 +206,40 @@ def test_a_piece_that_is_too_much_for_the_window_is_halved_down_to_one_memory(
     sizes = list[int]()
     window = 20
     memories = life(tmp_path, 70)
-    made = rolling.run(Scripted(cascade=answer), memories, task(memories, 0, 65), REDACT)
+    made = run(Scripted(cascade=answer), memories, task(memories, 0, 65))
     assert sizes == [65, 32, 16, 16, 16, 16, 1] and made.place == memories.find(65)
     sizes = []
     window = 0
     with pytest.raises(WindowExceeded):
-        rolling.run(Scripted(cascade=answer), memories, task(memories, 0, 5), REDACT)
+        run(Scripted(cascade=answer), memories, task(memories, 0, 5))
     assert sizes == [5, 2, 1]
 
 
 def test_a_request_is_bounded_however_large_the_window_is(tmp_path: Path) -> None:
     memories = life(tmp_path, 1000, "x" * 90)
     model = Scripted(cascade=lambda prompt: "So far.")
-    made = rolling.run(model, memories, task(memories, 0, 1000, piece=1000), REDACT)
+    made = run(model, memories, task(memories, 0, 1000, piece=1000))
     assert made.place.number == 1000 and PIECE * 0.9 < max(map(len, asked(model))) <= PIECE + LIMIT
 
 
 def test_secrets_reach_neither_the_model_nor_a_summary(tmp_path: Path) -> None:
     memories = life(tmp_path, 65, "the key is hunter2-hunter2")
     model = Scripted(cascade=lambda prompt: "I know hunter2-hunter2.")
-    made = rolling.run(model, memories, task(memories, 0, 65), REDACT)
+    made = run(model, memories, task(memories, 0, 65))
     assert "hunter2" not in asked(model)[0] and made.recent == "I know [secret]."
 
 
 def test_a_model_that_says_nothing_has_failed(tmp_path: Path) -> None:
     memories = life(tmp_path, 65)
     with pytest.raises(ModelAway, match="scripted had no summary"):
-        rolling.run(Scripted(cascade=lambda prompt: " \n"), memories, task(memories, 0, 65), REDACT)
+        run(Scripted(cascade=lambda prompt: " \n"), memories, task(memories, 0, 65))
 
 
 def test_a_life_that_was_changed_behind_its_summaries_is_counted_anew(tmp_path: Path) -> None:
     memories = life(tmp_path, 200)
     begun = task(memories, 65, 129)
     life(tmp_path, 200, "the same past in other words")
-    made = rolling.run(Scripted(), memories, begun, REDACT)
+    made = run(Scripted(), memories, begun)
     assert made.place == memories.find(129)
 
 

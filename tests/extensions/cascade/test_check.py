@@ -21,7 +21,7 @@ from tests.support.compacting import House, Scripted
 
 @pytest.fixture(scope="module")
 def lived(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of an identity after five runs: 1-17 are long-term, 18-21 short-term."""
+    """The folder of an identity after five runs: the lines 1-18 are long-term, 19-22 short-term."""
     house = House(tmp_path_factory.mktemp("lived"), Scripted(), cascade=SMALL, extensions="cascade")
     happen(house, 31)
     return house.me.folder
@@ -75,35 +75,35 @@ def remove(number: int) -> Callable[[Path], object]:
 
 DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "a gap between both": (
-        edit("summaries/longterm.md", "memories: 1-17", "memories: 1-16"),
-        "has a gap behind event 16",
-    ),
-    "an overlap of both": (
-        edit("summaries/recent.md", "memories: 18-21", "memories: 17-21"),
+        edit("summaries/longterm.md", "memories: 1-18", "memories: 1-17"),
         "has a gap behind event 17",
     ),
+    "an overlap of both": (
+        edit("summaries/recent.md", "memories: 19-22", "memories: 18-22"),
+        "has a gap behind event 18",
+    ),
     "a life that begins later": (
-        edit("summaries/longterm.md", "memories: 1-17", "memories: 2-17"),
+        edit("summaries/longterm.md", "memories: 1-18", "memories: 3-18"),
         "has a gap",
     ),
-    "a copy that is gone": (remove(2), "begins with event 14, the one before it ends with 9"),
-    "a first copy that is gone": (remove(0), "begins with event 6, the one before it ends with 0"),
-    "a newest copy that is gone": (remove(-1), "cover events up to 21, their copies up to 17"),
+    "a copy that is gone": (remove(2), "begins with event 15, the one before it ends with 10"),
+    "a first copy that is gone": (remove(0), "begins with event 7, the one before it ends with 0"),
+    "a newest copy that is gone": (remove(-1), "cover events up to 22, their copies up to 18"),
     "a copy that overlaps": (
-        edit("1", "memories: 6-9", "memories: 5-9"),
-        "begins with event 5, the one before it ends with 5",
+        edit("1", "memories: 7-10", "memories: 6-10"),
+        "begins with event 6, the one before it ends with 6",
     ),
     "a copy that ends elsewhere": (
         edit("1", "bytes: ", "bytes: 1"),
-        "does not end where event 9 does in LIFE.md",
+        "does not end where event 10 does in LIFE.md",
     ),
     "a wrong count": (
         edit("LIFE.md", "thing 3 of", "thing\n3 of"),
-        "recent.md does not end where event 21 does in LIFE.md",
+        "recent.md does not end where event 22 does in LIFE.md",
     ),
     "another past": (
         edit("LIFE.md", "thing 3 of", "thing 8 of"),
-        "does not end where event 5 does in LIFE.md",
+        "does not end where event 6 does in LIFE.md",
     ),
     "a copy that is damaged": (edit("0", "---", "--"), "is damaged"),
     "a draft that is damaged": (
@@ -136,7 +136,7 @@ def test_a_summary_that_ends_within_a_line_is_found(folder: Path) -> None:
             summary, place=LifePosition(summary.last, len(before), zlib.crc32(before[-1024:]))
         ).content
     )
-    assert problems(folder) == [f"{FOLDER}/{path.name} does not end where event 5 does in LIFE.md"]
+    assert problems(folder) == [f"{FOLDER}/{path.name} does not end where event 6 does in LIFE.md"]
 
 
 def test_each_damaged_file_is_named_and_the_others_are_looked_at(folder: Path) -> None:
@@ -147,7 +147,7 @@ def test_each_damaged_file_is_named_and_the_others_are_looked_at(folder: Path) -
     complaints = [
         f"{copies(folder)[0].name} is damaged",
         "recent.md is damaged",
-        "does not end where event 13 does",
+        "does not end where event 14 does",
     ]
     assert all(sum(part in line for line in lines) == 1 for part in complaints), lines
 
@@ -155,7 +155,7 @@ def test_each_damaged_file_is_named_and_the_others_are_looked_at(folder: Path) -
 def test_a_life_that_was_shortened_does_not_hold_what_its_summaries_cover(folder: Path) -> None:
     lines = (folder / "LIFE.md").read_bytes().splitlines(keepends=True)
     (folder / "LIFE.md").write_bytes(b"".join(lines[:16]))
-    assert any("does not end where event 17 does" in line for line in problems(folder))
+    assert any("does not end where event 18 does" in line for line in problems(folder))
 
 
 def test_what_a_kill_left_between_two_files_is_no_problem(folder: Path) -> None:
@@ -169,14 +169,14 @@ def test_what_a_kill_left_between_two_files_is_no_problem(folder: Path) -> None:
 
 
 def test_a_copy_that_a_running_agent_made_meanwhile_is_no_problem(folder: Path) -> None:
-    for name, number in (("longterm.md", "memories: 1-17"), ("recent.md", "")):
+    for name, number in (("longterm.md", "memories: 1-18"), ("recent.md", "")):
         path = folder / FOLDER / name
         older = copies(folder)[-2].read_text()
         path.write_text(
-            older.replace("memories: 14-17", "memories: 1-13" if number else "memories: 14-17")
+            older.replace("memories: 15-18", "memories: 1-14" if number else "memories: 15-18")
         )
     (folder / "lock").touch()
-    assert any("cover events up to 17, their copies up to 21" in line for line in problems(folder))
+    assert any("cover events up to 18, their copies up to 22" in line for line in problems(folder))
     with locks.held(folder):
         assert not any("their copies" in line for line in problems(folder))
 
@@ -186,5 +186,5 @@ def test_the_check_of_a_home_names_the_agent(tmp_path: Path) -> None:
     happen(house, 13, at_once=13)
     remove(0)(house.me.folder)
     assert list(check.problems(house.home)) == [
-        f"agents/{house.hash}: summaries: the summaries cover events up to 5, their copies up to 0"
+        f"agents/{house.hash}: summaries: the summaries cover events up to 6, their copies up to 0"
     ]

@@ -17,7 +17,16 @@ from dory.extensions.cascade.rolling import BATCH, PIECE
 from dory.extensions.cascade.store import FOLDER, Summaries
 from dory.identity.life import LINE_LIMIT
 from dory.types import Prompt
-from tests.support.cascading import SMALL, copied, covered, happen, lived, related
+from tests.support.cascading import (
+    SMALL,
+    copied,
+    covered,
+    events_to,
+    happen,
+    lined,
+    lived,
+    related,
+)
 from tests.support.compacting import House, Scripted
 from tests.support.household import Killed, copy_of, mishap
 from tests.support.remembering import step
@@ -95,6 +104,7 @@ def test_a_life_that_is_stopped_and_resumed_again_and_again_has_the_summaries_of
 def test_a_kill_at_any_write_of_a_run_is_mended_after_the_resume(tmp_path: Path) -> None:
     before = House(tmp_path / "0", Scripted(), cascade=SMALL, extensions="cascade")
     happen(before, 16, at_once=16)
+    happen(before, 17, stepping=False)
     struck, at = True, 0
     while struck:
         at += 1
@@ -107,7 +117,9 @@ def test_a_kill_at_any_write_of_a_run_is_mended_after_the_resume(tmp_path: Path)
         house.wake()
         step(house)
         assert covered(house) == ((1, 5), (6, 9)) and copied(house) == [(1, 5), (6, 9)]
-        assert {one.first for one in related(house, "a thing of life")} == {1, 6}
+        assert {(one.first, one.last) for one in related(house, "a thing of life")} == {
+            *lined(house)
+        }
         assert list(check.problems(house.home)) == []
     assert at > 8
 
@@ -120,7 +132,15 @@ def test_when_the_model_fails_the_old_summaries_stay_and_the_next_instant_tries_
             raise ModelAway("nobody is there")
         return text
 
-    answers = ["Once.", "Long ago.", "", "Long ago.", "Not so long ago.", "Longer ago.", "Lately."]
+    answers = [
+        "Once upon a time.",
+        "Long ago.",
+        "",
+        "Long ago.",
+        "Not so long ago.",
+        "Longer ago.",
+        "Lately.",
+    ]
     house = House(tmp_path, Scripted(cascade=answer), cascade=SMALL, extensions="cascade")
     happen(house, 13, at_once=4)
     before = {path.name: path.read_bytes() for path in (house.me.folder / FOLDER).iterdir()}
@@ -191,10 +211,10 @@ def test_each_step_is_told_in_the_terminal(
         if "cascade: " in line
     ]
     assert told == [
-        "13 events, 5 to sum up, the newest 8 stay",
+        "14 lines of LIFE, 5 events to sum up, the newest 8 stay",
         "short-term updated (10 chars)",
         "complete (first summary)",
-        "17 events, 4 to sum up, the newest 8 stay",
+        "18 lines of LIFE, 4 events to sum up, the newest 8 stay",
         "long-term updated (10 chars)",
         "short-term updated (10 chars)",
         "complete (waterfall)",
@@ -227,8 +247,10 @@ def test_a_long_life_is_taken_in_when_the_cascade_is_switched_on_and_a_kill_cost
     while (begun := Summaries(house.me.folder).begun) is None:
         extensions.step()
     piece = PIECE // LINE_LIMIT
-    assert (begun.first, begun.last) == (1, BATCH * piece)
-    assert extensions.under_way() == [f"cascade {begun.last:,} of {lived(house):,}"]
+    assert (begun.first, events_to(house, begun.last)) == (1, BATCH * piece)
+    assert extensions.under_way() == [
+        f"cascade {begun.last:,} of {lived(house) + len(['booted', 'resumed']):,}"
+    ]
     house.wake()
     step(house)
     last = 365 + (lived(house) - 365) // 300 * 300 - 64
@@ -253,6 +275,7 @@ def test_damaged_summaries_are_told_once_and_used_again_when_they_were_put_back(
     )
     assert "Recent past" not in house.agent.prompts.build().text and copied(house) == [(1, 5)]
     file.write_bytes(sound)
+    house.me.new_epoch()
     assert "Recent past" in house.agent.prompts.build().text
     step(house)
     assert covered(house)[0] == (1, 5)

@@ -10,16 +10,28 @@ from pathlib import Path
 import pytest
 
 from dory.constants import LIFE_SHOWN
-from dory.extensions.cascade.life_reader import BEGINNING, LifeReader
+from dory.extensions.cascade.life_reader import BEGINNING
 from dory.storage.database import NAME
 from dory.text import references
-from dory.turn import life_tail
 from dory.types import Prompt
-from tests.support.cascading import SMALL, copied, happen, lived, related
+from tests.support.cascading import (
+    SMALL,
+    copied,
+    events_to,
+    happen,
+    line_of,
+    lined,
+    lived,
+    reader,
+    related,
+)
 from tests.support.compacting import House, Scripted
 from tests.support.remembering import step
 
-COVERS = re.compile(r"^(Older|Recent past), events (\d+)–(\d+) of your life: ", re.MULTILINE)
+COVERS = re.compile(
+    r"^(Older|Recent past), events (\d+)–(\d+) of your life \(READ_FILE LIFE\.md \2-\3\): ",
+    re.MULTILINE,
+)
 
 
 @pytest.fixture(params=["tail", "ledger"])
@@ -37,12 +49,12 @@ def house(request: pytest.FixtureRequest, tmp_path: Path) -> House:
 def sections(text: str) -> dict[str, str]:
     """The last section of each name."""
     blocks = [block.partition("]\n") for block in f"\n{text}".split("\n[#")[1:]]
-    return {name: body for name, _, body in blocks}
+    return {name.partition(":")[0]: body for name, _, body in blocks}
 
 
 def memories(house: House) -> list[str]:
-    """All lines of LIFE."""
-    return LifeReader(house.me.life.path).read(BEGINNING, lived(house))[0]
+    """The lines of LIFE that tell an event."""
+    return reader(house).read(BEGINNING, lived(house))[0]
 
 
 def test_the_prompt_holds_the_whole_life_at_every_instant_but_for_what_waits_for_the_next_run(
@@ -51,49 +63,45 @@ def test_the_prompt_holds_the_whole_life_at_every_instant_but_for_what_waits_for
     for until in range(1, 27):
         happen(house, until)
         house.me.new_epoch()
-        system, live = (message.content for message in house.agent.prompts.build().messages)
+        system, text = (message.content for message in house.agent.prompts.build().messages)
         assert "[#cascade]" not in system, "what people said is summed up there"
         summed = [
-            (int(first), int(last))
-            for _, first, last in COVERS.findall(sections(live).get("cascade", ""))
+            (events_to(house, int(first) - 1) + 1, events_to(house, int(last)))
+            for _, first, last in COVERS.findall(sections(text).get("cascade", ""))
         ]
         assert [first for first, _ in summed] == [1, *(last + 1 for _, last in summed)][
             : len(summed)
         ]
         covered = summed[-1][1] if summed else 0
-        assert (
-            sections(live)["life"].splitlines()
-            == life_tail.cut(memories(house)[-8:], house.me.context.entries)
-            and until - covered < 8 + 5
-        )
+        window = range(max(1, until - 7), until + 1)
+        shown = [line.split(" ", 1) for line in sections(text)["window"].splitlines()]
+        assert [text.partition(" heard ")[2] for _, text in shown] == [
+            f"dev ada: thing {number} of this life." for number in window
+        ]
+        assert [int(line) for line, _ in shown] == [line_of(house, number) for number in window]
+        assert sections(text)["life"].splitlines() == [
+            f"{text.partition(' heard ')[0]} heard event {line}" for line, text in shown
+        ]
+        assert until - covered < 8 + 5
 
 
-def test_summaries_that_change_within_an_epoch_are_told_once_and_stand_at_the_top_from_the_next_on(
+def test_summaries_stand_before_the_context_from_the_next_epoch_on_and_nothing_is_told_twice(
     house: House,
 ) -> None:
     happen(house, 12)
-    house.agent.prompts.build()
+    begun = house.agent.prompts.build()
     happen(house, 13)
-    for _ in range(3):
-        first = house.agent.prompts.build()
-    notices = [
-        entry.body
-        for entry in house.me.context
-        if entry.body.startswith("A part of what stands above has changed")
-    ]
-    assert (
-        len(notices) == 1
-        and COVERS.findall(notices[0]) == [("Recent past", "1", "5")]
-        and not any(message.content.startswith("[#cascade]") for message in first.messages)
-    )
+    assert copied(house) == [(1, 5)]
+    same = house.agent.prompts.build()
+    assert same.messages[1].content.startswith(
+        begun.messages[1].content.partition("\n[#memory ")[0]
+    ), "what they sum up is still before the model, in full"
     house.me.new_epoch()
     again = house.agent.prompts.build()
     assert again.messages[1].content.startswith("[#cascade]\n")
     opening, _, _ = again.messages[1].content.partition("\n[#")
-    assert COVERS.findall(opening) == [("Recent past", "1", "5")]
-    assert (
-        len([entry for entry in house.me.context if entry.body.startswith("A part of what")]) == 1
-    )
+    assert COVERS.findall(opening) == [("Recent past", "1", "6")]
+    assert not [entry for entry in house.me.context if entry.body.startswith("A part of what")]
 
 
 def test_prompts_are_prefixes_of_each_other_until_their_tail_while_summaries_are_made(
@@ -114,21 +122,17 @@ def test_the_prompt_has_the_same_size_however_long_the_life_and_whatever_the_mod
 ) -> None:
     house = House(
         tmp_path,
-        Scripted(cascade=lambda prompt: "It goes on. " * 5000),
+        Scripted(cascade=lambda prompt: ("It goes on. " * 5000)[: len(prompt.text) - 60]),
         cascade=SMALL,
         extensions="cascade",
     )
     sizes = list[int]()
-    for until in (30, 50, 70):
+    for until in (130, 150, 170):
         happen(house, until, at_once=10)
         house.me.new_epoch()
-        sizes.append(
-            len(
-                "".join(
-                    sections(house.agent.prompts.build().text)[name] for name in ("cascade", "life")
-                )
-            )
-        )
+        shown = sections(house.agent.prompts.build().text)
+        assert "Older" in shown["cascade"] and "not summed up yet" not in shown["cascade"]
+        sizes.append(len("".join(shown[name] for name in ("cascade", "window", "life"))))
     assert max(sizes) - min(sizes) < 500 and max(sizes) < 2 * 1500 + 12 * 121 + 200
 
 
@@ -144,7 +148,7 @@ def test_while_the_model_fails_the_window_stays_and_the_prompt_says_what_is_miss
     assert len(shown["life"].splitlines()) == 8
     notice = (
         "The events from 1 on that do not stand below any more are not summed up yet: "
-        "READ_FILE LIFE.md 2-"
+        "READ_FILE LIFE.md 1-"
     )
     assert shown["cascade"].strip() == notice
     happen(house, 60)
@@ -207,7 +211,7 @@ def test_the_past_that_is_like_the_present_stands_in_the_tail_without_the_newest
     ]
     assert (
         len(shown) == len(ranges) == 2
-        and set(ranges) <= set(copied(house)[:-1])
+        and set(ranges) <= set(lined(house)[:-1])
         and all("Lisbon" in line for line in shown)
     )
     assert all(len(line) < 400 for line in shown)
@@ -218,7 +222,7 @@ def test_related_experiences_come_back_from_the_files_when_the_index_is_gone(
 ) -> None:
     house = House(tmp_path, Scripted(), cascade=SMALL, extensions="cascade")
     happen(house, 30)
-    made = copied(house)
+    made = lined(house)
     for file in house.me.folder.glob(f"{NAME}*"):
         file.unlink()
     house.wake()
@@ -236,14 +240,14 @@ def test_a_person_forces_a_run_and_is_told_what_is_missing_for_one(tmp_path: Pat
     ]
     happen(house, 10)
     assert say(house, "@compact-memories") == [
-        "summing up events 1–2; /memory-status tells when it is done"
+        "summing up 2 events, from event 1 on; /memory-status tells when it is done"
     ]
     step(house)
     assert copied(house) == [(1, 2)]
     assert say(house, "/compact-memories") == [
         (
-            "too few events: there are 10, 1–2 are summed up already, and the newest 8 stay as "
-            "they are; 1 more is missing"
+            "too few events: there are 8 behind those up to 3, which are summed up, and the newest "
+            "8 stay as they are; 1 more is missing"
         )
     ]
     happen(house, 13)
@@ -293,7 +297,7 @@ def test_after_a_run_that_failed_inside_another_can_be_forced(tmp_path: Path) ->
     house.me.commit()
     count = lived(house)
     assert say(house, "/compact-memories") == [
-        f"summing up events 1–{count - 8}; /memory-status tells when it is done"
+        f"summing up {count - 8} events, from event 1 on; /memory-status tells when it is done"
     ]
     step(house)
     assert copied(house) == [(1, count - 8)]
@@ -323,31 +327,31 @@ def test_the_status_shows_how_full_the_windows_are_and_what_the_summaries_say(
     )
     happen(house, 4)
     assert say(house, "/memory-status")[0].splitlines() == [
-        "events: 4",
-        "immediate window    [██████████··········] 4 of 8, verbatim",
+        "LIFE.md: 5 lines; bookkeeping among them is no event",
+        "immediate window    [██████████··········] 4 of 8 events, verbatim",
         (
             "short-term window   [····················] 0 of 5 have left that one; summed up "
-            "at 13, 9 more"
+            "after 9 more events"
         ),
-        "short-term summary: none yet, the first is made at 13",
+        "short-term summary: none yet, the first is made after 9 more events",
         "long-term summary: none yet, the first short-term one goes into it with the second run",
         "related experiences: BM25 over 0 summaries, no embeddings configured",
     ]
     happen(house, 19)
     rows = say(house, "@memory-status")[0].splitlines()
-    assert rows[1].endswith("[████████████████████] 8 of 8, verbatim")
+    assert rows[1].endswith("[████████████████████] 8 of 8 events, verbatim")
     assert re.fullmatch(
         (
             r"short-term window   \[█{10}·{10}\] 2 of 4 have left that one since [\d: -]{16}; "
-            r"summed up at 21, 2 more"
+            r"summed up after 2 more events"
         ),
         rows[2],
     )
     assert re.fullmatch(
-        r"short-term summary: events 6–9, of [\d: -]{16} by scripted", rows[3]
+        r"short-term summary: events 7–10, of [\d: -]{16} by scripted", rows[3]
     ) and rows[4].startswith("  Life, ")
     assert re.fullmatch(
-        r"long-term summary: events 1–5, of [\d: -]{16} by scripted", rows[5]
+        r"long-term summary: events 1–6, of [\d: -]{16} by scripted", rows[5]
     ) and rows[6].startswith("  Life, ")
     assert rows[7:] == ["related experiences: BM25 over 2 summaries, no embeddings configured"]
 
@@ -356,7 +360,7 @@ def test_other_lines_that_begin_with_an_at_sign_are_messages(tmp_path: Path) -> 
     house = House(tmp_path, Scripted(), extensions="cascade")
     assert say(
         house, "@status", "@dory hello", "@ what", "@compact-memories-please", " @memory-status "
-    )[0].startswith("events: ")
+    )[0].startswith("LIFE.md: ")
     heard = [entry.body.partition("] ")[2] for entry in house.me.context if entry.kind == "heard"]
     assert heard == ["@status", "@dory hello", "@ what", "@compact-memories-please"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from dory.config.profiles import CascadeSettings
 from dory.extensions.cascade.store import FOLDER, copies
 from dory.storage.database import NAME
-from tests.support.cascading import SMALL, copied, happen, related
+from tests.support.cascading import SMALL, happen, lined, related
 from tests.support.compacting import House, Scripted
 from tests.support.remembering import step
 
@@ -39,14 +39,14 @@ def told(house: House) -> list[str]:
 def test_what_no_copy_backs_goes_when_an_older_life_was_put_back(tmp_path: Path) -> None:
     one = house(tmp_path, 22)
     backup = shutil.copytree(one.me.folder / FOLDER, tmp_path / "backup")
-    before = copied(one)
+    before = lined(one)
     happen(one, 34)
-    assert len(found(one)) == len(copied(one)) > len(before)
+    assert len(found(one)) == len(lined(one)) > len(before)
     shutil.rmtree(one.me.folder / FOLDER)
     shutil.copytree(backup, one.me.folder / FOLDER)
     one.config = replace(one.config, cascade=CascadeSettings())  # no run is due
     wake(one)
-    assert found(one) == copied(one) == before
+    assert found(one) == lined(one) == before
 
 
 def test_without_any_copy_nothing_is_left(tmp_path: Path) -> None:
