@@ -31,6 +31,7 @@ from dory.extensions.dream.versions_extension import VersionExtension
 from dory.extensions.durable_texts import TextExtension
 from dory.extensions.link.extension import LinkExtension
 from dory.extensions.memories.extension import MemoryExtension
+from dory.extensions.memories.mending import MendingExtension
 from dory.extensions.memories.self_care import SelfCare
 from dory.extensions.memories.self_care_extension import SelfCareExtension
 from dory.extensions.memories.store import MemoryStore
@@ -54,6 +55,8 @@ from dory.turn.core_tools import CoreTools
 from dory.turn.extension import Command, Extension, Tool
 from dory.turn.models import Models
 
+NARRATIVE_SHARE = 20
+"""Tokens of context for each token of narratives of memories in the prompt."""
 HISTORY_SHARE = 2
 """Characters of history before a Dream for each token of the context's limit: about half of a usual
 window.
@@ -242,7 +245,8 @@ def _memories(of: _Shared) -> Sequence[Extension]:
     sources = [of.past.dialogues.batch] if settings.has(ConversationsExtension.name) else []
     places = settings.has(DiaryExtension.name)
     return [
-        MemoryExtension(me, bank, care, settings.result_limit),
+        MemoryExtension(me, bank, settings.result_limit, settings.context_limit // NARRATIVE_SHARE),
+        MendingExtension(me, bank, care),
         SelfCareExtension(me, bank, care, sources, of.models.own, of.log, places),
     ]
 
@@ -272,7 +276,7 @@ _REGISTRY = {
     CascadeExtension.name: _Entry((CascadeExtension, RelatedExtension), _cascade),
     DreamExtension.name: _Entry((DreamExtension, VersionExtension, TextExtension), _dream),
     SoulExtension.name: _Entry((SoulExtension,), _soul),
-    MemoryExtension.name: _Entry((MemoryExtension, SelfCareExtension), _memories),
+    MemoryExtension.name: _Entry((MemoryExtension, MendingExtension, SelfCareExtension), _memories),
     DiaryExtension.name: _Entry((DiaryExtension,), _diary),
     ConversationsExtension.name: _Entry((ConversationsExtension,), _conversations),
     RelationshipExtension.name: _Entry((RelationshipExtension,), _relationships),

@@ -22,7 +22,16 @@ from tests.support.household import Household
 from tests.support.processes import PATIENCE, ROOT
 
 DREAM = ["dream", "versions", "user", "voice"]
-SELF = ["soul", "memories", "self-care", "diary", "conversations", "relationships", "link"]
+SELF = [
+    "soul",
+    "memories",
+    "mending",
+    "self-care",
+    "diary",
+    "conversations",
+    "relationships",
+    "link",
+]
 
 
 def names(house: Household, extensions: str) -> list[str]:

@@ -90,7 +90,7 @@ class SelfCareExtension(Extension):
             )
         wish = self._care.begin(others=self._other() is not None)
         self._caring = True
-        what = f"{wish.due:,} memories, {BATCH} at a time."
+        what = f"{formatting.plural(wish.due, 'memory', 'memories')}, {BATCH} at a time."
         if not wish.last:
             what = (
                 f"what was said, {BATCH} lines at a time. Your memories are fewer than {LEAST} and"
@@ -191,16 +191,15 @@ class SelfCareExtension(Extension):
     def _outcome(self, wish: SelfCareRun) -> str:
         held = f"you hold {self._care.extent}"
         if wish.last:
-            sentences = [
-                f"Self-care has ended: {wish.narrated:,} memories are summed up, and {held}."
-            ]
+            narrated = formatting.plural(wish.narrated, "memory is", "memories are")
+            sentences = [f"Self-care has ended: {narrated} summed up, and {held}."]
         else:
             sentences = [f"Self-care has ended: {held}."]
         if self._run.others:
             sentences.append("What was said the longest ago is summed up as well.")
         left: list[str] = []
         if stayed := self._care.stayed(wish):
-            left.append(f"{stayed:,} memories")
+            left.append(formatting.plural(stayed, "memory", "memories"))
         if wish.summed:
             left.append("some summaries")
         left += sorted(self._run.given_up)

@@ -76,7 +76,7 @@ class Cache:
         return Request(
             prompt.messages,
             purpose(prompt),
-            formatting.tokens(prompt.text),
+            formatting.tokens_of(len(prompt.text)),  # as the blocks of the cache are counted
             self._cached(prompt.text),
         )
 
