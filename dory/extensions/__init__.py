@@ -41,6 +41,7 @@ from dory.extensions.people.conversations import Conversations
 from dory.extensions.people.conversations_extension import ConversationsExtension
 from dory.extensions.people.relationships import Relationships
 from dory.extensions.people.relationships_extension import RelationshipExtension
+from dory.extensions.present import PresentExtension
 from dory.extensions.recall.extension import RecallExtension
 from dory.extensions.recall.life_index import LeftOut, LifeIndexer
 from dory.extensions.recall.search import Layer, RecallSearch
@@ -156,6 +157,11 @@ def ordered(
     members: list[Extension] = [CoreTools(me, settings)]
     for name in settings.wanted:
         members += _factory(name)(shared)
+    present = [
+        member.present for made in _PRESENT for member in members if isinstance(member, made)
+    ]
+    if present:
+        members.append(PresentExtension(*present))
     for member in members:
         called |= {command.name for command in member.commands() if command.called}
     known = {tool.name for tool in tools()}
@@ -191,6 +197,8 @@ def checked(settings: Config) -> Config:
     return settings
 
 
+_PRESENT = (DiaryExtension, SelfCareExtension)
+"""The extensions with a part in the line of what is true now, in its order."""
 _NEEDS = (
     ("recall", "notes", "which it finds as well"),
     ("relationships", "conversations", "of which it counts them"),

@@ -8,7 +8,7 @@ between is told once, as an entry. No clock and no counter stands in it.
 import re
 from datetime import datetime
 
-from dory.clock import minute
+from dory.clock import minute, wall
 from dory.config.settings import Config
 from dory.constants import MEMORY_LIMIT, PIN_TURNS, TURN_LIMIT
 from dory.identity.context import CHANGED
@@ -86,7 +86,7 @@ class SystemMessage:
         return text.format(
             name=me.name,
             identity=me.hash,
-            times=times(me.now().astimezone()),
+            times=times(wall(me.now())),
             plain=_PLAIN[self._config.plain_answers],
             tools=lessons.briefly(tools) if lean else lessons.listed(tools, me.soul),
             guidance=f"{guidance}\n\n" if guidance else "",

@@ -31,6 +31,7 @@ SELF = [
     "conversations",
     "relationships",
     "link",
+    "now",
 ]
 
 

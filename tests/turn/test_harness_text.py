@@ -68,7 +68,7 @@ def test_the_sections_of_everything_stand_in_the_system_message(tmp_path: Path) 
     agent.extensions.step()
     house.new_epoch()
     system = agent.prompts.build().messages[0].content
-    assert all(f"[#{name}]" in system for name in ("soul", "diary", "notes", "relationships"))
+    assert all(f"[#{name}]" in system for name in ("soul", "notes", "relationships"))
 
 
 def test_the_soul_is_one_page() -> None:

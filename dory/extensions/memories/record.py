@@ -46,9 +46,8 @@ class Memory:
         """Kind, id, day, origin and summary: ``memory 17 of 2026-03-02, from dory-5d41402a 9, in
         summary 501``.
         """
-        day = clock.minute(self.at)[:10]
         archived = f", in summary {self.summary}" if self.summary else ""
-        return f"{self.kind.lower()} {self.id} of {day}{self.source}{archived}"
+        return f"{self.kind.lower()} {self.id} of {clock.day(self.at)}{self.source}{archived}"
 
     @property
     def source(self) -> str:

@@ -15,6 +15,7 @@ from dataclasses import astuple, dataclass, replace
 from datetime import datetime
 from functools import partial
 
+from dory import clock
 from dory.errors import ToolError
 from dory.extensions.memories.record import TEXT_LIMIT, Memory
 from dory.extensions.memories.store import CEILING, MemoryStore
@@ -79,6 +80,11 @@ class SelfCare:
             f"{self._bank.tokens:,} of {CEILING:,} tokens"
         )
 
+    @property
+    def enough(self) -> bool:
+        """Whether there are enough memories for a wish."""
+        return self._bank.count >= LEAST or self._bank.tokens > FULL
+
     def begin(self, others: bool = False) -> SelfCareRun:
         """Make a wish for all memories that there are now.
 
@@ -92,7 +98,7 @@ class SelfCare:
                 "you will be told when it has ended"
             )
         count = self._bank.count
-        enough = count >= LEAST or self._bank.tokens > FULL
+        enough = self.enough
         if not (enough or others):
             raise ToolError(
                 f"you have {formatting.plural(count, 'memory', 'memories')}, self-care is for"
@@ -142,7 +148,7 @@ class SelfCare:
     def _batch(self, memories: Sequence[Memory], skipped: SelfCareRun) -> Batch:
         """These memories as a batch; ``skipped`` is the wish after skipping them."""
         what = "memories" if memories[0].kind == "Memory" else "summaries"
-        lines = (f"{memory.at:%Y-%m-%d}{memory.source}: {memory.text}" for memory in memories)
+        lines = (f"{clock.day(memory.at)}{memory.source}: {memory.text}" for memory in memories)
         return Batch(
             f"{what} {memories[0].id} to {memories[-1].id}",
             tuple(lines),

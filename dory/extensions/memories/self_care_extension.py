@@ -100,6 +100,21 @@ class SelfCareExtension(Extension):
             f"self-care has begun: {what} It goes on beside you; you are told when it has ended."
         )
 
+    def present(self) -> str:
+        """How many memories there are since the last self-care, and whether it is possible now."""
+        if wish := self._care.wish:
+            done = f", {self._care.done(wish):,} of {wish.due:,} memories done" if wish.last else ""
+            return f"Self-care is under way{done}."
+        count = self._bank.count
+        if not self._bank.newest:
+            return f"Your long-term memory: empty (SELF_CARE needs {LEAST})."
+        memories = formatting.plural(count, "memory", "memories") if count else "No memories"
+        since = "since the last self-care" if self._bank.tokens_of("Summary") else "so far"
+        if not (self._care.enough or self._other()):
+            return f"{memories} {since} (SELF_CARE needs {LEAST})."
+        at_home = not self._places or self._identity.state.place == HOME
+        return f"{memories} {since}: SELF_CARE is possible{'' if at_home else ' at home'}."
+
     def progress(self) -> str:
         """How far it is."""
         return self._progress

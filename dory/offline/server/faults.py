@@ -106,7 +106,7 @@ def purpose(prompt: Prompt) -> Purpose:
 
 def usage(request: Request, answer: str) -> dict[str, Any]:
     """The usage figures, with the keys of OpenAI and of DeepSeek."""
-    completion = formatting.tokens(answer)
+    completion = formatting.tokens_of(len(answer))
     return {
         "prompt_tokens": request.prompt,
         "completion_tokens": completion,
