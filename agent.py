@@ -27,6 +27,7 @@ from dory.extensions import ordered, tools
 from dory.identity.identity import Identity
 from dory.identity.life import line
 from dory.identity.repair import repair, strange_links
+from dory.identity.secrecy import RoomSecrets
 from dory.llm.budget import Budget
 from dory.process.signals import IDLE, POLL, ShutdownSignal
 from dory.text import formatting, references, thoughts
@@ -54,9 +55,10 @@ class Agent:
         self.last_turn = time.monotonic()
         self.budget = Budget(me, settings, self.announce, self.say if verbose else None)
         self.models = Models(settings, model, self.budget, self.say)
-        members = ordered(me, settings, self.models, self.say)
+        secrets = RoomSecrets.of(me, settings)
+        members = ordered(me, settings, self.models, self.say, secrets)
         self.extensions = ExtensionHost(members, self.report, me.now)
-        self.prompts = PromptBuilder(me, settings, self.extensions)
+        self.prompts = PromptBuilder(me, settings, self.extensions, secrets)
         own = self.models.own
         compacted = self.extensions.on_compacted
         self.compaction = Compaction(me, settings, own, self.prompts, compacted, self.say)
@@ -64,7 +66,7 @@ class Agent:
         self.extensions.members.insert(0, core)
         limit = settings.result_limit
         commands, cue = self.extensions.commands(), self.extensions.cue
-        self.inbox = Inbox(me, commands, self.say, limit, cue, settings.exchanges)
+        self.inbox = Inbox(me, commands, self.say, limit, cue, settings.exchanges, secrets)
         known = {tool.name for tool in tools()}
         self.tool_runner = ToolRunner(me, self.extensions.tools(), limit, known)
         self.delivery = Delivery(me, settings, self.tool_runner)

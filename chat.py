@@ -13,7 +13,6 @@ from dory.process import requirements
 if __name__ == "__main__":
     requirements.check()
 
-import getpass
 import os
 import sys
 from collections.abc import Collection, Sequence
@@ -24,7 +23,7 @@ from pathlib import Path
 import click
 
 from dory.config.command_line import failure
-from dory.config.options import Program, home_option, positive_seconds, program
+from dory.config.options import Program, home_option, login_name, positive_seconds, program
 from dory.errors import DoryError, ToolError, Unanswered
 from dory.text.prompt_files import ROOT
 
@@ -62,14 +61,6 @@ def commands() -> Collection[str]:
     slashed = [f"/{command.name}" for command in declared()]
     called = [f"@{command.name}" for command in declared() if command.called]
     return [*slashed, *called]
-
-
-def login_name() -> str:
-    """The login name; empty where the system knows none."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return ""
 
 
 @program(

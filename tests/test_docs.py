@@ -180,7 +180,7 @@ def example() -> str:
 
 
 def test_the_page_about_settings_has_every_setting_with_its_default_and_a_meaning() -> None:
-    shown = {"": "empty", "None": "empty", "True": "`on`", "False": "`off`"}
+    shown = {"": "empty", "()": "empty", "None": "empty", "True": "`on`", "False": "`off`"}
     defaults = {setting.name: str(setting.default) for setting in fields(Config)}
     documented = {name.strip("`"): cells for name, *cells in rows(page("settings.md"), "setting")}
     assert list(documented) == list(defaults)

@@ -129,7 +129,7 @@ class AgentProcess:
         self._log = session.home / LOG
         self._log.parent.mkdir(parents=True, exist_ok=True)
         self._log_begin = files.size(self._log)
-        which = [known.hash] if known else ["--room", session.room]
+        which = [known.hash] if known else ["--room", session.room, "--booted-by", session.name]
         arguments = [*which, "--home", str(session.home), *flags]
         self._process: subprocess.Popen[bytes] = launch(program, arguments, self._log)
 

@@ -1,13 +1,14 @@
 """One person in one room: new messages, saying something, and which agents listen."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from dory import clock
 from dory.chat.completions import Commands
 from dory.config.command_line import command
-from dory.errors import DoryError
-from dory.identity import listing
+from dory.errors import DoryError, ToolError
+from dory.identity import listing, neighbours
 from dory.identity.listing import AgentInfo
 from dory.storage.rooms import Rooms, clean_name, laid_out
 from dory.text.prompt_files import invocation
@@ -24,7 +25,7 @@ class Session:
 
     def __init__(self, home: Path, room: str, name: str, commands: Commands = tuple) -> None:
         """Writes nothing. ``commands`` gives those that the harness answers. Raises ``ToolError``
-        if ``room`` is no legal room id.
+        if ``room`` is no legal room id, or ``name`` is that of an agent of this home.
         """
         self.commands = commands
         self.wake: Callable[[], None] | None = None
@@ -32,7 +33,13 @@ class Session:
         self.home = home
         self.room = room
         self.name = clean_name(name)
-        self._rooms = Rooms(home / "chats")
+        agents = partial(neighbours.all_names, home)
+        if self.name.casefold() in {agent.casefold() for agent in agents()}:
+            raise ToolError(
+                f"{self.name} is an agent's name, and people must be told from agents: choose"
+                " another with --name"
+            )
+        self._rooms = Rooms(home / "chats", agents=agents)
         self._offset = self._rooms.end(room)
 
     def last(self, count: int) -> list[Line]:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from dory.config.loader import FORMER_SETTINGS
-from dory.config.options import Program, home_option, program
+from dory.config.options import Program, home_option, login_name, program
 from dory.config.settings import Config
 from dory.text.prompt_files import invocation
 
@@ -28,6 +28,8 @@ class AgentOptions:
     list: bool
     settings: bool
     given: Mapping[str, Any]
+    booted_by: str = ""
+    """Who is the owner of an agent that is booted now, unless a setting says who is."""
 
 
 class SettingOption(click.Option):
@@ -90,6 +92,13 @@ class AgentProgram(Program):
     is_flag=True,
     help="show every setting with its value here, or for HASH, and where it comes from, and end",
 )
+@click.option(
+    "--booted-by",
+    default=login_name,
+    metavar="NAME",
+    help="the owner of a new agent, unless the setting owners names others (default: the login"
+    " name)",
+)
 def parse(
     identity: str | None,
     home: Path,
@@ -99,11 +108,14 @@ def parse(
     usage: bool,
     list: bool,
     settings: bool,
+    booted_by: str,
     **values: Any,
 ) -> AgentOptions:
     """Read the command line. Ends the process after ``--help`` or a wrong flag."""
     given = {name: values[name] for name in _FLAGS if values[name] is not None}
-    return AgentOptions(identity, home, verbose, detach, stop, usage, list, settings, given)
+    return AgentOptions(
+        identity, home, verbose, detach, stop, usage, list, settings, given, booted_by
+    )
 
 
 _SETTINGS = {setting.name: setting for setting in fields(Config)}

@@ -83,6 +83,9 @@ def setting_rows(current: Config, origins: Mapping[str, str]) -> list[tuple[str,
     if current.api_key:
         shown["api_key"] = "(given)"
     shown["base_url"] = current.shown_url
+    for name, value in shown.items():
+        if isinstance(value, tuple):
+            shown[name] = ", ".join(value)
     return [
         (
             setting.name,

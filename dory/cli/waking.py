@@ -91,7 +91,10 @@ def prepared(options: AgentOptions) -> Waking:
     lines: list[str] = []
     if source.folder is None:
         config = checked(source.config(lines.append))
-        return Waking(booted(options, source, config), config, None, lines)
+        hash = booted(options, source, config)
+        if not config.owners and options.booted_by:
+            config = replace(config, owners=(options.booted_by,))
+        return Waking(hash, config, None, lines)
     values = source.values(lines.append)
     config = checked(config_sources.made(values, os.environ, lines.append))
     if source.content is None:
@@ -102,8 +105,12 @@ def prepared(options: AgentOptions) -> Waking:
 
 
 def booted(options: AgentOptions, source: Sources, config: Config) -> str:
-    """Boot an agent that remembers its settings; its hash."""
+    """Boot an agent that remembers its settings; its hash. Who boots it is its owner, unless the
+    settings say who is.
+    """
     content = kept.at_boot(source.values(_ignore), config)
+    if not config.owners and options.booted_by:
+        content["owners"] = [options.booted_by]
     hidden = secrets.secrets(config, os.environ)
     return boot(options.home, config.name, config.room, utc, hidden, content)
 
@@ -165,6 +172,8 @@ def _changes(before: Config, after: Config) -> Iterator[str]:
 def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
+    if isinstance(value, tuple):
+        value = ", ".join(value)
     return "empty" if value in (None, "") else str(value)
 
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from dory.config import loader
 from dory.config.settings import LEAST_CONTEXT, Config
 from dory.errors import ConfigError
+from dory.storage.rooms import is_id
 
 _CHOICES = {
     "layout": ("auto", "tail", "ledger"),
@@ -27,6 +28,12 @@ def checked(config: Config) -> Config:
         if type(setting.default) in (int, float):
             value = getattr(config, setting.name)
             loader.bounded(setting.name, value, _LEAST.get(setting.name, 0))
+    for room in config.private_rooms:
+        if not is_id(room):
+            raise ConfigError(
+                f"private_rooms: {room[:70]!r} is no room: a room id has 1 to 64 of a-z, 0-9, _"
+                " and -"
+            )
     _check_window(config)
     if config.has("cascade"):
         config.cascade.check_size(config.context_limit)

@@ -27,6 +27,9 @@ FORMER_SETTINGS = {"faculties": "extensions"}
 ALIKE = 0.6
 """How alike two names must be, from 0 to 1, for the one to be a slip of the other."""
 
+NAMED = ("owners", "private_rooms")
+"""Lists of names, which may also be one text with commas between, as in a flag."""
+
 _HIDDEN = ("api_key", "base_url")
 _SWITCH = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
 
@@ -36,7 +39,10 @@ def typed(name: str, default: object, value: object) -> Any:
     default. Numbers must be finite, and text must be encodable. Raises ``ValueError``.
     """
     if isinstance(default, tuple):
-        return _texts(name, value)
+        texts = _texts(name, value)
+        if name in NAMED:
+            return tuple(part.strip() for text in texts for part in text.split(",") if part.strip())
+        return texts
     read, kind = _reader(default)
     try:
         if not isinstance(value, str):

@@ -5,6 +5,7 @@ the command line and returns what the function returns. ``--help`` ends the proc
 command line with 2 after one line. Nothing else heavy is imported here, so ``--help`` is fast.
 """
 
+import getpass
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -103,3 +104,11 @@ home_option = click.option(
     help=f"the folder with agents/, chats/ and blobs/ (default: {_USUAL_HOME}, or DORY_HOME)",
 )
 """The option that every program has."""
+
+
+def login_name() -> str:
+    """The login name; empty where the system knows none."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return ""

@@ -125,6 +125,14 @@ class Config:
         EXCHANGES,
         "how many lines of other agents the agent answers in a room before a person speaks there",
     )
+    owners: tuple[str, ...] = _setting(
+        (),
+        "the people who may see what was said in any room; empty: who booted the agent, see"
+        " docs/rooms.md",
+    )
+    private_rooms: tuple[str, ...] = _setting(
+        (), "rooms of which nothing is shown in any other, see docs/rooms.md"
+    )
     cues: bool = _setting(
         True,
         "on or off: beside a person's message one line that names what of the past it clearly "

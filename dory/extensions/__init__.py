@@ -47,6 +47,7 @@ from dory.extensions.recall.life_index import LeftOut, LifeIndexer
 from dory.extensions.recall.search import Layer, RecallSearch
 from dory.extensions.soul.extension import SoulExtension
 from dory.identity.identity import Identity
+from dory.identity.secrecy import RoomSecrets
 from dory.search.index import Index
 from dory.storage.blobs import Blobs
 from dory.storage.database import NAME, Store
@@ -111,6 +112,7 @@ class _Shared:
     past: Stores
     conversations: ConversationsExtension
     log: Callable[[str], None]
+    secrets: RoomSecrets
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,17 +145,23 @@ def commands() -> list[Command]:
 
 
 def ordered(
-    me: Identity, settings: Config, models: Models, log: Callable[[str], None]
+    me: Identity,
+    settings: Config,
+    models: Models,
+    log: Callable[[str], None],
+    secrets: RoomSecrets | None = None,
 ) -> list[Extension]:
     """The extensions that the ``checked`` settings name, in the order in which the prompt lists
-    their tools. ``log`` gets a line about what they do.
+    their tools. ``log`` gets a line about what they do. ``secrets`` says what may be shown in which
+    room; without it, as the settings have it.
     """
+    secrets = secrets or RoomSecrets.of(me, settings)
     past = Stores(me.folder, me.blobs, shown=settings.has)
     called = set[str]()
     conversations = ConversationsExtension(
-        me, past.dialogues, called, cared=settings.has(MemoryExtension.name)
+        me, past.dialogues, called, settings.has(MemoryExtension.name), secrets
     )
-    shared = _Shared(me, settings, models, past, conversations, log)
+    shared = _Shared(me, settings, models, past, conversations, log, secrets)
     members: list[Extension] = [CoreTools(me, settings)]
     for name in settings.wanted:
         members += _factory(name)(shared)
@@ -243,7 +251,7 @@ def _dream(of: _Shared) -> Sequence[Extension]:
 
 
 def _soul(of: _Shared) -> Sequence[Extension]:
-    return [SoulExtension(of.me)]
+    return [SoulExtension(of.me, of.secrets)]
 
 
 def _memories(of: _Shared) -> Sequence[Extension]:
@@ -270,12 +278,13 @@ def _conversations(of: _Shared) -> Sequence[Extension]:
 def _relationships(of: _Shared) -> Sequence[Extension]:
     past = of.past
     record = of.conversations.record
-    return [RelationshipExtension(of.me, past.relationships, past.dialogues, record)]
+    return [RelationshipExtension(of.me, past.relationships, past.dialogues, record, of.secrets)]
 
 
 def _link(of: _Shared) -> Sequence[Extension]:
     past = of.past
-    return [LinkExtension(of.me, past.store, past.bank, past.relationships, of.log)]
+    met = past.dialogues.linked
+    return [LinkExtension(of.me, past.store, past.bank, past.relationships, of.log, met)]
 
 
 _REGISTRY = {

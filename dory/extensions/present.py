@@ -19,7 +19,7 @@ class PresentExtension(Extension):
     """The line of one identity, from the ``sentences`` of the extensions in use."""
 
     name = "now"
-    freshness = "turn"
+    freshness = "now"
 
     def __init__(self, *sentences: Sentences) -> None:
         self._sentences = sentences

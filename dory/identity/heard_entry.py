@@ -12,12 +12,12 @@ at the first column, where no line of a message can begin, so nobody can forge o
 import re
 from dataclasses import dataclass
 
-from dory.storage.rooms import laid_out
+from dory.storage.rooms import A_PERSON, laid_out
 from dory.text import references
 from dory.types import Line
 
 _CUE = "\n↳ "
-_TAG = re.compile(r"\[(USER|AGENT):(\S+) (\S+)\] ?")
+_TAG = re.compile(rf"\[(USER|AGENT):({re.escape(A_PERSON)}|\S+) (\S+)\] ?")
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from dory.clock import Clock, minute
 from dory.errors import FormatError
-from dory.identity import context, life, state
+from dory.identity import context, life, neighbours, state
 from dory.identity.context import Context, Entry
 from dory.storage import files
 from dory.storage.blobs import Blobs
@@ -55,7 +55,7 @@ class Identity:
         self.redact = partial(formatting.redact, secrets=secrets)
         self.folder = home / "agents" / hash
         self.blobs = Blobs(home / "blobs", secrets)
-        self.rooms = Rooms(home / "chats", secrets)
+        self.rooms = Rooms(home / "chats", secrets, partial(neighbours.all_names, home))
         self.soul = self.blobs.get(hash).body
         self.state = state.load(self.folder / "state.json")
         self.life = life.Life(self.folder / life.NAME, LIFE_KEPT)

@@ -1,11 +1,11 @@
-"""The names of the agents that share a room, running or not."""
+"""The names of the agents of a home, running or not: those that share a room, and all."""
 
 import os
 from functools import lru_cache
 from pathlib import Path
 
 from dory.errors import DoryError
-from dory.identity import state
+from dory.identity import listing, state
 
 
 def names(home: Path, room: str) -> list[str]:
@@ -22,6 +22,17 @@ def names(home: Path, room: str) -> list[str]:
                 except (DoryError, OSError):
                     continue
     return present
+
+
+def all_names(home: Path) -> list[str]:
+    """Return the names of all agents of ``home``, wherever they are."""
+    found: list[str] = []
+    for folder in listing.folders(home):
+        try:
+            found.append(_name(str(folder)))
+        except (DoryError, OSError):
+            continue
+    return found
 
 
 @lru_cache(maxsize=1024)

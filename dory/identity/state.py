@@ -50,6 +50,14 @@ class RoomState:
     """Whether it was since asked about something that it only claims to have done."""
     asked: list[str] = field(default_factory=list)
     """The agents that its own last message there named: their answers wake it."""
+    callers: list[str] = field(default_factory=list)
+    """The agents that have called on this one since its own last message there, in order."""
+    answers: dict[str, list[str]] = field(default_factory=dict)
+    """To whom its own newest messages there were said, oldest first: by the byte behind which each
+    of them stands (``turn/addressees.py``).
+    """
+    said_at: int = 0
+    """The entry that was next when it said something there last."""
 
     def entered(self, at: int, end: int) -> "RoomState":
         """Return the state of one who enters the room and hears it from byte ``at`` on. The

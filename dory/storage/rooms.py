@@ -15,7 +15,7 @@ people. A line without a tag is not heard, and its writer is told so.
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -37,9 +37,15 @@ _TAG = re.compile(
     r"\[(USER|AGENT|NOTICE):([^\s\[\]◱◲]{1,64}) ([0-9A-Za-z:.+-]{1,40})\] ?(.*)", re.DOTALL
 )
 _BEGINNING = re.compile(rb"\n\[(?:USER|AGENT|NOTICE):")
+_SPEAKER = re.compile(rb"^\[(USER|AGENT):([^\s\[\]]{1,256}) [0-9A-Za-z:.+-]{1,40}\]", re.MULTILINE)
+_LIKE_AGENT = re.compile(r"-[0-9a-f]{8}$", re.IGNORECASE)
+A_PERSON = "(a person)"
+"""Who speaks in a line of a person that carries the name of an agent."""
 _INDENT = "    "
 _GOES_ON = b" \t"
 """The end of a line that another line of the same message follows."""
+_SCANNED = 1 << 20
+"""Bytes that are read at once when speakers are looked for."""
 _RECENT = 65536
 """Bytes at the end of a file in which the newest messages are looked for."""
 _UNANSWERED = 20
@@ -66,13 +72,21 @@ def clean_name(name: str) -> str:
     return kept[:64] or "someone"
 
 
+AgentNames = Callable[[], Collection[str]]
+
+
 class Rooms:
     """The rooms below one folder. Any number of processes may use the same folder."""
 
-    def __init__(self, folder: Path, secrets: Sequence[str] = ()) -> None:
-        """``secrets`` are redacted from every message."""
+    def __init__(
+        self, folder: Path, secrets: Sequence[str] = (), agents: AgentNames | None = None
+    ) -> None:
+        """``secrets`` are redacted from every message. ``agents`` tells which names are agents': a
+        line of a person that carries one is read as said by ``A_PERSON``.
+        """
         self.folder = folder
         self._secrets = secrets
+        self._agents = agents
 
     def path(self, room: str) -> Path:
         """The file of a room, whether it exists or not."""
@@ -110,7 +124,7 @@ class Rooms:
         ``STRAY``, without a name.
         """
         content = files.read_from(self.path(room), offset)
-        return _parse(room, content[: files.whole(content, _GOES_ON)], offset)
+        return self._parsed(room, content[: files.whole(content, _GOES_ON)], offset)
 
     def stretch(
         self, room: str, start: int, end: int, size: int = _RECENT
@@ -126,13 +140,29 @@ class Rooms:
             if not last_tag:
                 return self.stretch(room, start, end, 2 * size)
             content = content[:last_tag]
-        return _parse(room, content, start), start + len(content)
+        return self._parsed(room, content, start), start + len(content)
 
     def recent(self, room: str, count: int) -> list[Line]:
         """Return the newest messages, at most ``count``. Only the last 64 KiB are read, however
         long the file is.
         """
         return self.read(room, self._recent_start(room))[-count:]
+
+    def speakers(self, room: str, start: int) -> tuple[set[tuple[str, str]], int]:
+        """Return the kind and the name of everybody who spoke from byte ``start`` on, and the byte
+        up to which that was looked at. No more than a mebibyte is in memory at once.
+        """
+        found: set[tuple[bytes, bytes]] = set()
+        while content := files.read_from(self.path(room), start, _SCANNED):
+            end = content.rfind(b"\n") + 1 or len(content) * (len(content) == _SCANNED)
+            found |= set(_SPEAKER.findall(content, 0, end))
+            start += end
+            if len(content) < _SCANNED:
+                break
+        named = {
+            (kind.decode(), clean_name(name.decode("utf-8", "replace"))) for kind, name in found
+        }
+        return {(kind, self._speaker(kind, name)) for kind, name in named}, start
 
     def unanswered(self, room: str) -> int:
         """Return the byte at which a newcomer begins to read: behind the last line of an agent, but
@@ -143,6 +173,22 @@ class Rooms:
         ends = [start, *(line.end for line in lines)]
         answered = [number for number, line in enumerate(lines, 1) if line.kind == "AGENT"]
         return ends[max([*answered, len(lines) - _UNANSWERED, 0])]
+
+    def _parsed(self, room: str, content: bytes, offset: int) -> list[Line]:
+        """The messages in a part of a room's file. None of people carries an agent's name."""
+        lines = _parse(room, content, offset)
+        for number, line in enumerate(lines):
+            speaker = self._speaker(line.kind, line.name)
+            if speaker != line.name:
+                lines[number] = replace(line, name=speaker)
+        return lines
+
+    def _speaker(self, kind: str, name: str) -> str:
+        """Who speaks in a line with this tag."""
+        if kind != "USER" or not self._agents or not _LIKE_AGENT.search(name):
+            return name
+        taken = {agent.casefold() for agent in self._agents()}
+        return A_PERSON if name.casefold() in taken else name
 
     def _append(self, room: str, content: bytes, at: datetime) -> None:
         torn = (

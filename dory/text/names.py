@@ -10,6 +10,11 @@ _PUNCTUATION = "@\"'`“”‘’<>()[]{}*,:;.!?"
 _DIGITS = re.compile(r"-[0-9a-f]{8}$")
 
 
+def is_agents(name: str) -> bool:
+    """Whether a name has the form of an agent's, which ends with eight digits of its identity."""
+    return bool(_DIGITS.search(name))
+
+
 def meant(name: str, known: Iterable[str]) -> list[str]:
     """Return the ``known`` names that ``name`` may mean: several if it is ambiguous, none if nobody
     has such a name.

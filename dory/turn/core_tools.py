@@ -16,7 +16,7 @@ from dory.identity.identity import Identity
 from dory.storage.rooms import check_id, laid_out
 from dory.text.edits import checked, edited
 from dory.text.prompt_files import DURABLE
-from dory.turn import sandbox
+from dory.turn import addressees, sandbox
 from dory.turn.extension import Extension, Outcome, Tool
 from dory.turn.lessons import taught
 from dory.turn.uncompact import open_original
@@ -49,9 +49,9 @@ class CoreTools(Extension):
             )
         if not text.strip():
             raise ToolError("nothing to say: write SAY <room> <message>")
+        mark = self._identity.rooms.end(room)
         self._identity.rooms.say(room, "AGENT", self._identity.name, text, self._identity.now())
-        if room in self._identity.state.rooms:
-            self._identity.state.rooms[room].waiting = []
+        addressees.note(self._identity, room, mark, text)
         return Outcome(f"said in {room}")
 
     def read_file(self, call: Call) -> Outcome:

@@ -25,12 +25,15 @@ from dory.process.jobs import Job
 from dory.turn.boundary import Boundary
 from dory.types import Call, Compacted, Event, Line
 
-Freshness = Literal["epoch", "change", "turn"]
-"""When a section of the prompt is rendered.
+Freshness = Literal["epoch", "change", "opening", "opening-change", "turn", "now"]
+"""When a section of the prompt is rendered, and where it stands.
 
-``epoch``: once, when an epoch begins; a change in between shows in the next epoch. ``change``: the
-same, but a change in between is told once, as an entry. ``turn``: in the tail of every prompt; its
-tokens are paid in full each turn.
+``epoch``: in the system message, once, when an epoch begins; a change in between shows in the next
+epoch. ``change``: the same, but a change in between is told once, as an entry. ``opening``: like
+``epoch``, but at the beginning of the user's part, before the context. Whatever people said, or was
+made of what they said, stands there: a model obeys its system message. ``opening-change``: there,
+and a change in between is told once, as an entry. ``turn``: in the tail of every prompt, before
+MEMORY; ``now``: behind MEMORY. The tokens of both are paid in full each turn.
 """
 
 
@@ -150,11 +153,15 @@ class Command:
     """What a person types with a slash, or also with an ``@`` if ``called``. ``usage`` begins with
     the slash and the name. ``run`` takes the rest of the line and returns the answer; a
     ``DoryError`` is an answer, too. In a declaration the extension comes before the line.
+
+    ``private``: its answer may show what was said in any room, so it is only for those who may see
+    all of it (``identity/secrecy.py``); the inbox sees to that.
     """
 
     usage: str
     run: Callable[..., str]
     called: bool = False
+    private: bool = False
 
     @property
     def name(self) -> str:
@@ -243,7 +250,7 @@ class _Member:
 
     def section(self, epoch: int) -> str:
         """Its section as it has to stand in a prompt of ``epoch``, with its header."""
-        if self.extension.freshness != "epoch":
+        if self.extension.freshness not in ("epoch", "opening"):
             return self._rendered()
         if self._epoch != epoch:
             self._section = self._rendered()

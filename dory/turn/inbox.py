@@ -22,6 +22,7 @@ from dory.constants import EXCHANGES, RESULT_LIMIT
 from dory.errors import DoryError, FormatError
 from dory.identity import heard_entry, neighbours
 from dory.identity.identity import Identity
+from dory.identity.secrecy import RoomSecrets
 from dory.identity.state import Owed, RoomState
 from dory.process.failures import TellOnce
 from dory.storage import rooms
@@ -55,10 +56,12 @@ class Inbox:
         limit: int = RESULT_LIMIT,
         cue: Callable[[Line], str] = lambda line: "",
         exchanges: int = EXCHANGES,
+        secrets: RoomSecrets | None = None,
     ) -> None:
         """``limit``: characters of one message that enter the context; the rest stays in the room's
         file. ``cue``: returns what of the past a person's message may refer to. ``exchanges``: how
         many lines of other agents wake this one in a room before a person speaks there.
+        ``secrets``: who may have the answer to a private command; by default nobody is an owner.
         """
         self._identity = identity
         self._commands = {command.name: command for command in commands}
@@ -66,6 +69,7 @@ class Inbox:
         self._limit = limit
         self._cue = cue
         self._exchanges = exchanges
+        self._secrets = secrets or RoomSecrets(identity)
         self._tell_damage = TellOnce(self._tell)
         self._sizes: dict[str, int] = {}
 
@@ -192,6 +196,8 @@ class Inbox:
             me.wake(entry.first)
         elif me.name in addressing.named(line.text, names) or line.name in position.asked:
             position.exchanges += 1
+            if line.name not in position.callers:
+                position.callers.append(line.name)
             if position.exchanges <= self._exchanges:
                 me.wake(entry.first)
             elif position.exchanges == self._exchanges + 1:
@@ -280,14 +286,14 @@ class Inbox:
         owed = Owed(line.room, unsure, me.rooms.end(line.room), me.redact(line.name))
         me.state.owed = owed
         try:
-            answer = self._answered(name, argument)
+            answer = self._answered(line, name, argument)
         except DoryError as error:
             answer = str(error)
         owed.text = me.redact(answer)
         me.commit()
         self._deliver_answer(fresh=True)
 
-    def _answered(self, name: str, argument: str) -> str:
+    def _answered(self, line: Line, name: str, argument: str) -> str:
         command = self._commands.get(name)
         if command is None:
             near = difflib.get_close_matches(name, self._commands, n=1)
@@ -296,6 +302,8 @@ class Inbox:
         needs_argument = "<" in command.usage.partition("  ")[0]
         if needs_argument and not argument:
             return f"something is missing: {command.usage}"
+        if command.private and not self._secrets.may_show("", line.name, line.room):
+            return self._secrets.refusal(f"/{name}")
         return command.run(argument)
 
     def _deliver_answer(self, fresh: bool = False) -> None:

@@ -1,14 +1,18 @@
 """The prompt builder. Turns and compactions send what this module makes and nothing else.
 
-The system message (``turn/system_message.py``) comes first. The user message holds the context and
-then the tail: sections of the freshness ``turn``, MEMORY, the newest LIFE lines (``life_tail.py``),
-and who waits for an answer where. No clock and no counter stands before the tail.
+The system message (``turn/system_message.py``) comes first. The user message holds the opening, the
+context, and then the tail. The opening are the sections of the freshness ``opening`` and
+``opening-change``, such as what was said before; it is rendered once per epoch and is the same
+bytes until the next. The tail is sections of the freshness ``turn``, MEMORY, sections of the
+freshness ``now``, the newest LIFE lines (``life_tail.py``), and who waits for an answer where. No
+clock and no counter stands before the tail.
 
 The layouts differ in what follows within an epoch. ``tail`` lays the same order down again for each
 prompt: everything before the tail only grows at its end, and a provider serves that from its cache.
 ``ledger`` only appends, so each prompt begins with the whole of the one before:
 
-    user        the context, sections, MEMORY and the newest LIFE lines as the epoch began
+    user        the opening, the context, sections, MEMORY and the newest LIFE lines as the epoch
+                began
     assistant   a response, as the model gave it
     user        [#13 response 2026-11-21 07:38]     its header
                 [#14 result SAY dev]                its results, and what was heard since, by entry
@@ -23,8 +27,8 @@ User and assistant take turns, as the chat templates of some models insist: what
 response has come in between goes to the end of the last message.
 
 A ``lean`` prompt is for a small window or a small model. It is a ledger whose context is laid out
-as such messages, too, behind the sections and MEMORY as the epoch began: a chat, which ends with
-what was heard. It has no LIFE line whose event the context holds.
+as such messages, too, behind the opening, the sections and MEMORY as the epoch began: a chat, which
+ends with what was heard. It has no LIFE line whose event the context holds.
 """
 
 from collections.abc import Iterable
@@ -33,6 +37,7 @@ from dataclasses import dataclass, replace
 from dory.config.settings import Config
 from dory.identity.context import Entry
 from dory.identity.identity import Identity
+from dory.identity.secrecy import RoomSecrets
 from dory.text import prompt_files, references
 from dory.text.prompt_files import MEMORY
 from dory.turn import layouts, life_tail
@@ -68,12 +73,21 @@ class _Sent:
 class PromptBuilder:
     """Builds the prompts of one identity."""
 
-    def __init__(self, identity: Identity, config: Config, extensions: ExtensionHost) -> None:
+    def __init__(
+        self,
+        identity: Identity,
+        config: Config,
+        extensions: ExtensionHost,
+        secrets: RoomSecrets | None = None,
+    ) -> None:
+        """``secrets``: what the agent is told not to say where."""
         self._identity = identity
         self._config = config
         self._extensions = extensions
+        self._secrets = secrets or RoomSecrets(identity)
         self._system = SystemMessage(identity, config, extensions)
         self._begun: tuple[int, str] | None = None
+        self._opened: tuple[int, str] | None = None
         self._sent: _Sent | None = None
         layouts.resumed(identity.state)
 
@@ -111,23 +125,36 @@ class PromptBuilder:
     def _made(self) -> _Sent:
         me, before = self._identity, self._sent
         system = self._system.text(self.layout)  # may add entries, so it comes first
+        opening = self._opening()
         parts, turn = self._parts(), self._request()
         if self.layout == "ledger" and before and before.epoch == me.state.epoch:
             prompt, news = self._appended(before, parts, turn)
         else:
-            prompt, news = self._laid_down(system, parts, turn), 0
+            prompt, news = self._laid_down(system, opening, parts, turn), 0
         entries = tuple(me.context)
         return _Sent(me.state.epoch, prompt, entries, me.life.remembered, parts, news, turn)
 
-    def _laid_down(self, system: str, parts: dict[str, str], turn: str) -> Prompt:
+    def _opening(self) -> str:
+        """The sections before the context. A section that fails is not tried again within the
+        epoch: what has been sent must not change.
+        """
+        epoch = self._identity.state.epoch
+        if self._opened is None or self._opened[0] != epoch:
+            sections = self._extensions.sections("opening", "opening-change", epoch=epoch)
+            text = "".join(map(_ended, sections.values()))
+            self._opened = (epoch, self._identity.redact(text))
+        return self._opened[1]
+
+    def _laid_down(self, system: str, opening: str, parts: dict[str, str], turn: str) -> Prompt:
         """The specified order, as things are now."""
         me = self._identity
         sections = "".join([*parts.values(), self._life(me.life.shown, begun=True)])
         first = Message("system", system)
         if self._config.lean:
-            begun = (first, Message("user", me.redact(sections)))
+            begun = (first, Message("user", opening + me.redact(sections)))
             return Prompt(appended(begun, me.context.entries, me.redact(turn)))
-        return Prompt((first, Message("user", me.context.text + me.redact(sections + turn))))
+        rest = me.redact(sections + turn)
+        return Prompt((first, Message("user", opening + me.context.text + rest)))
 
     def _appended(self, before: _Sent, parts: dict[str, str], turn: str) -> tuple[Prompt, int]:
         """The prompt before with the news appended; and how many characters its epoch has told
@@ -159,15 +186,17 @@ class PromptBuilder:
         return "".join(["[#life]\n", *(f"{line}\n" for line in lines)])
 
     def _request(self) -> str:
-        """Who waits for an answer where, and how to give it."""
+        """Who waits for an answer where, what is not for those rooms, and how to answer."""
         waiting: dict[str, list[str]] = {}
         for room, name in self._identity.state.waiting():
             waiting.setdefault(room, []).append(name)
+        kept = self._secrets.sentence(self._secrets.present())
         if not waiting:
-            return f"{TURN[1:]}{prompt_files.prompt('idle')}\n"
+            return f"{TURN[1:]}{' '.join(filter(None, [prompt_files.prompt('idle'), kept]))}\n"
         name = "lean_turn" if self._config.lean else "turn"
         text = prompt_files.prompt(name).format(
-            waiting="; ".join(_waits(room, names) for room, names in waiting.items()),
+            waiting="; ".join(_waits(room, names) for room, names in waiting.items())
+            + (f". {kept.removesuffix('.')}" if kept else ""),
             answers="\n".join(f"SAY {room} <your answer>" for room in waiting),
         )
         return f"{TURN[1:]}{text}\n"
@@ -179,7 +208,13 @@ class PromptBuilder:
         shown = references.escape(prompt_files.shown(MEMORY, me.redact(memory)))
         parts = self._extensions.sections("turn", epoch=me.state.epoch)
         parts["memory"] = f"[#{prompt_files.heading(MEMORY, memory)}]\n{shown}"
-        return {name: part if part.endswith("\n") else f"{part}\n" for name, part in parts.items()}
+        parts |= self._extensions.sections("now", epoch=me.state.epoch)
+        return {name: _ended(part) for name, part in parts.items()}
+
+
+def _ended(part: str) -> str:
+    """A part of the prompt with the line break behind it."""
+    return part if part.endswith("\n") else f"{part}\n"
 
 
 def _waits(room: str, names: list[str]) -> str:

@@ -2,7 +2,8 @@
 the sections of the freshness ``epoch`` and ``change``.
 
 It is rendered once per epoch, and is the same bytes until the next. A section that changes in
-between is told once, as an entry. No clock and no counter stands in it.
+between is told once, as an entry. No clock, no counter and no text from a room stands in it: what
+people said stands in the user's part (``turn/prompt.py``).
 """
 
 import re
@@ -34,12 +35,13 @@ class SystemMessage:
 
     def text(self, layout: str) -> str:
         """The message for the epoch as it is now; prompts of a new epoch have this ``layout``.
-        Sections that have changed since are told as entries.
+        Sections that have changed since, here or in the opening, are told as entries.
         """
         epoch = self._identity.state.epoch
-        now = self._extensions.sections("epoch", "change", epoch=epoch)
+        own = self._extensions.sections("epoch", "change", epoch=epoch)
+        now = {**own, **self._extensions.sections("opening-change", epoch=epoch)}
         if self._rendered is None or self._rendered[0] != epoch:
-            self._rendered = (epoch, self._made(now, layout))
+            self._rendered = (epoch, self._made(own, layout))
             # an older notice in the context must not contradict the new system message
             self._settled = {**now, **self._told()}
         for name in {**self._settled, **now}:

@@ -23,6 +23,7 @@ from dory.identity.state import Running
 from dory.text import hidden_arguments, references
 from dory.text.answers import parse
 from dory.text.imitations import cleaned
+from dory.turn import addressees
 from dory.turn.activity import Activity
 from dory.turn.extension import Outcome, Tool
 from dory.turn.uncompact import add_opened
@@ -136,7 +137,7 @@ class ToolRunner:
                 )
             elif (next_one and self._acted(call, running.mark)) or self._run_hidden(call):
                 ran.append(shown)
-                self._answered(call)
+                self._answered(call, running.mark)
             else:
                 not_run.append(shown)
         self._identity.notice(
@@ -176,11 +177,11 @@ class ToolRunner:
         tool = self._tools.get(call.tool)
         return bool(tool and not call.error and tool.acted(call, mark))
 
-    def _answered(self, call: Call) -> None:
+    def _answered(self, call: Call, mark: str) -> None:
         """After a crash behind a SAY: nobody waits in its room any more."""
-        room, _ = call.named
-        if call.tool == "SAY" and room in self._identity.state.rooms:
-            self._identity.state.rooms[room].waiting = []
+        room, text = call.named
+        if call.tool == "SAY" and mark:
+            addressees.note(self._identity, room, int(mark), text)
 
     def _run_hidden(self, call: Call) -> bool:
         """Run the call of a hidden tool, whose argument nothing else holds; whether it was one, and

@@ -110,6 +110,12 @@ def real(endpoint: Server) -> Sequence[str]:
     return ["--base-url", endpoint.base_url, "--model", "real"]
 
 
+def remembered(folder: Path) -> kept.Content | None:
+    """What an agent remembers beside its owner, who is whoever runs these tests."""
+    content = kept.load(folder)
+    return content and {name: value for name, value in content.items() if name != "owners"}
+
+
 def test_the_command_that_the_chat_recommends_brings_the_same_mind_back(
     tmp_path: Path, endpoint: Server
 ) -> None:
@@ -132,7 +138,7 @@ def test_the_command_that_the_chat_recommends_brings_the_same_mind_back(
 def test_the_hash_alone_wakes_the_same_mind(tmp_path: Path, endpoint: Server) -> None:
     with awake(tmp_path, *real(endpoint), "--context-limit", "20000"):
         pass
-    assert kept.load(folder(tmp_path)) == {
+    assert remembered(folder(tmp_path)) == {
         "model": "real",
         "base_url": endpoint.base_url,
         "context_limit": "20000",
@@ -166,7 +172,7 @@ def test_a_flag_changes_what_it_remembers_and_a_line_says_so(
     with awake(tmp_path, hash, "--layout", "ledger") as printed:
         pass
     assert "remembers" not in printed[0]
-    assert kept.load(folder(tmp_path)) == {
+    assert remembered(folder(tmp_path)) == {
         "model": "real",
         "base_url": endpoint.base_url,
         "layout": "ledger",
@@ -186,7 +192,7 @@ def test_the_environment_wins_for_one_run_and_is_not_remembered(
         f"model is real at {endpoint.base_url} for this run, because of DORY_MODEL and"
         f" DORY_BASE_URL; agents/{hash[:8]}…/settings.yaml remembers offline"
     ) in ended.stderr
-    assert kept.load(folder(tmp_path)) == {"model": OFFLINE}
+    assert remembered(folder(tmp_path)) == {"model": OFFLINE}
 
 
 def test_a_key_that_is_found_later_does_not_change_the_mind_but_the_greeting_says_how(
@@ -199,7 +205,7 @@ def test_a_key_that_is_found_later_does_not_change_the_mind_but_the_greeting_say
     greeting = printed[0]
     assert "this agent goes on with the offline model" in greeting
     assert "type: /model gpt-5-mini https://api.openai.com/v1" in greeting
-    assert kept.load(folder(tmp_path)) == {"model": OFFLINE}
+    assert remembered(folder(tmp_path)) == {"model": OFFLINE}
 
 
 def test_an_agent_whose_key_is_gone_waits_and_tells_each_person_who_speaks_once(
@@ -208,7 +214,7 @@ def test_an_agent_whose_key_is_gone_waits_and_tells_each_person_who_speaks_once(
     with awake(tmp_path, DEEPSEEK_API_KEY="sk-0123456789abcdef"):
         pass
     home = folder(tmp_path)
-    assert kept.load(home) == {"model": "deepseek-v4-pro", "base_url": "https://api.deepseek.com"}
+    assert remembered(home) == {"model": "deepseek-v4-pro", "base_url": "https://api.deepseek.com"}
     assert "sk-0123" not in (home / kept.NAME).read_text()
     missing = (
         "deepseek-v4-pro at https://api.deepseek.com needs DEEPSEEK_API_KEY: set it and wake me"
@@ -228,7 +234,7 @@ def test_an_agent_whose_key_is_gone_waits_and_tells_each_person_who_speaks_once(
     assert changed.startswith(
         "my model is offline now (was deepseek-v4-pro at https://api.deepseek.com)"
     )
-    assert kept.load(home) == {"model": OFFLINE}
+    assert remembered(home) == {"model": OFFLINE}
 
 
 def test_an_agent_from_before_keeps_the_model_of_its_last_turns(
@@ -244,10 +250,10 @@ def test_an_agent_from_before_keeps_the_model_of_its_last_turns(
         await_that(lambda: said(tmp_path, "NOTICE"))
     assert "real needs an endpoint: name one at the start" in said(tmp_path, "NOTICE")[-1]
     assert "it cannot think now: real needs an endpoint" in printed[0]
-    assert said(tmp_path, "AGENT") == [REAL] and kept.load(home) is None
+    assert said(tmp_path, "AGENT") == [REAL] and remembered(home) is None
     with awake(tmp_path, home.name, *real(endpoint)):
         await_that(lambda: said(tmp_path, "AGENT") == [REAL, REAL])
-    assert kept.load(home) == {"model": "real", "base_url": endpoint.base_url}
+    assert remembered(home) == {"model": "real", "base_url": endpoint.base_url}
 
 
 def test_an_offline_agent_from_before_remembers_that_it_is_one(tmp_path: Path) -> None:
@@ -257,7 +263,7 @@ def test_an_offline_agent_from_before_remembers_that_it_is_one(tmp_path: Path) -
     os.remove(folder(tmp_path) / kept.NAME)
     with awake(tmp_path, folder(tmp_path).name) as printed:
         pass
-    assert kept.load(folder(tmp_path)) == {"model": OFFLINE}
+    assert remembered(folder(tmp_path)) == {"model": OFFLINE}
     assert "remembers" not in printed[0]
 
 
@@ -274,7 +280,7 @@ def test_an_agent_fits_its_prompts_to_the_window_of_its_server(
         await_that(lambda: len(said(tmp_path, "NOTICE")) == 2)
     assert "which reads 8192 tokens" in "".join(printed)
     assert "of 3072 tokens" in said(tmp_path, "NOTICE")[1]
-    assert kept.load(folder(tmp_path)) == {"model": "real", "base_url": endpoint.base_url}
+    assert remembered(folder(tmp_path)) == {"model": "real", "base_url": endpoint.base_url}
 
 
 def test_slash_model_gives_it_another_mind_at_once_and_for_good(
@@ -293,7 +299,7 @@ def test_slash_model_gives_it_another_mind_at_once_and_for_good(
     assert first == f"my model is real at {url} now (was offline); {path} remembers it"
     assert second.startswith(f"model: real at {url}\n")
     assert said(tmp_path, "AGENT") == [REAL]
-    assert kept.load(folder(tmp_path)) == {"model": "real", "base_url": url}
+    assert remembered(folder(tmp_path)) == {"model": "real", "base_url": url}
     assert f"Your model is real at {url} now; it was offline." in (
         folder(tmp_path) / "LIFE.md"
     ).read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, get_args
 
 from hypothesis import strategies as st
 
@@ -27,7 +27,7 @@ from dory.identity.create import boot
 from dory.identity.identity import Identity
 from dory.text import references
 from dory.turn.core_tools import CoreTools
-from dory.turn.extension import Extension, ExtensionHost
+from dory.turn.extension import Extension, ExtensionHost, Freshness
 from dory.turn.inbox import Inbox
 from dory.turn.tool_runner import ToolRunner
 
@@ -216,7 +216,7 @@ class Living(Household):
 
     def section(self) -> str:
         """The sections of its extensions as a prompt shows them now, without the first header."""
-        sections = self.host.sections("epoch", "change", "turn", epoch=self.me.state.epoch)
+        sections = self.host.sections(*get_args(Freshness), epoch=self.me.state.epoch)
         return "\n".join(sections.values()).partition("\n")[2]
 
     def extensions(self, me: Identity, past: Stores) -> Sequence[Extension]:

@@ -53,7 +53,9 @@ def test_with_everything_on_the_harness_text_has_at_most_2000_tokens(tmp_path: P
     assert formatting.tokens(system) <= TOKENS
 
 
-def test_the_sections_of_everything_stand_in_the_system_message(tmp_path: Path) -> None:
+def test_the_sections_of_everything_stand_in_the_prompt_and_what_was_said_not_in_its_system_message(
+    tmp_path: Path,
+) -> None:
     agent = agent_with_everything(tmp_path)
     house = agent.me
     house.rooms.say(
@@ -67,8 +69,10 @@ def test_the_sections_of_everything_stand_in_the_system_message(tmp_path: Path) 
     agent.turn()
     agent.extensions.step()
     house.new_epoch()
-    system = agent.prompts.build().messages[0].content
-    assert all(f"[#{name}]" in system for name in ("soul", "notes", "relationships"))
+    system, user = (message.content for message in agent.prompts.build().messages[:2])
+    assert all(f"[#{name}]" in system for name in ("soul", "notes"))
+    assert "[#relationships]" not in system and user.startswith("[#relationships]\nada: ")
+    assert "[#now]\nYou are at home. Mood: calm." in user
 
 
 def test_the_soul_is_one_page() -> None:

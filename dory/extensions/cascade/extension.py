@@ -41,6 +41,7 @@ class CascadeExtension(Extension):
     """
 
     name = "cascade"
+    freshness = "opening-change"
     pauses = (0.0, 0.0)
 
     def __init__(
@@ -266,6 +267,7 @@ class CascadeExtension(Extension):
             "/memory-status  the summaries of the agent's life, and when they are next made",
             status,
             called=True,
+            private=True,
         ),
         Command(
             "/compact-memories  sum up now what has left the immediate window",

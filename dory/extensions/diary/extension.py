@@ -270,6 +270,7 @@ class DiaryExtension(Extension):
             "/diary [YYYY-MM-DD]  what the agent wrote on a day; with words, the days on which they"
             " stand; without any, the newest days, in pages",
             listed,
+            private=True,
         ),
     )
 

@@ -199,11 +199,13 @@ class VersionExtension(Extension):
             "/dream-log [sha]  the latest change of USER, MEMORY and VOICE, or that one, with its"
             " reason",
             log,
+            private=True,
         ),
         Command(
             "/dream-restore [sha]  their versions; with a sha: back to the state before that"
             " change",
             restore,
+            private=True,
         ),
     )
 

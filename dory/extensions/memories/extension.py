@@ -45,7 +45,7 @@ class MemoryExtension(Extension):
     """
 
     name = "memories"
-    freshness = "epoch"
+    freshness = "opening"
 
     def __init__(self, identity: Identity, bank: MemoryStore, limit: int, room: int = ROOM) -> None:
         self._identity = identity

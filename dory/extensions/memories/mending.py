@@ -149,12 +149,15 @@ class MendingExtension(Extension):
             "/memories [page]  the agent's long-term memories and their summaries, the newest"
             " first",
             listed,
+            private=True,
         ),
         Command(
-            "/memory <id> [page]  all of one memory; of a summary also what it stands for", shown
+            "/memory <id> [page]  all of one memory; of a summary also what it stands for",
+            shown,
+            private=True,
         ),
         Command("/remember <text>  add a long-term memory", remember),
-        Command("/forget <id>  remove a long-term memory for good", forget),
+        Command("/forget <id>  remove a long-term memory for good", forget, private=True),
         Command("/correct <id> <text>  replace the text of a memory or a summary", correct),
         Command(
             "/restore-memories <summary id>  bring back the memories for which a summary stands",

@@ -115,6 +115,16 @@ class SelfCareExtension(Extension):
         at_home = not self._places or self._identity.state.place == HOME
         return f"{memories} {since}: SELF_CARE is possible{'' if at_home else ' at home'}."
 
+    def waiting(self) -> str:
+        """A wish that is not fulfilled yet, or what the agent could wish."""
+        if wish := self._care.wish:
+            done = f", {self._care.done(wish):,} of {wish.due:,} memories done" if wish.last else ""
+            return f"self-care{done}"
+        if self._care.enough:
+            memories = formatting.plural(self._bank.count, "memory", "memories")
+            return f"{memories} for self-care, which the agent has not begun"
+        return "conversations for self-care, which the agent has not begun" if self._other() else ""
+
     def progress(self) -> str:
         """How far it is."""
         return self._progress

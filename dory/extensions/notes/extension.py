@@ -225,8 +225,10 @@ class NoteExtension(Extension):
         Tool("NOTE_READ <name>", read, looks_up=True, everyday=True, doing="reads the note {}"),
     )
     COMMANDS = (
-        Command("/notes  the agent's notes and archives by name, the newest first", listed),
-        Command("/note <name>  what a note or an archive holds", show),
+        Command(
+            "/notes  the agent's notes and archives by name, the newest first", listed, private=True
+        ),
+        Command("/note <name>  what a note or an archive holds", show, private=True),
     )
 
 

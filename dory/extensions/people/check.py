@@ -16,7 +16,7 @@ from dory.errors import FormatError
 from dory.extensions.people.conversations import Conversations
 from dory.extensions.people.relationships import Relationships
 from dory.identity.state import RoomState, State
-from dory.storage.rooms import Rooms, spoken
+from dory.storage.rooms import A_PERSON, Rooms, spoken
 from dory.types import Line
 
 
@@ -58,7 +58,8 @@ def _check_room(
     unheard = dict(records)
     missing = 0
     for line in _heard(rooms, room, replace(state, read=min(state.read, position.read))):
-        if unheard.get(line.end) == line.name:
+        # in the records nobody carries an agent's name but itself
+        if unheard.get(line.end) in (line.name, A_PERSON):
             del unheard[line.end]
         elif not line.text.lstrip().startswith("@"):  # some of those are commands
             missing += 1

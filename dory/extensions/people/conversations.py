@@ -1,9 +1,11 @@
 """Conversations: who has spoken with the agent, and what was said, line by line.
 
-Four tables of the agent's SQLite file:
+Tables of the agent's SQLite file:
 
     dialogue          a record: id (1, 2, 3 …), room, partner, speaker, when, text; the number of
                       the room's file, and the byte in it behind the line
+    dialogue_said     of each record, whether a person or an agent spoke, and to whom
+    dialogue_also     the others to whom the agent said a line, if it said it to several
     dialogue_room     how far each room is recorded, and who else spoke there last
     dialogue_partner  since when each partner is known in each room, the newest record, and the
                       number of records
@@ -11,13 +13,15 @@ Four tables of the agent's SQLite file:
                       ``conv_summarized_until``
 
 Whoever speaks in a room is a partner there: a person, another agent, or a name that a bridge
-brings. What the agent says itself is recorded with the partner who spoke there last.
+brings. What the agent says itself is recorded with those to whom it was said
+(``turn/addressees.py``); if that is not known any more, with the partner who spoke there last. A
+neural link is a record without a room. An older Dory did not write the second and the third table.
 
 Records are added in one transaction with how far the room is recorded, so each line is recorded
 once, whatever is killed. No record is ever removed: those that are summed up stay, and count.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -26,6 +30,7 @@ from dory.errors import ToolError
 from dory.search.index import Index
 from dory.search.passages import Document
 from dory.storage.database import Store, marks
+from dory.storage.rooms import A_PERSON
 from dory.text import formatting, names
 from dory.types import Batch, Line
 
@@ -36,6 +41,10 @@ HELD = 1000
 """Records that wait at most before self-care sums some up."""
 KEPT = 200
 """The newest records, which self-care never sums up."""
+PERSON, AGENT = "person", "agent"
+"""The kinds of speakers."""
+LINK = "by link"
+"""Where a record without a room was said."""
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS dialogue\n"
     " (id INTEGER PRIMARY KEY, room TEXT, partner TEXT, speaker TEXT, at INTEGER, text TEXT,"
@@ -49,6 +58,12 @@ _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS dialogue_summary"
     " (id INTEGER PRIMARY KEY, first INTEGER, conv_summarized_until INTEGER, at INTEGER,"
     " text TEXT)",
+)
+_SAID = "dialogue_said"
+_LATER_SCHEMA = (
+    f"CREATE TABLE IF NOT EXISTS {_SAID} (id INTEGER PRIMARY KEY, kind TEXT, addressees TEXT)",
+    "CREATE TABLE IF NOT EXISTS dialogue_also (name TEXT, id INTEGER, PRIMARY KEY (name, id))"
+    " WITHOUT ROWID",
 )
 _COUNT = (
     "INSERT INTO dialogue_partner VALUES (?, ?, ?, ?, 1) ON CONFLICT DO UPDATE SET"
@@ -90,12 +105,18 @@ class Utterance:
     speaker: str
     at: datetime
     text: str
+    kind: str
+    addressees: tuple[str, ...] = ()
+    """To whom it was said; empty if to everybody."""
 
     @property
     def line(self) -> str:
         """The record as a person or a model reads it: one line without marks."""
         text = formatting.one_line(self.text, TEXT_LIMIT)
-        return f"{clock.minute(self.at)} {self.speaker} in {self.room}: {text}"
+        where = f"in {self.room}" if self.room else LINK
+        to = f" to {', '.join(self.addressees)}" if self.addressees else ""
+        speaker = self.speaker if self.speaker == A_PERSON else f"{self.speaker} ({self.kind})"
+        return f"{clock.minute(self.at)} {where}, {speaker}{to}: {text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +145,8 @@ class Conversations:
         self._store = store
         self._index = index
         store.tables(*_SCHEMA)
+        if not store.readonly:  # a reader takes the file as it is
+            store.tables(*_LATER_SCHEMA)
 
     def place(self, room: str) -> RoomPosition:
         """How far a room is recorded."""
@@ -140,11 +163,13 @@ class Conversations:
         read: int,
         now: datetime,
         since: datetime = EVER,
+        meant: Mapping[int, Sequence[str]] = {},
     ) -> None:
         """Record ``lines``, and that the room is recorded up to byte ``read`` of its ``file``.
 
-        ``own`` is the agent's name. Whatever the tag of a line says, it was said no later than
-        ``now``, and no earlier than ``since`` and the line before it.
+        ``own`` is the agent's name. ``meant``: to whom a line was said, by its end, as far as that
+        is known. Whatever the tag of a line says, it was said no later than ``now``, and no earlier
+        than ``since`` and the line before it.
         """
         partner = self.place(room).partner
         earliest = since
@@ -155,16 +180,43 @@ class Conversations:
                 said = max(clock.parsed(line.at, now), earliest)
                 if said < now:
                     earliest = said
-                at = int(min(said, now).timestamp())
-                if (line.kind, line.name) != ("AGENT", own):
+                to = meant.get(line.end)
+                if (line.kind, line.name) == ("AGENT", own):
+                    to = [partner] * bool(partner) if to is None else to
+                    with_whom = to
+                else:
                     partner = line.name
-                values = (room, partner, line.name, at, line.text[:TEXT_LIMIT], file, line.end)
-                insert = "INSERT INTO dialogue VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)"
-                id = connection.execute(insert, values).lastrowid
-                if partner:  # the agent may speak first, to nobody yet
-                    connection.execute(_COUNT, (partner, room, at, id))
+                    with_whom = [partner]
+                self._insert(line, min(said, now), with_whom, to or (), file)
             recorded = "INSERT OR REPLACE INTO dialogue_room VALUES (?, ?, ?, ?)"
             connection.execute(recorded, (room, file, read, partner))
+
+    def linked(self, partner: str, speaker: str, text: str, at: datetime) -> None:
+        """Record what passed between the agent and ``partner``, who may never have met in a
+        room.
+        """
+        to = [] if speaker == partner else [partner]
+        with self._store.writing():
+            self._insert(Line("", "AGENT", speaker, "", text, 0), at, [partner], to, 0)
+
+    def _insert(
+        self, line: Line, at: datetime, partners: Sequence[str], to: Sequence[str], file: int
+    ) -> None:
+        """Add a record, and count it with each of the ``partners``. The agent may speak to nobody
+        yet.
+        """
+        first, *others = partners or ("",)
+        when = int(at.timestamp())
+        with self._store.writing() as connection:
+            values = (line.room, first, line.name, when, line.text[:TEXT_LIMIT], file, line.end)
+            insert = "INSERT INTO dialogue VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)"
+            id = connection.execute(insert, values).lastrowid
+            kind = PERSON if line.kind == "USER" else AGENT
+            connection.execute(f"INSERT INTO {_SAID} VALUES (?, ?, ?)", (id, kind, "\n".join(to)))
+            for name in others:
+                connection.execute("INSERT INTO dialogue_also VALUES (?, ?)", (name, id))
+            for name in partners:
+                connection.execute(_COUNT, (name, line.room, when, id))
 
     def recorded(self, room: str, file: int) -> Iterator[tuple[int, str]]:
         """Where in a room's file each record ends, and its speaker; for the check."""
@@ -174,9 +226,13 @@ class Conversations:
     def miscounted(self) -> list[str]:
         """The partners whose counts do not match their records; for the check."""
         counted = "SELECT partner, room, newest, count FROM dialogue_partner"
+        records = "SELECT partner, room, id FROM dialogue WHERE partner <> ''"
+        if self._store.has(_SAID):
+            records += (
+                " UNION ALL SELECT name, room, id FROM dialogue_also JOIN dialogue USING (id)"
+            )
         recorded = (
-            "SELECT partner, room, max(id), count(*) FROM dialogue"
-            " WHERE partner <> '' GROUP BY partner, room"
+            f"SELECT partner, room, max(id), count(*) FROM ({records}) GROUP BY partner, room"
         )
         rows = self._store.rows(
             f"SELECT partner FROM ({counted} EXCEPT {recorded})"
@@ -184,13 +240,29 @@ class Conversations:
         )
         return [name for (name,) in rows]
 
-    def recent(self, count: int, partner: str | None = None) -> list[Utterance]:
-        """The newest records, of all partners or of one, oldest first."""
-        if partner is None:
-            newest = self._select("ORDER BY id DESC LIMIT ?", count)
-        else:
-            newest = self._select("WHERE partner = ? ORDER BY id DESC LIMIT ?", partner, count)
-        return newest[::-1]
+    def recent(self, count: int) -> list[Utterance]:
+        """The newest records, oldest first."""
+        return self._select("ORDER BY id DESC LIMIT ?", count)[::-1]
+
+    def said_with(
+        self, partner: str, rooms: Collection[str], offset: int, count: int
+    ) -> list[Utterance]:
+        """What was said with a partner in these ``rooms``, the newest first, from ``offset`` on."""
+        among = f"room IN ({marks(rooms)})"
+        ids = f"SELECT id FROM dialogue WHERE partner = ? AND {among}"
+        values: list[object] = [partner, *rooms]
+        if self._store.has(_SAID):
+            ids += (
+                " UNION SELECT id FROM dialogue_also JOIN dialogue USING (id)"
+                f" WHERE name = ? AND {among}"
+            )
+            values *= 2
+        where = f"WHERE id IN ({ids}) ORDER BY id DESC LIMIT ? OFFSET ?"
+        return self._select(where, *values, count, offset)
+
+    def rooms(self) -> list[str]:
+        """Where anything was said with anybody; an empty name stands for neural links."""
+        return [room for (room,) in self._store.rows("SELECT DISTINCT room FROM dialogue_partner")]
 
     def who(self, rooms: Collection[str] | None = None) -> list[Contact]:
         """All contacts in these ``rooms``, or in all; whoever spoke last comes first."""
@@ -203,12 +275,13 @@ class Conversations:
             )
         ]
 
-    def partner(self, name: str) -> Contact:
-        """The contact whom ``name`` means (``text/names.py``).
+    def partner(self, name: str, known: Sequence[Contact] | None = None) -> Contact:
+        """The contact whom ``name`` means (``text/names.py``) of those ``known``, by default all.
 
         Raises a ``ToolError`` that lists similar names if it means nobody, or several.
         """
-        contacts = {contact.name: contact for contact in self.who()}
+        everyone = self.who() if known is None else known
+        contacts = {contact.name: contact for contact in everyone}
         meant = names.meant(name, contacts)
         if len(meant) == 1:
             return contacts[meant[0]]
@@ -216,8 +289,8 @@ class Conversations:
             raise ToolError(
                 f"{name[:70]!r} fits several: {', '.join(meant[:5])}; write one of these names"
             )
-        known = ", ".join(names.near(name, contacts))
-        hint = f"known are {known}" if known else "nobody has spoken so far"
+        near = ", ".join(names.near(name, contacts))
+        hint = f"known are {near}" if near else "nobody has spoken so far"
         raise ToolError(f"nobody called {name[:70]!r} has ever spoken here: {hint}")
 
     @property
@@ -265,11 +338,23 @@ class Conversations:
         """The tool lines that show what a summary is about; empty if there is no such summary."""
         if kind not in self.kinds:
             return ""
-        rooms = sorted(room for (room,) in self._store.rows(_ROOMS_OF_SUMMARY, (origin,)))
+        rooms = list(filter(None, self.rooms_of(origin)))
         if not rooms:
             return ""
         lines = " or ".join(f"READ_FILE chats/{room}.md" for room in rooms)
         return f"{lines} (summary {origin} of your conversations)"
+
+    def rooms_of(self, summary: int) -> list[str]:
+        """The rooms in which that was said of which a summary tells, in order."""
+        return sorted(room for (room,) in self._store.rows(_ROOMS_OF_SUMMARY, (summary,)))
+
+    def narratives(self, count: int) -> list[tuple[int, int, int, str]]:
+        """The newest summaries, oldest first: id, the first and the last record, text."""
+        sql = (
+            "SELECT id, first, conv_summarized_until, text FROM dialogue_summary"
+            " ORDER BY id DESC LIMIT ?"
+        )
+        return self._store.rows(sql, (count,))[::-1]
 
     def spans(self) -> list[tuple[int, int]]:
         """The first and the last record of each summary; for the check."""
@@ -286,8 +371,21 @@ class Conversations:
             self._index.add(Document(self.kinds[0], id, at, narrative))
 
     def _select(self, where: str, *values: object) -> list[Utterance]:
-        sql = f"SELECT id, room, partner, speaker, at, text FROM dialogue {where}"
+        facts, beside = ("NULL, NULL", "")
+        if self._store.has(_SAID):
+            facts, beside = "kind, addressees", f" LEFT JOIN {_SAID} USING (id)"
+        columns = f"id, room, partner, speaker, at, text, {facts}"
+        rows = self._store.rows(f"SELECT {columns} FROM dialogue{beside} {where}", values)
         return [
-            Utterance(id, room, partner, speaker, self._store.moment(at), text)
-            for id, room, partner, speaker, at, text in self._store.rows(sql, values)
+            Utterance(
+                id,
+                room,
+                partner,
+                speaker,
+                self._store.moment(at),
+                text,
+                kind or (AGENT if names.is_agents(speaker) else PERSON),
+                tuple(filter(None, (to or "").split("\n"))),
+            )
+            for id, room, partner, speaker, at, text, kind, to in rows
         ]

@@ -6,98 +6,130 @@ switched on later, or the agent was away) is read in stretches beside the loop, 
 recorded between turns; after a kill it goes on where it was.
 """
 
-from collections.abc import Collection
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
 from dory import clock
 from dory.errors import DoryError
-from dory.extensions.people.conversations import EVER, HELD, Conversations, RoomPosition, Utterance
+from dory.extensions.people.conversations import (
+    EVER,
+    HELD,
+    LINK,
+    Contact,
+    Conversations,
+    RoomPosition,
+    Utterance,
+)
+from dory.identity import neighbours
 from dory.identity.identity import Identity
+from dory.identity.secrecy import RoomSecrets
 from dory.identity.state import RoomState
 from dory.storage import rooms
-from dory.text import formatting, references
+from dory.text import addressing, formatting, pages, references
 from dory.text.formatting import table
 from dory.turn.extension import Apply, Command, Extension, Work
+from dory.types import Line
 
 AT_ONCE = 1 << 16
 """Bytes of a room that are recorded in one step, some milliseconds' work."""
 SHOWN = 12
 """Records in the prompt: the newest that have left the context. A search finds the others."""
-LINE_LIMIT = 160
+LINE_LIMIT = 200
+"""Characters of each of those."""
+NARRATIVES = 2
+"""Summaries in the prompt: the newest ones that self-care has made."""
+NARRATIVE_LIMIT = 900
 """Characters of each of those."""
 _LOOKED_THROUGH = 400
 """The newest records, in which those are looked for."""
 _MANY = f"More than {HELD:,} lines of your conversations wait to be summed up: SELF_CARE does it."
-_LISTED = 40
-"""People, or records with one of them, that a person is shown."""
 _LINE_SHOWN = 400
-"""Characters of each of those records."""
+"""Characters of each record that a person is shown."""
+_NAMES = 40
+"""Names of people in a room who may be spoken to; those who spoke in the stretch at hand."""
 
 
 class ConversationsExtension(Extension):
     """The conversations of one identity. ``called`` are the commands that may begin with an ``@``,
-    which are no conversation. ``cared``: self-care can sum the records up.
+    which are no conversation. ``cared``: self-care can sum the records up. ``secrets``: what may be
+    shown in which room.
     """
 
     name = "conversations"
-    freshness = "epoch"
+    freshness = "opening"
 
     def __init__(
-        self, identity: Identity, dialogues: Conversations, called: Collection[str], cared: bool
+        self,
+        identity: Identity,
+        dialogues: Conversations,
+        called: Collection[str],
+        cared: bool,
+        secrets: RoomSecrets | None = None,
     ) -> None:
         self._identity = identity
         self._dialogues = dialogues
         self._called = called
         self._cared = cared
+        self._secrets = secrets or RoomSecrets(identity)
         self._born = clock.parsed(identity.blobs.get(identity.hash).at, EVER)
         self._seen: dict[str, tuple[int, int]] = {}
         self._progress = ""
 
     def section(self) -> str:
-        """The newest records that no longer stand in the context. They change with every message,
-        so the section stays for an epoch.
+        """The newest narratives, and the newest records that no longer stand in the context. These
+        change with every message, so the section stays for an epoch.
         """
         with suppress(DoryError, OSError):  # reported between turns
             self.record()
         newest = self._dialogues.recent(_LOOKED_THROUGH)
         gone = [record for record in newest if not self._stands(record)]
-        lines = [
-            references.escape(formatting.one_line(record.line, LINE_LIMIT))
-            for record in gone[-SHOWN:]
-        ]
+        lines = [formatting.one_line(record.line, LINE_LIMIT) for record in gone[-SHOWN:]]
+        lines[:0] = self._narratives()
         if self._cared and self._dialogues.waiting > HELD:
             lines.insert(0, _MANY)
-        return "\n".join(lines)
+        return "\n".join(references.escape(line) for line in lines)
 
-    def shown(self, name: str) -> str:
-        """Everyone, or the newest of what was said with one."""
+    def _narratives(self) -> Iterator[str]:
+        """What self-care made of the newest records that are summed up."""
+        for id, first, last, text in self._dialogues.narratives(NARRATIVES):
+            rooms = ", ".join(room or LINK for room in self._dialogues.rooms_of(id))
+            told = formatting.one_line(text, NARRATIVE_LIMIT)
+            yield f"Summed up, lines {first:,}–{last:,} ({rooms}): {told}"
+
+    def shown(self, argument: str) -> str:
+        """Everyone, or what was said with one, as far as it may be shown where it is asked."""
         self.record()
+        name, number = pages.wanted(argument)
+        rooms = [room for room in self._dialogues.rooms() if self._secrets.shows(room)]
+        everyone = self._dialogues.who(rooms)
         if name:
-            contact = self._dialogues.partner(name)
-            records = self._dialogues.recent(_LISTED, contact.name)
-            return "\n".join(formatting.one_line(record.line, _LINE_SHOWN) for record in records)
-        everyone = self._dialogues.who()
+            contact = self._dialogues.partner(name, everyone)
+
+            def said(offset: int, count: int) -> list[str]:
+                records = self._dialogues.said_with(contact.name, rooms, offset, count)
+                return [formatting.one_line(one.line, _LINE_SHOWN) for one in reversed(records)]
+
+            command = f"/conversations {contact.name}"
+            return pages.page(command, contact.interaction_count, number, said)
         if not everyone:
             return "nobody has spoken with the agent yet"
-        rows = [
-            (
-                contact.name,
-                " ".join(contact.rooms),
-                clock.minute(contact.first_met_at),
-                clock.minute(contact.last_met_at),
-                str(contact.interaction_count),
-            )
-            for contact in everyone[:_LISTED]
-        ]
-        shown = table([("with", "in", "since", "last", "lines"), *rows])
-        counts = f"{self._dialogues.newest:,} records"
+
+        heading = ""
+
+        def listed(offset: int, count: int) -> list[str]:
+            nonlocal heading
+            rows = map(_row, everyone[offset : offset + count])
+            heading, *lines = table([("with", "in", "since", "last", "lines"), *rows]).split("\n")
+            return lines
+
+        shown = pages.page("/conversations", len(everyone), number, listed)
+        counts = f"{sum(contact.interaction_count for contact in everyone):,} records"
         if until := self._dialogues.conv_summarized_until:
-            counts += f", of which the first {until:,} are summed up"
-        if len(everyone) > _LISTED:
-            counts += f"; {len(everyone) - _LISTED:,} more people"
-        return f"{shown}\n{counts}"
+            counts += f"; self-care has summed up the first {until:,} of all"
+        return "\n".join([heading, shown, counts])
 
     def record(self) -> None:
         """Record what was heard since, as far as that is done at once."""
@@ -125,18 +157,28 @@ class ConversationsExtension(Extension):
         while position != before:  # a position that stays the same means: nothing is left
             start = position.read if position.file == heard.replaced else 0
             first, last = next(heard.heard(start), (0, 0))
+            answers = {int(mark): names for mark, names in heard.answers.items()}
+            step = partial(self._next, room, heard.replaced, position, first, last, answers)
             if last - first > AT_ONCE:
                 self._progress = f"conversations {first:,} of {heard.read:,} bytes of {room}"
-                return partial(self._next, room, heard.replaced, position, first, last)
+                return step
             if last:
-                self._next(room, heard.replaced, position, first, last)()
+                step()()
             before = position
             position = self._dialogues.place(room)
         return None
 
-    def _next(self, room: str, file: int, position: RoomPosition, first: int, last: int) -> Apply:
-        """Read the next lines; what is returned records them, unless they were recorded
-        meanwhile.
+    def _next(
+        self,
+        room: str,
+        file: int,
+        position: RoomPosition,
+        first: int,
+        last: int,
+        answers: Mapping[int, Sequence[str]],
+    ) -> Apply:
+        """Read the next lines; what is returned records them, unless they were recorded meanwhile.
+        ``answers``: to whom the agent said its own newest messages, by the byte before each.
         """
         me = self._identity
         lines, read = me.rooms.stretch(room, first, last, AT_ONCE)
@@ -145,14 +187,32 @@ class ConversationsExtension(Extension):
             for line in lines
             if rooms.spoken(line, self._called)
         ]
+        meant = self._meant(room, spoken, answers)
 
         def apply() -> None:
             if self._dialogues.place(room) == position:
                 waiting = self._dialogues.waiting
-                self._dialogues.add(room, spoken, me.name, file, read, me.now(), self._born)
+                self._dialogues.add(room, spoken, me.name, file, read, me.now(), self._born, meant)
                 self._tell_of_many(waiting)
 
         return apply
+
+    def _meant(
+        self, room: str, lines: Sequence[Line], answers: Mapping[int, Sequence[str]]
+    ) -> dict[int, Sequence[str]]:
+        """To whom each line was said, by its end; none for own lines of which that is not known."""
+        me = self._identity
+        people = dict.fromkeys(line.name for line in lines if line.kind == "USER")
+        known = [*neighbours.names(me.home, room), *list(people)[-_NAMES:]]
+        marks = sorted(answers)
+        meant: dict[int, Sequence[str]] = {}
+        for line in lines:
+            if (line.kind, line.name) != ("AGENT", me.name):
+                others = [name for name in known if name != line.name]
+                meant[line.end] = addressing.addressed(line.text, others)
+            elif place := bisect_left(marks, line.end):
+                meant[line.end] = answers[marks[place - 1]]
+        return meant
 
     def _tell_of_many(self, waiting_before: int) -> None:
         """When the records that wait for self-care have just become too many; the section tells of
@@ -173,8 +233,18 @@ class ConversationsExtension(Extension):
 
     COMMANDS = (
         Command(
-            "/conversations [name]  who spoke with the agent, where and when; what was said"
-            " with one",
+            "/conversations [name] [page]  who spoke with the agent, where and when; what was said"
+            " with one, the newest first",
             shown,
         ),
+    )
+
+
+def _row(contact: Contact) -> tuple[str, ...]:
+    return (
+        contact.name,
+        " ".join(contact.rooms) or LINK,
+        clock.minute(contact.first_met_at),
+        clock.minute(contact.last_met_at),
+        str(contact.interaction_count),
     )

@@ -52,9 +52,10 @@ def test_the_prompt_holds_the_whole_life_at_every_instant_but_for_what_waits_for
         happen(house, until)
         house.me.new_epoch()
         system, live = (message.content for message in house.agent.prompts.build().messages)
+        assert "[#cascade]" not in system, "what people said is summed up there"
         summed = [
             (int(first), int(last))
-            for _, first, last in COVERS.findall(sections(system).get("cascade", ""))
+            for _, first, last in COVERS.findall(sections(live).get("cascade", ""))
         ]
         assert [first for first, _ in summed] == [1, *(last + 1 for _, last in summed)][
             : len(summed)
@@ -83,11 +84,13 @@ def test_summaries_that_change_within_an_epoch_are_told_once_and_stand_at_the_to
     assert (
         len(notices) == 1
         and COVERS.findall(notices[0]) == [("Recent past", "1", "5")]
-        and "cascade]" not in first.messages[0].content
+        and not any(message.content.startswith("[#cascade]") for message in first.messages)
     )
     house.me.new_epoch()
     again = house.agent.prompts.build()
-    assert COVERS.findall(again.messages[0].content) == [("Recent past", "1", "5")]
+    assert again.messages[1].content.startswith("[#cascade]\n")
+    opening, _, _ = again.messages[1].content.partition("\n[#")
+    assert COVERS.findall(opening) == [("Recent past", "1", "5")]
     assert (
         len([entry for entry in house.me.context if entry.body.startswith("A part of what")]) == 1
     )
@@ -145,7 +148,7 @@ def test_while_the_model_fails_the_window_stays_and_the_prompt_says_what_is_miss
     )
     assert shown["cascade"].strip() == notice
     happen(house, 60)
-    assert notice in house.agent.prompts.build().messages[0].content
+    assert notice in house.agent.prompts.build().text
     assert not [entry for entry in house.me.context if "has changed" in entry.body], (
         "what grows with each memory is not told anew each time"
     )

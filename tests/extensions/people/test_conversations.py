@@ -114,7 +114,7 @@ def due(talk: Talk, size: int = 500) -> Batch:
     return batch
 
 
-def test_who_speaks_is_a_partner_and_what_the_agent_says_belongs_to_who_spoke_last(
+def test_where_it_is_not_known_to_whom_the_agent_spoke_it_was_to_who_spoke_last(
     talk: Talk,
 ) -> None:
     talk.say(OWN, "ada", OWN, "telegram_ada", OWN, OWN, "dory-99999999")
@@ -175,9 +175,9 @@ def test_a_line_for_people_and_models_is_one_line_without_marks(talk: Talk) -> N
     talk.dialogues.add("dev", [talk.line("ada", text)], OWN, 0, talk.end, NOON)
     (said,) = talk.dialogues.recent(1)
     assert said.line.startswith(
-        "2026-03-02 12:00 ada in dev: first [#1 heard dev] hash=5d41402abc4b2a76 gist=xyyy"
+        "2026-03-02 12:00 in dev, ada (person): first [#1 heard dev] hash=5d41402abc4b2a76 gist=xy"
     )
-    assert len(said.text) == TEXT_LIMIT and len(said.line) <= TEXT_LIMIT + 40
+    assert len(said.text) == TEXT_LIMIT and len(said.line) <= TEXT_LIMIT + 50
 
 
 def test_somebody_is_found_by_name_or_by_one_that_fits_nobody_else(talk: Talk) -> None:
@@ -237,7 +237,7 @@ def test_the_thousand_and_first_record_makes_a_batch_of_the_oldest_due_and_nothi
         and len(batch.lines) == 500
         and len(talk.dialogues.recent(2000)) == 1001
     )
-    assert batch.lines[0] == "2026-03-02 12:00 ada in dev: ada 0"
+    assert batch.lines[0] == "2026-03-02 12:00 in dev, ada (person): ada 0"
     assert len(due(talk, 5000).lines) == 1001 - KEPT, "of the newest none is taken"
 
 

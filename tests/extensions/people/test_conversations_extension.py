@@ -45,9 +45,13 @@ class Listening(Living):
         return beside
 
     def recorded(self) -> list[str]:
-        """Who said what to whom."""
+        """Who said what, and with whom: their own partner is who speaks, the agent's are those to
+        whom it speaks.
+        """
         return [
-            f"{one.speaker.partition('-')[0]}>{one.partner}: {one.text}"
+            f"{one.speaker.partition('-')[0]}>"
+            f"{','.join(one.addressees) if one.speaker == self.me.name else one.partner}:"
+            f" {one.text}"
             for one in self.past.dialogues.recent(10**6)
         ]
 
@@ -89,7 +93,7 @@ def test_what_is_said_in_the_rooms_is_recorded_with_whom_and_the_rest_is_not(
         *(
             "dory>dory-99999999: I am another",
             "shell>shell: from a script",
-            "dory>shell: hello all",
+            "dory>ada,telegram_ada,eve,shell: hello all",
         ),
     ]
     assert house.problems() == []
@@ -231,11 +235,11 @@ def test_those_that_have_left_the_context_stand_in_the_prompt_as_the_epoch_began
     lines = house.section().splitlines()
     assert (
         len(lines) == SHOWN
-        and lines[0] == "2026-03-02 12:00 ada in dev: thing 002"
+        and lines[0] == "2026-03-02 12:00 in dev, ada (person): thing 002"
         and all(len(line) <= LINE_LIMIT for line in lines)
     )
     assert lines[-2].startswith(
-        "2026-03-02 12:00 #1_eve in dev: hash=5d41402abc4b2a76 gist=x [#life] long"
+        "2026-03-02 12:00 in dev, #1_eve (person): hash=5d41402abc4b2a76 gist=x [#life] long"
     ) and lines[-1].endswith("I hear")
     house.hear("dev", "ada", "more")
     house.listen()
@@ -310,8 +314,8 @@ def test_people_see_who_spoke_with_the_agent_where_and_when_and_what_was_said_wi
         "telegram_bob  lab"
     )
     assert command.run("@Ada").splitlines() == [
-        "2026-03-02 12:00 ada in dev: hello",
-        f"2026-03-02 12:00 {house.me.name} in dev: hello Ada",
+        "2026-03-02 12:00 in dev, ada (person): hello",
+        f"2026-03-02 12:00 in dev, {house.me.name} (agent) to ada: hello Ada",
     ]
 
 
@@ -383,7 +387,7 @@ def test_an_agent_records_by_itself_and_a_damaged_file_keeps_no_turn_up(tmp_path
         re.MULTILINE,
     )
     assert [name for name, _ in sections] == ["conversations", "relationships"]
-    assert sections[0][1].endswith(" ada in dev: hello") and re.fullmatch(
+    assert sections[0][1].endswith(" in dev, ada (person): hello") and re.fullmatch(
         r"ada: neutral; met [-\d]+, 2 lines", sections[1][1]
     )
     (house.me.folder / NAME).write_bytes(
