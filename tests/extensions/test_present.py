@@ -38,7 +38,7 @@ def test_place_mood_and_counts_are_told_as_they_are_now_in_one_line_and_nowhere_
     tmp_path: Path, kind: str
 ) -> None:
     agent = agent_with_everything(tmp_path, prompt=kind)
-    empty = "You are at home. Your diary: empty. Your long-term memory: empty (SELF_CARE needs 30)."
+    empty = "You are at home. Your diary: empty. Your long-term memory: empty."
     assert line(agent) == empty and prompt(agent).count("[#now]") == 1
     act(agent, "SET_MOOD calm", "GO_TO_PLACE the harbour", "ADD_TO_LONGTERM_MEMORY rain")
     assert line(agent) == (
@@ -70,7 +70,7 @@ def test_after_self_care_the_memories_since_then_are_counted(tmp_path: Path) -> 
 def test_it_has_only_what_the_extensions_in_use_know(tmp_path: Path) -> None:
     homes = [tmp_path / name for name in ("memories", "diary", "notes")]
     told = [
-        "Your long-term memory: empty (SELF_CARE needs 30).",
+        "Your long-term memory: empty.",
         "You are at home. Your diary: empty.",
     ]
     for home, expected in zip(homes, told, strict=False):

@@ -107,7 +107,7 @@ class SelfCareExtension(Extension):
             return f"Self-care is under way{done}."
         count = self._bank.count
         if not self._bank.newest:
-            return f"Your long-term memory: empty (SELF_CARE needs {LEAST})."
+            return "Your long-term memory: empty."
         memories = formatting.plural(count, "memory", "memories") if count else "No memories"
         since = "since the last self-care" if self._bank.tokens_of("Summary") else "so far"
         if not (self._care.enough or self._other()):
