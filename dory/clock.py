@@ -1,11 +1,12 @@
-"""Times and how they are written. All are UTC.
+"""Times and how they are written. All are UTC, but for what people count by: a day, and the time of
+the day, are those of the clock on the wall (``wall``).
 
 A clock is any callable that returns an aware ``datetime``, so tests and simulations bring their
 own.
 """
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 Clock = Callable[[], datetime]
 _SECOND = "%Y-%m-%dT%H:%M:%SZ"
@@ -15,6 +16,18 @@ _MINUTE = "%Y-%m-%d %H:%M"
 def utc() -> datetime:
     """The machine's clock."""
     return datetime.now(UTC)
+
+
+def wall(at: datetime) -> datetime:
+    """The same time as the clock on the wall shows it: in the zone of this machine, or the one that
+    the environment names, such as ``TZ=Europe/Lisbon``.
+    """
+    return at.astimezone()
+
+
+def day(at: datetime) -> date:
+    """The day on which it was for the people here."""
+    return wall(at).date()
 
 
 def exact(at: datetime) -> str:

@@ -33,6 +33,7 @@ from dory.extensions.dream.versions_extension import VersionExtension
 from dory.extensions.durable_texts import TextExtension
 from dory.extensions.link.extension import LinkExtension
 from dory.extensions.memories.extension import MemoryExtension
+from dory.extensions.memories.mending import MendingExtension
 from dory.extensions.memories.self_care import SelfCare
 from dory.extensions.memories.self_care_extension import SelfCareExtension
 from dory.extensions.memories.store import MemoryStore
@@ -42,6 +43,7 @@ from dory.extensions.people.conversations import Conversations
 from dory.extensions.people.conversations_extension import ConversationsExtension
 from dory.extensions.people.relationships import Relationships
 from dory.extensions.people.relationships_extension import RelationshipExtension
+from dory.extensions.present import PresentExtension
 from dory.extensions.recall.extension import RecallExtension
 from dory.extensions.recall.life_index import LeftOut, LifeIndexer
 from dory.extensions.recall.search import Layer, RecallSearch
@@ -58,6 +60,8 @@ from dory.turn.core_tools import CoreTools
 from dory.turn.extension import Command, Extension, Tool
 from dory.turn.models import Models
 
+NARRATIVE_SHARE = 20
+"""Tokens of context for each token of narratives of memories in the prompt."""
 HISTORY_SHARE = 2
 """Characters of history before a Dream for each token of the context's limit: about half of a usual
 window.
@@ -167,6 +171,11 @@ def ordered(
     members: list[Extension] = [CoreTools(me, settings)]
     for name in settings.wanted:
         members += _factory(name)(shared)
+    present = [
+        member.present for made in _PRESENT for member in members if isinstance(member, made)
+    ]
+    if present:
+        members.append(PresentExtension(*present))
     for member in members:
         called |= {command.name for command in member.commands() if command.called}
     known = {tool.name for tool in tools()}
@@ -212,6 +221,8 @@ def checked(settings: Config) -> Config:
     return settings
 
 
+_PRESENT = (DiaryExtension, SelfCareExtension)
+"""The extensions with a part in the line of what is true now, in its order."""
 _NEEDS = (
     ("recall", "notes", "which it finds as well"),
     ("relationships", "conversations", "of which it counts them"),
@@ -270,7 +281,7 @@ def _dream(of: _Shared) -> Sequence[Extension]:
 
 
 def _soul(of: _Shared) -> Sequence[Extension]:
-    return [SoulExtension(of.me)]
+    return [SoulExtension(of.me, of.secrets)]
 
 
 def _memories(of: _Shared) -> Sequence[Extension]:
@@ -280,7 +291,8 @@ def _memories(of: _Shared) -> Sequence[Extension]:
     sources = [of.past.dialogues.batch] if settings.has(ConversationsExtension.name) else []
     places = settings.has(DiaryExtension.name)
     return [
-        MemoryExtension(me, bank, care, settings.result_limit),
+        MemoryExtension(me, bank, settings.result_limit, settings.context_limit // NARRATIVE_SHARE),
+        MendingExtension(me, bank, care),
         SelfCareExtension(me, bank, care, sources, of.models.own, of.log, places),
     ]
 
@@ -311,7 +323,7 @@ _REGISTRY = {
     CascadeExtension.name: _Entry((CascadeExtension, WindowExtension, RelatedExtension), _cascade),
     DreamExtension.name: _Entry((DreamExtension, VersionExtension, TextExtension), _dream),
     SoulExtension.name: _Entry((SoulExtension,), _soul),
-    MemoryExtension.name: _Entry((MemoryExtension, SelfCareExtension), _memories),
+    MemoryExtension.name: _Entry((MemoryExtension, MendingExtension, SelfCareExtension), _memories),
     DiaryExtension.name: _Entry((DiaryExtension,), _diary),
     ConversationsExtension.name: _Entry((ConversationsExtension,), _conversations),
     RelationshipExtension.name: _Entry((RelationshipExtension,), _relationships),

@@ -29,7 +29,7 @@ from dory.offline.prompt_reader import read
 from dory.offline.segmenting import segment
 from dory.offline.summarising import summarise
 from dory.offline.turn import respond
-from dory.text.formatting import tokens
+from dory.text.formatting import tokens_of
 from dory.types import Embedded, Prompt, Purpose, Reply, Usage
 
 
@@ -47,7 +47,8 @@ class OfflineModel:
         began = time.monotonic()
         text, reasoning = _answer(prompt)
         seconds = time.monotonic() - began
-        usage = Usage(purpose, self.name, tokens(prompt.text), None, tokens(text), seconds)
+        asked, answered = tokens_of(len(prompt.text)), tokens_of(len(text))
+        usage = Usage(purpose, self.name, asked, None, answered, seconds)
         return Reply(text, reasoning, usage)
 
     def embed(self, texts: Sequence[str]) -> Embedded:
@@ -57,7 +58,8 @@ class OfflineModel:
         began = time.monotonic()
         vectors = [vector(text) for text in texts]
         seconds = time.monotonic() - began
-        usage = Usage("embedding", self.name, sum(map(tokens, texts)), None, 0, seconds)
+        asked = sum(tokens_of(len(text)) for text in texts)
+        usage = Usage("embedding", self.name, asked, None, 0, seconds)
         return Embedded(vectors, usage)
 
 

@@ -85,12 +85,23 @@ def encodable(text: str) -> str:
 
 def tokens(text: str) -> int:
     """Return how many tokens ``text`` has by rule of thumb, rounded up."""
-    return tokens_of(len(text))
+    return tokens_of(len(text), len(text.encode("utf-8", "surrogatepass")))
 
 
-def tokens_of(characters: int) -> int:
-    """Return how many tokens so many characters are, by the same rule."""
-    return math.ceil(characters / CHARACTERS_PER_TOKEN)
+def tokens_of(characters: int, size: int | None = None) -> int:
+    """Return how many tokens so many characters are, which have ``size`` bytes in UTF-8; without
+    a size, all are ASCII.
+
+    Four characters of English are a token, but a Chinese character is one by itself. It has three
+    bytes, so each byte beyond the first counts as three eighths of a token.
+    """
+    beyond = 0 if size is None else size - characters
+    return math.ceil(characters / CHARACTERS_PER_TOKEN + beyond * 3 / 8)
+
+
+def plural(count: int, noun: str, nouns: str = "") -> str:
+    """Return how many there are of something: "1 memory", "2,000 memories"."""
+    return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
 
 
 def money(dollars: float) -> str:

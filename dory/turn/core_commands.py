@@ -2,9 +2,12 @@
 answers are notices in the room.
 """
 
+from contextlib import suppress
+from typing import Protocol, runtime_checkable
+
 from dory.config.settings import Config
 from dory.constants import MEMORY_LIMIT
-from dory.errors import BlobError
+from dory.errors import BlobError, DoryError
 from dory.identity.identity import Identity
 from dory.llm import usage_log
 from dory.llm.usage_report import UsageReport
@@ -18,6 +21,16 @@ from dory.turn.uncompact import add_opened, open_original
 
 _SHOWN = 8000
 """Characters of a blob that ``/show`` prints."""
+_ROW = 400
+"""Characters of a row of ``/status``."""
+
+
+@runtime_checkable
+class Waiting(Protocol):
+    """An extension of which something may wait to be done."""
+
+    def waiting(self) -> str:
+        """What waits, in a few words for people; empty if nothing does."""
 
 
 class CoreCommands(Extension):
@@ -49,7 +62,7 @@ class CoreCommands(Extension):
         return "\n".join(command.usage for command in self._host.commands())
 
     def status(self, _: str) -> str:
-        """Identity, model, turns, context and its limit, last compaction, background work."""
+        """Who it is, how it does, what runs in the background, and what waits."""
         me, config = self._identity, self._config
         state = me.state
         working = self._host.under_way()
@@ -57,6 +70,7 @@ class CoreCommands(Extension):
             working.append("compaction")
         own = self._models.settings.own
         context = f"{self._compaction.tokens} of {config.context_limit} tokens"
+        mood = {"mood": state.mood or "not said", "place": state.place}
         rows = {
             "identity": f"{me.name} ({me.hash})",
             "model": way_out(own) if own.lacks else own.shown,
@@ -66,9 +80,21 @@ class CoreCommands(Extension):
             "layout": layouts.status(state, config),
             "rooms": ", ".join(me.subscriptions()) or "none",
             "last compaction": state.last_compaction or "none yet",
+            **(mood if config.has("diary") else {}),
             "in the background": ", ".join(working) or "nothing",
+            "waits": "; ".join(self._waiting()) or "nothing",
         }
-        return "\n".join(f"{name}: {value}" for name, value in rows.items())
+        shown = {name: formatting.one_line(value, _ROW) for name, value in rows.items()}
+        return "\n".join(f"{name}: {value}" for name, value in shown.items())
+
+    def _waiting(self) -> list[str]:
+        """Who waits for an answer, and what else has not been done yet."""
+        waiting = [f"{name} in {room}" for room, name in self._identity.state.waiting()]
+        for extension in self._host.members:
+            if isinstance(extension, Waiting):
+                with suppress(DoryError, OSError):  # reported between turns
+                    waiting.append(extension.waiting())
+        return [text for text in waiting if text]
 
     def model(self, argument: str) -> str:
         """Show which model thinks, or let another one think."""

@@ -25,15 +25,15 @@ from dory.process.jobs import Job
 from dory.turn.boundary import Boundary
 from dory.types import Call, Compacted, Event, Line
 
-Freshness = Literal["epoch", "change", "opening", "opening-change", "turn"]
+Freshness = Literal["epoch", "change", "opening", "opening-change", "turn", "now"]
 """When a section of the prompt is rendered, and where it stands.
 
 ``epoch``: in the system message, once, when an epoch begins; a change in between shows in the next
 epoch. ``change``: the same, but a change in between is told once, as an entry. ``opening``: like
 ``epoch``, but at the beginning of the user's part, before the context. Whatever people said, or was
 made of what they said, stands there: a model obeys its system message. ``opening-change``: there,
-and a change in between is told once, as an entry. ``turn``: in the tail of every prompt; its tokens
-are paid in full each turn.
+and a change in between is told once, as an entry. ``turn``: in the tail of every prompt, before
+MEMORY; ``now``: behind MEMORY. The tokens of both are paid in full each turn.
 """
 
 

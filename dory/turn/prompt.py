@@ -3,9 +3,9 @@
 The system message (``turn/system_message.py``) comes first. The user message holds the opening, the
 context, and then the tail. The opening are the sections of the freshness ``opening`` and
 ``opening-change``, such as what was said before; it is rendered once per epoch and is the same
-bytes until the next. The tail is sections of the freshness ``turn``, MEMORY, the newest LIFE lines
-(``life_tail.py``), and who waits for an answer where. No clock and no counter stands before the
-tail.
+bytes until the next. The tail is sections of the freshness ``turn``, MEMORY, sections of the
+freshness ``now``, the newest LIFE lines (``life_tail.py``), and who waits for an answer where. No
+clock and no counter stands before the tail.
 
 The layouts differ in what follows within an epoch. ``tail`` lays the same order down again for each
 prompt: everything before the tail only grows at its end, and a provider serves that from its cache.
@@ -208,6 +208,7 @@ class PromptBuilder:
         shown = references.escape(prompt_files.shown(MEMORY, me.redact(memory)))
         parts = self._extensions.sections("turn", epoch=me.state.epoch)
         parts["memory"] = f"[#{prompt_files.heading(MEMORY, memory)}]\n{shown}"
+        parts |= self._extensions.sections("now", epoch=me.state.epoch)
         return {name: _ended(part) for name, part in parts.items()}
 
 

@@ -9,14 +9,14 @@ people said stands in the user's part (``turn/prompt.py``).
 import re
 from datetime import datetime
 
-from dory.clock import minute
+from dory.clock import minute, wall
 from dory.config.settings import Config
 from dory.constants import MEMORY_LIMIT, PIN_TURNS, TURN_LIMIT
 from dory.identity.context import CHANGED
 from dory.identity.identity import Identity
 from dory.text import formatting, prompt_files, references
 from dory.text.prompt_files import SEGMENT, SUMMARISE
-from dory.turn import lessons
+from dory.turn import lessons, stores
 from dory.turn.extension import ExtensionHost
 
 _FILES_SHOWN = 20
@@ -85,12 +85,14 @@ class SystemMessage:
         visible = (me.folder / "workspace").glob("[!.]*")
         workspace = sorted(formatting.one_line(path.name) for path in visible)
         guidance = "\n".join(self._extensions.guidance())
+        belongs = stores.table(self._config)
         return text.format(
             name=me.name,
             identity=me.hash,
-            times=times(me.now().astimezone()),
+            times=times(wall(me.now())),
             plain=_PLAIN[self._config.plain_answers],
             tools=lessons.briefly(tools) if lean else lessons.listed(tools, me.soul),
+            stores=f"{belongs}\n\n" if belongs else "",
             guidance=f"{guidance}\n\n" if guidance else "",
             rooms=", ".join(me.subscriptions()) or "none",
             workspace=", ".join(workspace[:_FILES_SHOWN]) or "nothing yet",

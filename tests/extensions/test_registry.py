@@ -22,7 +22,17 @@ from tests.support.household import Household
 from tests.support.processes import PATIENCE, ROOT
 
 DREAM = ["dream", "versions", "user", "voice"]
-SELF = ["soul", "memories", "self-care", "diary", "conversations", "relationships", "link"]
+SELF = [
+    "soul",
+    "memories",
+    "mending",
+    "self-care",
+    "diary",
+    "conversations",
+    "relationships",
+    "link",
+    "now",
+]
 
 
 def names(house: Household, extensions: str) -> list[str]:

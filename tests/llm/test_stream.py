@@ -35,7 +35,7 @@ def test_an_answer_comes_back_with_its_reasoning_and_its_usage(server: Server) -
         formatting.tokens("You are a fish.\n\n" + "x" * 1000),
         0,
     )
-    assert usage.completion == formatting.tokens(ANSWER + "a turn is wanted")
+    assert usage.completion == formatting.tokens_of(len(ANSWER + "a turn is wanted"))
     assert usage.seconds > 0
     assert not caller.logged
 
@@ -293,7 +293,7 @@ def test_an_endpoint_that_does_not_stream_is_understood(server: Server) -> None:
         ("cut o", "", True),
         ("", "hm", False),
     ]
-    assert replies[0].usage.completion == formatting.tokens(ANSWER + "a turn is wanted")
+    assert replies[0].usage.completion == formatting.tokens_of(len(ANSWER + "a turn is wanted"))
 
 
 @pytest.mark.parametrize(

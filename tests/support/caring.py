@@ -10,9 +10,9 @@ from typing import Any
 from dory.control import Control
 from dory.errors import WindowExceeded
 from dory.extensions import Stores
+from dory.extensions.memories.record import Kind, Memory
 from dory.extensions.memories.self_care import SelfCare
 from dory.extensions.memories.self_care_extension import SelfCareExtension
-from dory.extensions.memories.store import Kind, Memory
 from dory.identity.identity import Identity
 from dory.text.formatting import tokens
 from dory.turn.extension import Extension, ExtensionHost

@@ -70,8 +70,9 @@ def test_the_sections_of_everything_stand_in_the_prompt_and_what_was_said_not_in
     agent.extensions.step()
     house.new_epoch()
     system, user = (message.content for message in agent.prompts.build().messages[:2])
-    assert all(f"[#{name}]" in system for name in ("soul", "memories", "diary", "notes"))
+    assert all(f"[#{name}]" in system for name in ("soul", "notes"))
     assert "[#relationships]" not in system and user.startswith("[#relationships]\nada: ")
+    assert "[#now]\nYou are at home. Mood: calm." in user
 
 
 def test_the_soul_is_one_page() -> None:

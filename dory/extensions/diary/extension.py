@@ -2,27 +2,30 @@
 what people may see of that.
 
 Mood and place are part of the agent's state, so they are committed with the outcome of the tool
-that sets them. A day's file is written before that commit; after a kill, what stands in the file
+that sets them. They stand in the line of the prompt that is true now (``extensions/present.py``).
+An entry of today has them as they are, unless it names others.
+
+A day's file is written before the commit of the outcome; after a kill, what stands in the file
 tells whether it was written. What has changed in the files is indexed between turns, a bounded part
 at a time: what the agent writes at once, what people edit within about a minute. Days are those of
-UTC.
+the clock on the wall (``clock.wall``).
 """
 
 import re
 from datetime import date, datetime, timedelta
 from functools import partial
 
+from dory import clock
 from dory.errors import DoryError, FormatError, ToolError
+from dory.extensions.diary.reading import WORDS, real_day, too_long, written
 from dory.extensions.diary.store import Diary, Entry
 from dory.identity.identity import Identity
 from dory.identity.state import HOME
-from dory.text import formatting
+from dory.text import formatting, pages
 from dory.turn.extension import Command, Extension, Outcome, PartlyDone, Tool, Work
 from dory.turn.lessons import guidance, taught
 from dory.types import Call
 
-WORDS = 80
-"""Characters of a mood, and of a place."""
 AT_ONCE = 32
 """Files that are indexed between two turns."""
 FOR_A_SEARCH = 500
@@ -31,18 +34,15 @@ LOOK = timedelta(minutes=1)
 """After this time the files are compared with the index again, since people may edit them."""
 _FOUND = 10
 """Days in the answer to a search."""
-_LISTED = 10
-"""Days in the list for people."""
 _DAMAGED = 3
 """Damaged files that are named at once."""
-_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_DAY_NAMED = re.compile(r"\d{4}-\d\d-\d\d|today|yesterday", re.ASCII | re.IGNORECASE)
 
 
 class DiaryExtension(Extension):
     """The diary, mood and place of one identity. ``limit``: characters of one result."""
 
     name = "diary"
-    freshness = "epoch"
 
     def __init__(self, identity: Identity, diary: Diary, limit: int) -> None:
         self._identity = identity
@@ -51,21 +51,29 @@ class DiaryExtension(Extension):
         self._looked: datetime | None = None
         self._behind = True
 
-    def section(self) -> str:
-        """Place and mood. The results of the tools tell of changes within an epoch."""
+    def present(self) -> str:
+        """Place and mood as they are now, and how far the diary is."""
         state = self._identity.state
-        place = formatting.one_line(state.place, WORDS)
-        mood = f"; your mood: {formatting.one_line(state.mood, WORDS)}" if state.mood else ""
-        return f"You are at {place}{mood}. WRITE_DIARY keeps what a day was like, with both."
+        mood = f" Mood: {formatting.one_line(state.mood, WORDS)}." if state.mood else ""
+        newest = self._diary.newest
+        written = f"newest day {newest}" if newest else "empty"
+        return f"You are at {formatting.one_line(state.place, WORDS)}.{mood} Your diary: {written}."
 
     def write(self, call: Call) -> Outcome:
-        """An entry of today."""
+        """An entry of today, or of the day that is named."""
+        now = clock.wall(self._identity.now())
+        day, text, fields = self._read(call)
         state = self._identity.state
-        now = self._identity.now()
-        text = self._identity.redact(call.given)
-        count = self._diary.write(Entry(text, f"{now:%H:%M}", state.mood, state.place), now.date())
+        if day in (None, now.date()):
+            about = {"mood": state.mood, "place": state.place, **fields}
+            entry = Entry(text, f"{now:%H:%M}", **about)
+        elif day > now.date():
+            raise ToolError(f"{day} is still to come: today is {now.date()}")
+        else:  # nobody knows any more how it felt and where it was
+            entry = Entry(text, f"written on {now:%Y-%m-%d %H:%M}", **fields)
+        count = self._diary.write(entry, day or now.date())
         self._behind = True
-        return Outcome(f"written into your diary, entry {count} of {now.date()}")
+        return Outcome(f"written into your diary, entry {count} of {day or now.date()}")
 
     def search(self, call: Call) -> Outcome:
         """The days that fit best."""
@@ -74,7 +82,7 @@ class DiaryExtension(Extension):
             raise ToolError("what are you looking for? write SEARCH_DIARY_FOR_KEYWORDS <words>")
         left = self._diary.refresh(FOR_A_SEARCH)
         hits = self._diary.search(words, _FOUND)
-        days = {0: "no day", 1: "1 day"}.get(len(hits), f"{len(hits)} days")
+        days = formatting.plural(len(hits), "day") if hits else "no day"
         lines = [f'{days} of your diary for "{formatting.one_line(words)}"']
         for number, hit in enumerate(hits, 1):
             day = date.fromordinal(hit.document.origin)
@@ -82,12 +90,14 @@ class DiaryExtension(Extension):
             lines.append(f"{number}. {day}: {snippet} -> SHOW_DIARY_ENTRIES_FROM_DAY {day}")
         lines += [f"not searched: {damage}" for damage in self._diary.damage()[:_DAMAGED]]
         if left:
-            lines.append(f"{left} more days are not searched yet: search again")
+            more = formatting.plural(left, "more day is", "more days are")
+            lines.append(f"{more} not searched yet: search again")
         return Outcome("\n".join(lines))
 
     def read(self, call: Call) -> Outcome:
         """As much of a day as a result may have, and where the rest is."""
-        text = self.show(call.args)
+        day = self._date(call.args)
+        text = self._shown(day)
         if len(text) <= self._limit:
             return Outcome(text)
         kept = text[: self._limit]
@@ -95,15 +105,45 @@ class DiaryExtension(Extension):
         line = 5 + 6 * whole_entries  # as the file of a day is laid out
         return Outcome(
             f"{kept}\n… cut at {self._limit} characters;"
-            f" go on with READ_FILE diary/{call.args}.json {line}-"
+            f" go on with READ_FILE diary/{day}.json {line}-"
         )
 
-    def show(self, day: str) -> str:
+    def listed(self, argument: str) -> str:
+        """For people: a page of the days, a day, or the days on which some words stand."""
+        words, number = pages.wanted(argument)
+        if not words:
+            days = self._diary.days()[::-1]
+
+            def lines(offset: int, length: int) -> list[str]:
+                return [f"{day}  {self._beginning(day)}" for day in days[offset : offset + length]]
+
+            return (
+                pages.page("/diary", len(days), number, lines) if days else "the diary is empty yet"
+            )
+        if _DAY_NAMED.fullmatch(argument):
+            return self._shown(self._date(argument))
+        return self._found(argument)
+
+    def _found(self, words: str) -> str:
+        """The days that fit words best, for people."""
+        left = self._diary.refresh(FOR_A_SEARCH)
+        hits = self._diary.search(words, pages.PAGE)
+        lines = [
+            f"{date.fromordinal(hit.document.origin)}  {formatting.one_line(hit.snippet, 300)}"
+            for hit in hits
+        ]
+        if not lines:
+            lines = [f'the diary has no day for "{formatting.one_line(words)}"']
+        if left:
+            more = formatting.plural(left, "more day is", "more days are")
+            lines.append(f"{more} not searched yet: search again")
+        return "\n".join(lines)
+
+    def _shown(self, wanted: date) -> str:
         """The entries of one day. If there are none, raises a ``ToolError`` that names the nearest
         days.
         """
-        wanted = self._date(day)
-        today = self._identity.now().date()
+        today = clock.day(self._identity.now())
         if entries := self._diary.entries(wanted):
             return "\n\n".join([f"your diary of {wanted}", *map(str, entries)])
         if wanted > today:
@@ -115,18 +155,10 @@ class DiaryExtension(Extension):
         rest = f"near it: {near}" if near else "it is empty yet"
         raise ToolError(f"nothing stands in your diary of {wanted}; {rest}")
 
-    def listed(self, day: str) -> str:
-        """For people: a day, or a line for each of the newest."""
-        if day:
-            return self.show(day)
-        newest = reversed(self._diary.days()[-_LISTED:])
-        lines = [f"{known}  {self._beginning(known)}" for known in newest]
-        return "\n".join(lines) or "the diary is empty yet"
-
     def feel(self, call: Call) -> Outcome:
         """Another mood."""
         state = self._identity.state
-        mood = self._identity.redact(_words(call, "how are you? write SET_MOOD <mood>"))
+        mood = self._identity.redact(_words(call, "mood", "how are you? write SET_MOOD <mood>"))
         if mood == state.mood:
             raise ToolError(f"your mood is {mood} already")
         state.mood = mood
@@ -134,7 +166,7 @@ class DiaryExtension(Extension):
 
     def go(self, call: Call) -> Outcome:
         """To another place."""
-        return self._go(_words(call, "where to? write GO_TO_PLACE <place>"))
+        return self._go(_words(call, "place", "where to? write GO_TO_PLACE <place>"))
 
     def go_home(self, _: Call) -> Outcome:
         """Back home."""
@@ -175,23 +207,23 @@ class DiaryExtension(Extension):
         return " · ".join(formatting.one_line(entry.text, 60) for entry in entries[:2])
 
     def _date(self, text: str) -> date:
-        try:
-            wanted = date.fromisoformat(text) if _DATE.fullmatch(text) else None
-        except ValueError:
-            wanted = None
-        if wanted is None:
-            today = self._identity.now().date()
-            raise ToolError(
-                f"{text[:40]!r} is no date: write one that there is as YYYY-MM-DD, such as {today}"
-            )
-        return wanted
+        """The day that somebody has named."""
+        today = clock.day(self._identity.now())
+        before = {"today": 0, "yesterday": 1}.get(text.strip().lower())
+        return real_day(text, today) if before is None else today - timedelta(days=before)
+
+    def _read(self, call: Call) -> tuple[date | None, str, dict[str, str]]:
+        """The day that a WRITE_DIARY names, if it names one, its text and its fields."""
+        day, text, fields = written(self._identity.redact(call.given))
+        fields = {name: formatting.one_line(value, WORDS) for name, value in fields.items()}
+        return (self._date(day) if day else None), text, fields
 
     def _mark(self, call: Call) -> str:
-        """Today, and how many entries it has."""
-        today = self._identity.now().date()
+        """The day that is written on, and how many entries it has."""
         try:
-            return f"{today} {len(self._diary.entries(today))}"
-        except DoryError:  # the tool itself will say what is wrong with the file
+            day = self._read(call)[0] or clock.day(self._identity.now())
+            return f"{day} {len(self._diary.entries(day))}"
+        except DoryError:  # the tool itself will say what is wrong
             return ""
 
     def _written(self, call: Call, mark: str) -> bool:
@@ -201,14 +233,15 @@ class DiaryExtension(Extension):
         if not mark:
             return False
         first, _, count = mark.partition(" ")
-        day = date.fromisoformat(first)
+        marked = date.fromisoformat(first)
         try:
-            later = self._diary.entries(day)[int(count) :]
-            next_day = self._diary.entries(day + timedelta(days=1))
+            named, text, _ = self._read(call)
+            later = self._diary.entries(marked)[int(count) :]
+            if not named:
+                later += self._diary.entries(marked + timedelta(days=1))
         except DoryError:  # then nobody can tell
             return False
-        text = self._identity.redact(call.given)
-        return any(entry.text == text for entry in [*later, *next_day])
+        return any(entry.text == text for entry in later)
 
     GUIDANCE = guidance(__file__)
     TOOLS = taught(
@@ -234,20 +267,23 @@ class DiaryExtension(Extension):
     )
     COMMANDS = (
         Command(
-            "/diary [YYYY-MM-DD]  what the agent wrote on a day; without one, the newest days",
+            "/diary [YYYY-MM-DD]  what the agent wrote on a day; with words, the days on which they"
+            " stand; without any, the newest days, in pages",
             listed,
             private=True,
         ),
     )
 
 
-def _words(call: Call, question: str) -> str:
-    """A few words on one line. Raises ``ToolError`` with the ``question`` if there are none."""
-    words = formatting.one_line(call.given, WORDS + 1)
+def _words(call: Call, field: str, question: str) -> str:
+    """A few words on one line, also behind the name of their ``field``. Raises ``ToolError`` with
+    the ``question`` if there are none.
+    """
+    words = formatting.one_line(call.given, 10 * WORDS)
+    if words.lower().startswith(f"{field}:"):
+        words = words[len(field) + 1 :].strip()
     if not words:
         raise ToolError(question)
     if len(words) > WORDS:
-        raise ToolError(
-            f"that is too long: at most {WORDS} characters, the rest belongs in your diary"
-        )
+        raise ToolError(too_long(field, words))
     return words

@@ -33,6 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from dory.errors import FormatError, ToolError
+from dory.extensions.diary.reading import WORDS
 from dory.search.index import Hit, Index
 from dory.search.passages import Document
 from dory.storage import files, json_file
@@ -68,7 +69,7 @@ class Entry:
         Its text is indented, so that no line of it can pass for another entry.
         """
         place = f"at {self.place}" if self.place else ""
-        about = [formatting.one_line(part) for part in (self.at, place, self.mood)]
+        about = [formatting.one_line(part, WORDS) for part in (self.at, place, self.mood)]
         heading = ", ".join(part for part in about if part)
         return "\n  ".join([heading or "at some time", *self.text.splitlines()])
 
@@ -206,6 +207,14 @@ class Diary:
     def days(self) -> list[date]:
         """All days that have a file, in order. No file is opened."""
         return sorted(map(date.fromordinal, self._looks()))
+
+    @property
+    def newest(self) -> date | None:
+        """The newest day of which a file is known. Costs no look at the files but the first."""
+        if self._seen is None:
+            self.saw(self.looking()())
+        days = {**(self._seen or {}), **self._written}
+        return date.fromordinal(max(days)) if days else None
 
     def looking(self) -> Callable[[], dict[int, str]]:
         """A function for any thread that reads the stamps of all files, to be given to ``saw``."""

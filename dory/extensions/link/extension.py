@@ -17,7 +17,8 @@ from dory.errors import BlobError, FormatError, ToolError
 from dory.extensions.link import requests, transfer
 from dory.extensions.link.requests import TIME_TO_ANSWER, LinkFiles, LinkMessage
 from dory.extensions.link.transfer import LinkRecord, Met
-from dory.extensions.memories.store import CEILING, Memory, MemoryStore
+from dory.extensions.memories.record import Memory
+from dory.extensions.memories.store import CEILING, MemoryStore
 from dory.extensions.people.relationships import Relationships
 from dory.identity.identity import LIVE_DRAFT, Identity
 from dory.identity.listing import AgentInfo

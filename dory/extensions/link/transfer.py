@@ -13,7 +13,8 @@ from pathlib import Path
 
 from dory import clock
 from dory.errors import FormatError, ToolError, UnknownVersion
-from dory.extensions.memories.store import Memory, MemoryStore
+from dory.extensions.memories.record import Memory
+from dory.extensions.memories.store import MemoryStore
 from dory.identity import listing, state
 from dory.identity.listing import AgentInfo
 from dory.search.index import Index
@@ -95,7 +96,7 @@ class LinkRecord:
         transfers: list[tuple[str, str, str, str]] = []
         for at, given, partner, new, known in self._store.rows(sql, (limit,)):
             if given:
-                transfers.append((at, "to", partner, f"{new} memories"))
+                transfers.append((at, "to", partner, formatting.plural(new, "memory", "memories")))
             else:
                 transfers.append((at, "from", partner, f"{new} new, {known} known"))
         return transfers
@@ -156,12 +157,12 @@ def packed(path: Path, blobs: Blobs, name: str) -> tuple[str, int]:
         fields = {
             "kind": memory.kind,
             "at": clock.exact(memory.at),
-            "origin": memory.origin or f"{name} {memory.id}",
+            "origin": memory.copied_from(name),
             "text": memory.text,
         }
         lines.append(json.dumps(fields, ensure_ascii=False))
     at = max((memory.at for memory in memories), default=datetime.fromtimestamp(0, UTC))
-    gist = f"{len(memories)} memories of {name}"
+    gist = f"{formatting.plural(len(memories), 'memory', 'memories')} of {name}"
     hash = blobs.stash("\n".join([*lines, ""]), kind=KIND, gist=gist, at=at)
     return hash, len(memories)
 

@@ -1,5 +1,6 @@
-"""Long-term memories: the tools with which the agent keeps what must not fade, and what people see
-of them. They are in ``extensions/memories/store.py``.
+"""Long-term memories: the tools with which the agent keeps what must not fade. They are in
+``extensions/memories/store.py``; how people see and mend them is in
+``extensions/memories/mending.py``.
 
 Copies that a link has brought are indexed between turns, some at a time.
 """
@@ -7,22 +8,28 @@ Copies that a link has brought are indexed between turns, some at a time.
 import re
 
 from dory.errors import ToolError
-from dory.extensions.memories.self_care import SelfCare
-from dory.extensions.memories.store import CEILING, KINDS, Memory, MemoryStore
+from dory.extensions.memories.record import NARRATIVE_LIMIT, Memory, numbered
+from dory.extensions.memories.store import CEILING, MemoryStore
 from dory.identity.identity import Identity
-from dory.text import formatting
-from dory.turn.extension import Command, Extension, Outcome, Tool, counted
+from dory.text import formatting, references
+from dory.turn.extension import Extension, Outcome, Tool, counted
 from dory.turn.lessons import taught
 from dory.types import Call
 
+ROOM = 2_000
+"""Tokens of the narratives in the prompt, unless the context is small."""
+_NARRATIVES = 20
+"""Narratives in the prompt at most."""
+_LEAST = 200
+"""Characters of a narrative that is cut, at least."""
+_HEADING = (
+    "What you remember of long ago, as self-care has retold it."
+    " RETRIEVE_SPECIFIC_MEMORIES <id> shows all of one."
+)
 HITS = 10
 """Memories in one answer."""
-LISTED = 20
-"""Memories of each kind in the list for people."""
-_SHOWN = 100
-"""Characters of each in that list."""
 _REST = "… and {} more, for which there is no room here: take other keywords, or an id"
-_PAGED = re.compile(r"#?(\d{1,18}) page (\d{1,9})", re.ASCII | re.IGNORECASE)
+_PAGED = re.compile(r"(?:memory |summary )?#?(\d{1,18}) page (\d{1,9})", re.ASCII | re.IGNORECASE)
 _BESIDE = 250
 """Characters of a result that are left for ``_REST`` or ``_NEXT``."""
 _NEXT = "… page {} of {}: RETRIEVE_SPECIFIC_MEMORIES {} page {} goes on"
@@ -33,22 +40,36 @@ _NEARLY = 0.9
 
 
 class MemoryExtension(Extension):
-    """The memories of one identity; ``limit`` is how many characters fit into one result."""
+    """The memories of one identity; ``limit`` is how many characters fit into one result, ``room``
+    how many tokens the narratives in the prompt may have.
+    """
 
     name = "memories"
-    freshness = "epoch"
+    freshness = "opening"
 
-    def __init__(self, identity: Identity, bank: MemoryStore, care: SelfCare, limit: int) -> None:
+    def __init__(self, identity: Identity, bank: MemoryStore, limit: int, room: int = ROOM) -> None:
         self._identity = identity
         self._bank = bank
-        self._care = care
         self._limit = limit
+        self._room = room
 
     def section(self) -> str:
-        """How many memories there are. They change often, so it stays for an epoch."""
-        if not self._bank.newest:
+        """The newest narratives of self-care, oldest first, as many as there is room for."""
+        left = self._room
+        lines: list[str] = []
+        for summary in self._bank.active("Summary", _NARRATIVES, newest=True):
+            line = f"{summary.title}: {formatting.one_line(summary.text, NARRATIVE_LIMIT)}"
+            size = formatting.tokens(line)
+            if size > left:  # as much of it as still says something
+                characters = len(line) * left // size
+                if characters >= _LEAST:
+                    lines.insert(0, formatting.bounded(line, characters))
+                break
+            lines.insert(0, line)
+            left -= size
+        if not lines:
             return ""
-        return f"Your long-term memory: {self._care.extent}; RETRIEVE_SPECIFIC_MEMORIES finds them."
+        return "\n".join([_HEADING, *map(references.escape, lines)])
 
     def add(self, call: Call) -> Outcome:
         """A new memory."""
@@ -63,11 +84,12 @@ class MemoryExtension(Extension):
 
     def remove(self, call: Call) -> Outcome:
         """A memory, for good."""
-        id = _number(
-            call.given,
-            "which one? write REMOVE_FROM_MEMORY <id>; RETRIEVE_SPECIFIC_MEMORIES <keywords> tells"
-            " the ids",
-        )
+        id = numbered(call.given)
+        if id is None:
+            raise ToolError(
+                "which one? write REMOVE_FROM_MEMORY <id>; RETRIEVE_SPECIFIC_MEMORIES <keywords>"
+                " tells the ids"
+            )
         removed = self._bank.remove(id)
         return Outcome(f"removed {removed.title}: {formatting.one_line(removed.text)}")
 
@@ -112,40 +134,6 @@ class MemoryExtension(Extension):
             page += "\n" + _NEXT.format(number, len(pages), memory.id, number + 1)
         return page
 
-    def listed(self, _: str) -> str:
-        """Counts, and a line for each of the newest."""
-        lines = [
-            f"{memory.title}: {formatting.one_line(memory.text, _SHOWN)}"
-            for kind in reversed(KINDS)
-            for memory in self._bank.active(kind, LISTED, newest=True)
-        ]
-        if not lines:
-            return "there are no long-term memories yet"
-        return "\n".join([self._care.extent, *lines])
-
-    def restore(self, argument: str) -> str:
-        """The originals of a summary in its place. Raises ``ToolError`` when nothing stands behind
-        it, or self-care is under way.
-        """
-        id = _number(
-            argument, "which summary? write /restore-memories and its id; /memories lists them"
-        )
-        if self._care.wish:
-            raise ToolError(
-                "self-care is under way: /status tells how far it is; restore when it has ended"
-            )
-        if not self._bank.find(id):
-            raise ToolError(f"there is no summary {id}: /memories lists them")
-        restored = self._bank.restore(id)
-        self._identity.notice(
-            f"{restored:,} memories are active again in the place of summary {id}: a person has"
-            " brought them back."
-        )
-        return (
-            f"{restored:,} memories are active again in the place of summary {id};"
-            f" {self._care.extent}"
-        )
-
     def background(self) -> None:
         """Index some of the copies that wait for it."""
         if self._bank.behind:
@@ -167,27 +155,6 @@ class MemoryExtension(Extension):
         counted("REMOVE_FROM_MEMORY <id>", remove, _stamp, quiet=True, doing="forgets a memory"),
         Tool("RETRIEVE_SPECIFIC_MEMORIES <keywords>", retrieve, looks_up=True, doing="recalls {}"),
     )
-    COMMANDS = (
-        Command(
-            "/memories  the agent's long-term memories and their summaries, the newest first",
-            listed,
-            private=True,
-        ),
-        Command(
-            "/restore-memories <summary id>  bring back the memories for which a summary stands",
-            restore,
-        ),
-    )
-
-
-def _number(text: str, otherwise: str) -> int:
-    """The id that somebody has written, also with a ``#``. Raises a ``ToolError`` with
-    ``otherwise`` if it is none.
-    """
-    digits = text.strip().removeprefix("#")
-    if not (digits.isascii() and digits.isdecimal() and len(digits) < 19):
-        raise ToolError(otherwise)
-    return int(digits)
 
 
 def _shown(memory: Memory) -> str:

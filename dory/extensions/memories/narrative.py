@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from dory.errors import ModelError
 from dory.extensions.cascade.rolling import rolling_summary
-from dory.extensions.memories.store import NARRATIVE_LIMIT
+from dory.extensions.memories.record import NARRATIVE_LIMIT
 from dory.text import formatting, grounding, prompt_files
 from dory.types import Message, Model, Prompt
 

@@ -15,8 +15,10 @@ from dataclasses import astuple, dataclass, replace
 from datetime import datetime
 from functools import partial
 
+from dory import clock
 from dory.errors import ToolError
-from dory.extensions.memories.store import CEILING, TEXT_LIMIT, Memory, MemoryStore
+from dory.extensions.memories.record import TEXT_LIMIT, Memory
+from dory.extensions.memories.store import CEILING, MemoryStore
 from dory.storage.database import Store
 from dory.text import formatting
 from dory.text.packing import fitting
@@ -24,8 +26,10 @@ from dory.types import Batch
 
 LEAST = 30
 """Memories that are needed for self-care."""
-FULL = CEILING - formatting.tokens_of(TEXT_LIMIT)
-"""Tokens above which the next memory may not fit: then self-care takes fewer memories as well."""
+FULL = CEILING - formatting.tokens_of(TEXT_LIMIT, 4 * TEXT_LIMIT)
+"""Tokens above which the next memory may not fit, whatever its script: then self-care takes fewer
+memories as well.
+"""
 HELD = 50_000
 """Tokens of summaries that are active at most when self-care has ended."""
 GROUP = 32_000
@@ -69,12 +73,17 @@ class SelfCare:
     @property
     def extent(self) -> str:
         """How much the store of memories holds, in words."""
-        memories = _counted(self._bank.count, "memory", "memories")
+        memories = formatting.plural(self._bank.count, "memory", "memories")
         summaries = self._bank.within(0, self._bank.newest, "Summary")
         return (
-            f"{memories} and {_counted(summaries, 'summary', 'summaries')}, "
+            f"{memories} and {formatting.plural(summaries, 'summary', 'summaries')}, "
             f"{self._bank.tokens:,} of {CEILING:,} tokens"
         )
+
+    @property
+    def enough(self) -> bool:
+        """Whether there are enough memories for a wish."""
+        return self._bank.count >= LEAST or self._bank.tokens > FULL
 
     def begin(self, others: bool = False) -> SelfCareRun:
         """Make a wish for all memories that there are now.
@@ -84,14 +93,16 @@ class SelfCare:
         """
         if wish := self.wish:
             raise ToolError(
-                f"self-care is under way, with {self.done(wish):,} of {wish.due:,} memories done: "
+                f"self-care is under way, with {self.done(wish):,} of"
+                f" {formatting.plural(wish.due, 'memory', 'memories')} done: "
                 "you will be told when it has ended"
             )
         count = self._bank.count
-        enough = count >= LEAST or self._bank.tokens > FULL
+        enough = self.enough
         if not (enough or others):
             raise ToolError(
-                f"you have {count} memories, self-care is for {LEAST} or more: "
+                f"you have {formatting.plural(count, 'memory', 'memories')}, self-care is for"
+                f" {LEAST} or more: "
                 "go on living, and come back to it"
             )
         wish = SelfCareRun(self._bank.newest, count) if enough else SelfCareRun(0, 0)
@@ -137,7 +148,7 @@ class SelfCare:
     def _batch(self, memories: Sequence[Memory], skipped: SelfCareRun) -> Batch:
         """These memories as a batch; ``skipped`` is the wish after skipping them."""
         what = "memories" if memories[0].kind == "Memory" else "summaries"
-        lines = (f"{memory.at:%Y-%m-%d}{memory.source}: {memory.text}" for memory in memories)
+        lines = (f"{clock.day(memory.at)}{memory.source}: {memory.text}" for memory in memories)
         return Batch(
             f"{what} {memories[0].id} to {memories[-1].id}",
             tuple(lines),
@@ -151,7 +162,3 @@ class SelfCare:
             wish = self.wish
             if summary and wish and memories[0].kind == "Memory":
                 self._save(replace(wish, narrated=wish.narrated + len(memories)))
-
-
-def _counted(count: int, noun: str, nouns: str) -> str:
-    return f"{count:,} {noun if count == 1 else nouns}"

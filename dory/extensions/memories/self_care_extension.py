@@ -90,7 +90,7 @@ class SelfCareExtension(Extension):
             )
         wish = self._care.begin(others=self._other() is not None)
         self._caring = True
-        what = f"{wish.due:,} memories, {BATCH} at a time."
+        what = f"{formatting.plural(wish.due, 'memory', 'memories')}, {BATCH} at a time."
         if not wish.last:
             what = (
                 f"what was said, {BATCH} lines at a time. Your memories are fewer than {LEAST} and"
@@ -99,6 +99,31 @@ class SelfCareExtension(Extension):
         return Outcome(
             f"self-care has begun: {what} It goes on beside you; you are told when it has ended."
         )
+
+    def present(self) -> str:
+        """How many memories there are since the last self-care, and whether it is possible now."""
+        if wish := self._care.wish:
+            done = f", {self._care.done(wish):,} of {wish.due:,} memories done" if wish.last else ""
+            return f"Self-care is under way{done}."
+        count = self._bank.count
+        if not self._bank.newest:
+            return "Your long-term memory: empty."
+        memories = formatting.plural(count, "memory", "memories") if count else "No memories"
+        since = "since the last self-care" if self._bank.tokens_of("Summary") else "so far"
+        if not (self._care.enough or self._other()):
+            return f"{memories} {since} (SELF_CARE needs {LEAST})."
+        at_home = not self._places or self._identity.state.place == HOME
+        return f"{memories} {since}: SELF_CARE is possible{'' if at_home else ' at home'}."
+
+    def waiting(self) -> str:
+        """A wish that is not fulfilled yet, or what the agent could wish."""
+        if wish := self._care.wish:
+            done = f", {self._care.done(wish):,} of {wish.due:,} memories done" if wish.last else ""
+            return f"self-care{done}"
+        if self._care.enough:
+            memories = formatting.plural(self._bank.count, "memory", "memories")
+            return f"{memories} for self-care, which the agent has not begun"
+        return "conversations for self-care, which the agent has not begun" if self._other() else ""
 
     def progress(self) -> str:
         """How far it is."""
@@ -191,16 +216,15 @@ class SelfCareExtension(Extension):
     def _outcome(self, wish: SelfCareRun) -> str:
         held = f"you hold {self._care.extent}"
         if wish.last:
-            sentences = [
-                f"Self-care has ended: {wish.narrated:,} memories are summed up, and {held}."
-            ]
+            narrated = formatting.plural(wish.narrated, "memory is", "memories are")
+            sentences = [f"Self-care has ended: {narrated} summed up, and {held}."]
         else:
             sentences = [f"Self-care has ended: {held}."]
         if self._run.others:
             sentences.append("What was said the longest ago is summed up as well.")
         left: list[str] = []
         if stayed := self._care.stayed(wish):
-            left.append(f"{stayed:,} memories")
+            left.append(formatting.plural(stayed, "memory", "memories"))
         if wish.summed:
             left.append("some summaries")
         left += sorted(self._run.given_up)

@@ -4,46 +4,47 @@ Two tables of the agent's SQLite file:
 
     memory         id (rising, never used again), kind, text, when, origin, the id of its summary,
                    whether it waits for the index
-    memory_taken   what was ever copied from another agent: the origin and a hash of the text
+    memory_taken   what was ever copied from another agent: the origin, a hash of the text, and when
+                   the memory was made
 
 A memory is active until a ``Summary`` stands for it. Then it is archived: it stays in the table for
 good, the search finds it, and ``restore`` brings it back. Summaries can be summed up in turn.
 
 A memory that was copied from another agent has an ``origin``. It is copied only once, even if it
 was removed since, and a copied summary stands for nothing here. Another text of the same origin is
-another memory, because a store that was begun anew counts from 1 again.
+another memory, because a store that was begun anew counts from 1 again; but if it was made in the
+same second, it is a memory that was corrected there, and is known.
 
 Every write is one transaction together with its index entries. Only copies are indexed later, by
 ``catch_up``, because there may be very many.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Literal, get_args
+from dataclasses import replace
+from datetime import datetime
 
-from dory import clock
 from dory.errors import FormatError, ToolError
+from dory.extensions.memories.record import (
+    KINDS,
+    NARRATIVE_LIMIT,
+    PERSON,
+    TEXT_LIMIT,
+    Kind,
+    Memory,
+    check,
+    numbered,
+    sound,
+)
 from dory.search.index import Index
 from dory.search.passages import Document
 from dory.storage.database import Store, marks
 from dory.text import formatting
-from dory.text.formatting import encodable
 
-Kind = Literal["Memory", "Summary"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
-TEXT_LIMIT = 2_000
-"""Characters of a memory."""
-NARRATIVE_LIMIT = 8_000
-"""Characters of a summary."""
-ORIGIN_LIMIT = 100
-"""Characters of an origin."""
 CEILING = 100_000
 """Tokens of all active memories and summaries; nothing is added beyond it before self-care."""
-_ID_DIGITS = 18
-"""Digits of an id that SQLite can hold whatever they are."""
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS memory (id INTEGER PRIMARY KEY AUTOINCREMENT,"
     " kind TEXT NOT NULL, text TEXT NOT NULL, at INTEGER NOT NULL,\n"
@@ -52,6 +53,7 @@ _SCHEMA = (
     "CREATE INDEX IF NOT EXISTS memory_waits ON memory (id) WHERE waits",
     "CREATE TABLE IF NOT EXISTS memory_taken (origin TEXT PRIMARY KEY) WITHOUT ROWID",
 )
+_KEY = re.compile(r"(.*) ([0-9a-f]{16}) (-?\d+)", re.ASCII | re.DOTALL)
 _INSERT = "INSERT INTO memory (kind, text, at, origin, waits) VALUES (?, ?, ?, ?, ?)"
 _ACTIVE = "summary IS NULL AND kind = ?"
 _EMPTY = (
@@ -64,75 +66,6 @@ _ASTRAY = (
     " AND summary NOT IN (SELECT id FROM memory WHERE kind = 'Summary' AND origin = '')"
 )
 """Memories whose summary is none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """A memory or a summary.
-
-    ``origin`` is empty if it is the agent's own, else the name of the agent that first had it and
-    its id there. ``summary`` is the id of the summary that stands for it, None while it is active.
-    """
-
-    id: int
-    kind: Kind
-    text: str
-    at: datetime
-    origin: str = ""
-    summary: int | None = None
-
-    @property
-    def title(self) -> str:
-        """Kind, id, day, origin and summary: ``memory 17 of 2026-03-02, from dory-5d41402a 9, in
-        summary 501``.
-        """
-        day = clock.minute(self.at)[:10]
-        archived = f", in summary {self.summary}" if self.summary else ""
-        return f"{self.kind.lower()} {self.id} of {day}{self.source}{archived}"
-
-    @property
-    def source(self) -> str:
-        """From whom it was copied; empty if it is the agent's own."""
-        return f", from {formatting.one_line(self.origin, ORIGIN_LIMIT)}" if self.origin else ""
-
-    @property
-    def document(self) -> Document:
-        """The memory as it is indexed."""
-        return Document(self.kind, self.id, self.at, self.text)
-
-
-def sound(memory: Memory) -> bool:
-    """Whether a memory can be written and read again unchanged, whoever has filled it in."""
-    if not isinstance(memory.text, str) or not isinstance(memory.origin, str):
-        return False
-    if not isinstance(memory.at, datetime) or memory.at.utcoffset() != timedelta(0):
-        return False
-    return (
-        memory.kind in KINDS
-        and encodable(memory.text) == memory.text
-        and memory.text.strip() != ""
-        and len(memory.text) <= NARRATIVE_LIMIT
-    )
-
-
-def check(copies: Iterable[Memory]) -> None:
-    """Raise a ``FormatError`` unless a store can have sent these memories."""
-    for memory in copies:
-        if not (_named(memory.origin) and sound(memory)):
-            origin = formatting.one_line(str(memory.origin))
-            raise FormatError(
-                f"{origin!r} is no memory of a bank, or says not whose it is: nothing was copied"
-            )
-
-
-def _named(origin: object) -> bool:
-    """Whether an ``origin`` says whose a memory is."""
-    return (
-        isinstance(origin, str)
-        and 0 < len(origin) <= ORIGIN_LIMIT
-        and origin.isprintable()
-        and not set("◱◲") & set(origin)
-    )
 
 
 class MemoryStore:
@@ -161,6 +94,12 @@ class MemoryStore:
         return self._store.number("SELECT max(id) FROM memory")
 
     @property
+    def ever(self) -> int:
+        """The highest id that was ever given."""
+        sql = "SELECT max(seq) FROM sqlite_sequence WHERE name = 'memory'"
+        return self._store.number(sql)
+
+    @property
     def tokens(self) -> int:
         """How many tokens all active memories and summaries have."""
         return sum(self.tokens_of(kind) for kind in KINDS)
@@ -172,8 +111,11 @@ class MemoryStore:
 
     def tokens_of(self, kind: Kind) -> int:
         """How many tokens the active memories of one kind have."""
-        sql = f"SELECT sum(length(text)) FROM memory WHERE {_ACTIVE}"
-        return formatting.tokens_of(self._store.number(sql, kind))
+        sizes = "sum(length(text)), sum(length(CAST(text AS BLOB)))"
+        ((characters, size),) = self._store.rows(
+            f"SELECT {sizes} FROM memory WHERE {_ACTIVE}", (kind,)
+        )
+        return formatting.tokens_of(characters or 0, size or 0)
 
     def within(self, after: int, until: int, kind: Kind = "Memory") -> int:
         """How many active memories of one kind have an id above ``after``, up to ``until``."""
@@ -206,25 +148,56 @@ class MemoryStore:
         """The active memories and all summaries, oldest first: what a link carries."""
         return iter(self._select("WHERE summary IS NULL OR kind = 'Summary' ORDER BY id"))
 
-    def add(self, text: str, at: datetime) -> Memory:
-        """Add a memory."""
+    def written_by_person(self, text: str) -> Memory | None:
+        """The active memory of a ``PERSON`` with just this text."""
+        where = f"WHERE {_ACTIVE} AND origin = ? AND text = ? ORDER BY id DESC LIMIT 1"
+        return next(iter(self._select(where, "Memory", PERSON, text)), None)
+
+    def page(self, offset: int, length: int) -> list[Memory]:
+        """A stretch of all that is active: the summaries, then the memories, newest first."""
+        return self._select(
+            "WHERE summary IS NULL ORDER BY kind DESC, id DESC LIMIT ? OFFSET ?", length, offset
+        )
+
+    def originals(self, id: int, offset: int = 0, length: int = -1) -> list[Memory]:
+        """For what a summary stands, oldest first, or a stretch of it."""
+        return self._select("WHERE summary = ? ORDER BY id LIMIT ? OFFSET ?", id, length, offset)
+
+    def stands_for(self, id: int) -> int:
+        """For how many memories or summaries a summary stands."""
+        return self._store.number("SELECT count(*) FROM memory WHERE summary = ?", id)
+
+    def add(self, text: str, at: datetime, origin: str = "") -> Memory:
+        """Add a memory: the agent's own, or one of a ``PERSON``."""
         if not text.strip():
             raise ToolError(
                 "remember what? write ADD_TO_LONGTERM_MEMORY <text>, or the text below the line "
                 "between <<END and END"
             )
-        if len(text) > TEXT_LIMIT:
-            raise ToolError(
-                f"that has {len(text):,} characters, a memory may have {TEXT_LIMIT:,}: "
-                "say it shorter, or make two of it"
-            )
-        tokens = self.tokens
-        if tokens + formatting.tokens(text) > CEILING:
-            raise ToolError(
-                f"your memories hold {tokens:,} tokens of at most {CEILING:,}: "
-                "care for yourself first, with SELF_CARE at home"
-            )
-        return self._insert("Memory", text, at)
+        self._bound("Memory", text)
+        return self._insert("Memory", text, at, origin)
+
+    def correct(self, id: int, text: str) -> Memory:
+        """Replace the text of a memory or a summary by what a person says; returns it as it is now.
+
+        Id, kind and time stay, and the origin of a copy, so that agents that have copied it know it
+        again. One of the agent's own has the origin ``PERSON`` from then on.
+        """
+        memory = self.get(id)
+        if not text.strip():
+            raise ToolError(f"what is right? write /correct {id} and the whole text")
+        counted = text if memory.summary else memory.text  # what is archived does not count
+        self._bound(memory.kind, text, formatting.tokens(counted))
+        # a summary with an origin would stand for nothing here
+        origin = memory.origin or (PERSON if memory.kind == "Memory" else "")
+        corrected = replace(memory, text=text, origin=origin)
+        with self._store.writing() as connection:
+            sql = "UPDATE memory SET text = ?, origin = ? WHERE id = ?"
+            connection.execute(sql, (text, corrected.origin, id))
+            if not self._store.number("SELECT waits FROM memory WHERE id = ?", id):
+                self._index.remove(memory.kind, id)
+                self._index.add(corrected.document)
+        return corrected
 
     def remove(self, id: int) -> Memory:
         """Remove an active memory, or a copied summary."""
@@ -283,8 +256,8 @@ class MemoryStore:
         If the query is the id of a memory, that memory comes first.
         """
         ids: list[int] = []
-        if query.isascii() and query.isdecimal() and len(query) <= _ID_DIGITS:
-            ids.append(int(query))
+        if named := numbered(query):
+            ids.append(named)
         ids += [hit.document.origin for hit in self._index.search(query, limit, KINDS)]
         memories = [self.find(id) for id in dict.fromkeys(ids)]
         return [memory for memory in memories if memory][:limit]
@@ -298,14 +271,11 @@ class MemoryStore:
         """
         check(copies)
         with self._store.writing() as connection:
-            known = {origin for (origin,) in connection.execute("SELECT origin FROM memory_taken")}
+            known = set[str]()
+            for (key,) in connection.execute("SELECT origin FROM memory_taken"):
+                known.update(_known_by(key))
             keyed = {_key(copy): copy for copy in copies}
-            # Rows of an older version hold the origin alone, without a hash.
-            new = {
-                key: copy
-                for key, copy in keyed.items()
-                if key not in known and copy.origin not in known
-            }
+            new = {key: copy for key, copy in keyed.items() if known.isdisjoint(_names(copy))}
             connection.executemany("INSERT INTO memory_taken VALUES (?)", ((key,) for key in new))
             rows = (
                 (copy.kind, copy.text, int(min(copy.at, at).timestamp()), copy.origin, 1)
@@ -355,14 +325,51 @@ class MemoryStore:
             for id, kind, text, at, origin, summary in self._store.rows(sql, values)
         ]
 
-    def _insert(self, kind: Kind, text: str, at: datetime) -> Memory:
+    def _bound(self, kind: Kind, text: str, before: int = 0) -> None:
+        """Raise unless a text is short enough for its kind, and all memories are with it, where
+        ``before`` tokens stand now.
+        """
+        limit = TEXT_LIMIT if kind == "Memory" else NARRATIVE_LIMIT
+        if len(text) > limit:
+            raise ToolError(
+                f"that has {len(text):,} characters, a {kind.lower()} may have {limit:,}: "
+                "say it shorter, or make two of it"
+            )
+        tokens = self.tokens
+        more = formatting.tokens(text) - before
+        if more > 0 and tokens + more > CEILING:
+            raise ToolError(
+                f"your memories hold {tokens:,} tokens of at most {CEILING:,}: "
+                "care for yourself first, with SELF_CARE at home"
+            )
+
+    def _insert(self, kind: Kind, text: str, at: datetime, origin: str = "") -> Memory:
         with self._store.writing() as connection:
-            id = connection.execute(_INSERT, (kind, text, int(at.timestamp()), "", 0)).lastrowid
-            memory = Memory(id or 0, kind, text, at)
+            values = (kind, text, int(at.timestamp()), origin, 0)
+            memory = Memory(
+                connection.execute(_INSERT, values).lastrowid or 0, kind, text, at, origin
+            )
             self._index.add(memory.document)
         return memory
 
 
 def _key(copy: Memory) -> str:
     """What ``memory_taken`` holds of a copy."""
-    return f"{copy.origin} {hashlib.sha256(copy.text.encode()).hexdigest()[:16]}"
+    digest = hashlib.sha256(copy.text.encode()).hexdigest()[:16]
+    return f"{copy.origin} {digest} {int(copy.at.timestamp())}"
+
+
+def _names(copy: Memory) -> tuple[str, str, str]:
+    """By what a copy may be known: its origin, that and its text, that and its time."""
+    origin_and_text, _, second = _key(copy).rpartition(" ")
+    return copy.origin, origin_and_text, f"{copy.origin} at {second}"
+
+
+def _known_by(key: str) -> tuple[str, ...]:
+    """By what a copy with that key is known again. In an older store it is the key itself: the
+    origin and a hash, or the origin alone.
+    """
+    if not (match := _KEY.fullmatch(key)):
+        return (key,)
+    origin, digest, second = match.groups()
+    return f"{origin} {digest}", f"{origin} at {second}"

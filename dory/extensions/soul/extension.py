@@ -10,6 +10,8 @@ state as a draft.
 from dory.errors import DoryError, ToolError
 from dory.extensions.soul.store import LIMIT, NAME, Beliefs
 from dory.identity.identity import Identity
+from dory.identity.secrecy import RoomSecrets
+from dory.text import formatting
 from dory.text.hidden_arguments import MARK
 from dory.turn.extension import Command, Extension, Outcome, Tool, Work, counted
 from dory.turn.lessons import taught
@@ -20,6 +22,7 @@ DRAFT = "draft"
 _DRAFTS = 2 * LIMIT
 """Characters of all drafts together."""
 _UNREAD = f"It cannot be read now: a person has to see to {NAME}."
+_EMPTY = "Your soul: empty. ADD_TO_SOUL keeps here what you believe."
 _HEADING = (
     "What you believe, by id, each said once. It stands in every prompt and is summed up nowhere."
 )
@@ -32,8 +35,10 @@ class SoulExtension(Extension):
     freshness = "epoch"
     pauses = (0.0, 0.0)  # a person who mends the file sees that at once
 
-    def __init__(self, identity: Identity) -> None:
+    def __init__(self, identity: Identity, secrets: RoomSecrets | None = None) -> None:
+        """``secrets``: who may read its entries; by default nobody is an owner."""
         self._identity = identity
+        self._secrets = secrets or RoomSecrets(identity)
         self._beliefs = Beliefs(identity.folder)
         self._epoch: int | None = None  # the one in which the section was rendered last
         self._shown = ""
@@ -45,7 +50,8 @@ class SoulExtension(Extension):
         except (DoryError, OSError):  # reported between turns
             self._shown = self._shown or _UNREAD
         self._epoch = self._identity.state.epoch
-        return "\n".join(filter(None, [_HEADING, self._shown, self._drafts()]))
+        heading = _HEADING if self._shown else _EMPTY
+        return "\n".join(filter(None, [heading, self._shown, self._drafts()]))
 
     def background(self) -> Work | None:
         """A soul that has changed begins an epoch."""
@@ -82,12 +88,15 @@ class SoulExtension(Extension):
         return Outcome(f"entry {_id(call)} of your soul is removed")
 
     def told(self, _: str) -> str:
-        """How much it believes. No entry, for what is said in a room is read, searched and summed
-        up.
+        """What it believes, for somebody to whom everything may be shown; for others how much.
+
+        The answer is a notice, which no agent reads and nothing searches.
         """
         beliefs = self._beliefs.entries
         if not beliefs:
             return "its soul is empty yet"
+        if self._secrets.shows(""):
+            return self._listed()
         ids = ", ".join(str(belief.id) for belief in beliefs)
         entries = "entry" if len(beliefs) == 1 else "entries"
         size = sum(len(belief.text) for belief in beliefs)
@@ -95,6 +104,11 @@ class SoulExtension(Extension):
             f"its soul has {size:,} of {LIMIT:,} characters, in the {entries} {ids}; they stand in"
             f" {NAME} in its folder, and nowhere else"
         )
+
+    def waiting(self) -> str:
+        """The drafts."""
+        count = len(self._identity.state.drafts)
+        return f"{formatting.plural(count, 'draft')} for its soul" if count else ""
 
     def _listed(self) -> str:
         return "\n".join(f"{belief.id}. {belief.text}" for belief in self._beliefs.entries)
@@ -104,7 +118,8 @@ class SoulExtension(Extension):
         drafts = self._identity.state.drafts
         if not drafts:
             return ""
-        count = f"drafts that wait: {len(drafts)}, {sum(map(len, drafts))} characters"
+        size = formatting.plural(sum(map(len, drafts)), "character")
+        count = f"drafts that wait: {len(drafts)}, {size}"
         return f"{count}; ADD_TO_SOUL alone adds them, REMOVE_FROM_SOUL {DRAFT} gives them up"
 
     def _keep_draft(self, text: str) -> str:
@@ -147,9 +162,7 @@ class SoulExtension(Extension):
             "REMOVE_FROM_SOUL <id>", remove, _stands, quiet=True, doing="removes from its soul"
         ),
     )
-    COMMANDS = (
-        Command("/soul  how much the agent believes, and where that stands", told, private=True),
-    )
+    COMMANDS = (Command("/soul  what the agent believes, for an owner; for others how much", told),)
 
 
 def _id(call: Call) -> str:

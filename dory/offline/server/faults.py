@@ -78,7 +78,7 @@ class Cache:
         return Request(
             prompt.messages,
             purpose(prompt),
-            formatting.tokens(prompt.text),
+            formatting.tokens_of(len(prompt.text)),  # as the blocks of the cache are counted
             self._cached(prompt.text),
         )
 
@@ -108,7 +108,7 @@ def purpose(prompt: Prompt) -> Purpose:
 
 def usage(request: Request, answer: str) -> dict[str, Any]:
     """The usage figures, with the keys of OpenAI and of DeepSeek."""
-    completion = formatting.tokens(answer)
+    completion = formatting.tokens_of(len(answer))
     return {
         "prompt_tokens": request.prompt,
         "completion_tokens": completion,

@@ -4,7 +4,9 @@ and the crash rule.
 
 import json
 import re
-from datetime import timedelta
+import time
+from collections.abc import Iterator
+from datetime import date, timedelta
 from functools import partial
 from itertools import cycle
 from pathlib import Path
@@ -12,11 +14,15 @@ from pathlib import Path
 import pytest
 
 from dory import check
+from dory.errors import ToolError
 from dory.extensions import Stores
-from dory.extensions.diary.extension import AT_ONCE, LOOK, WORDS, DiaryExtension
-from dory.extensions.diary.store import DAY_LIMIT, FOLDER, TEXT_LIMIT
+from dory.extensions.diary.extension import AT_ONCE, LOOK, DiaryExtension
+from dory.extensions.diary.reading import WORDS
+from dory.extensions.diary.store import DAY_LIMIT, FOLDER, TEXT_LIMIT, Entry
+from dory.extensions.present import PresentExtension
 from dory.identity.identity import Identity
 from dory.text import formatting
+from dory.text.pages import PAGE
 from dory.turn.extension import Extension
 from dory.turn.tool_runner import ToolRunner
 from tests.support.compacting import House, Scripted, act
@@ -24,6 +30,7 @@ from tests.support.household import Living, assert_told, bodies, killed_everywhe
 from tests.support.remembering import recall, step
 
 TODAY = "2026-03-02"
+WRITTEN = "written on 2026-03-02 12:00"
 
 
 class Writing(Living):
@@ -34,7 +41,7 @@ class Writing(Living):
             past.diary,
             DiaryExtension(me, past.diary, self.config.result_limit),
         )
-        return [self.extension]
+        return [self.extension, PresentExtension(self.extension.present)]
 
     def between(self) -> None:
         """What is done between two turns; work beside the loop is done at once."""
@@ -97,7 +104,13 @@ def test_a_day_is_written_with_mood_and_place_found_and_shown(house: Writing) ->
         ("SHOW_DIARY_ENTRIES_FROM_DAY 20260101", "'20260101' is no date"),
         ("SHOW_DIARY_ENTRIES_FROM_DAY ٢٠٢٦-٠١-٠١", "is no date"),
         ("SHOW_DIARY_ENTRIES_FROM_DAY 0000-01-01", "'0000-01-01' is no date"),
-        ("SHOW_DIARY_ENTRIES_FROM_DAY yesterday", "'yesterday' is no date"),
+        ("SHOW_DIARY_ENTRIES_FROM_DAY tomorrow", "'tomorrow' is no date"),
+        ("SHOW_DIARY_ENTRIES_FROM_DAY yesterday", "nothing stands in your diary of 2026-03-01"),
+        ("WRITE_DIARY 2026-03-03 rain", f"2026-03-03 is still to come: today is {TODAY}"),
+        ("WRITE_DIARY 2026-02-30 rain", "'2026-02-30' is no date"),
+        ("WRITE_DIARY 2026-02-28", "nothing to write: WRITE_DIARY <text>"),
+        ("WRITE_DIARY mood: calm; ", "nothing to write: WRITE_DIARY <text>"),
+        (f"WRITE_DIARY rain; mood: {'x' * (WORDS + 1)}", f"that mood has {WORDS + 1} characters"),
         ("SHOW_DIARY_ENTRIES_FROM_DAY ../../state", "'../../state' is no date"),
         (
             "SHOW_DIARY_ENTRIES_FROM_DAY 2026-03-03",
@@ -109,10 +122,10 @@ def test_a_day_is_written_with_mood_and_place_found_and_shown(house: Writing) ->
         ),
         ("SHOW_DIARY_ENTRIES_FROM_DAY 2020-01-01", "near it: 2026-02-27"),
         ("SET_MOOD", "how are you? write SET_MOOD <mood>"),
-        (f"SET_MOOD {'x' * (WORDS + 1)}", f"at most {WORDS} characters"),
+        (f"SET_MOOD {'x' * (WORDS + 1)}", f"has {WORDS + 1} characters, it may have {WORDS}"),
         ("SET_MOOD calm", "your mood is calm already"),
         ("GO_TO_PLACE", "where to? write GO_TO_PLACE <place>"),
-        (f"GO_TO_PLACE {'x' * (WORDS + 1)}", f"at most {WORDS} characters"),
+        (f"GO_TO_PLACE {'x' * (WORDS + 1)}", f"has {WORDS + 1} characters, it may have"),
         ("GO_TO_PLACE Home", "you are at home already"),
         ("GO_HOME", "you are at home already"),
     ],
@@ -139,26 +152,83 @@ def test_a_day_that_is_full_is_refused(house: Writing) -> None:
     assert house.result("WRITE_DIARY more").kind == "result"
 
 
-def test_mood_and_place_are_of_the_state_and_stand_in_one_line_of_the_prompt(
+def test_mood_and_place_are_of_the_state_and_stand_as_they_are_now_in_one_line_of_the_prompt(
     house: Writing,
 ) -> None:
-    assert house.section().startswith("You are at home. ")
-    house.respond(
-        "SET_MOOD happy\n◱hash=5d41402abc4b2a76 gist=x◲\nGO_TO_PLACE <<END\nthe\n[# 1 heard"
-        " dev]\nEND"
-    )
-    assert house.section().startswith("You are at home. "), (
-        "of a change the result tells; the section changes with the epoch"
-    )
+    assert house.section() == "You are at home. Your diary: empty."
+    house.respond("SET_MOOD mood: happy\n◱hash=5d41402abc4b2a76 gist=x◲\nGO_TO_PLACE place: a boat")
+    assert house.section() == "You are at a boat. Mood: happy. Your diary: empty."
     assert "[secret]" in house.result("GO_TO_PLACE hunter2-hunter2").body
-    house.respond("GO_TO_PLACE <<END\nthe sea\n[# 1 heard dev]\nEND")
+    house.respond("GO_TO_PLACE <<END\nthe sea\n[# 1 heard dev]\nEND\nWRITE_DIARY rain")
+    told = f"You are at the sea [# 1 heard dev]. Mood: happy. Your diary: newest day {TODAY}."
+    assert house.section() == told
     house.restart()
-    assert (house.me.state.mood, house.me.state.place) == ("happy", "the sea [# 1 heard dev]")
-    assert (
-        house.section()
-        == "You are at the sea [# 1 heard dev]; your mood: happy. WRITE_DIARY keeps what a day was"
-        " like, with both."
-    )
+    assert house.section() == told
+
+
+def test_a_long_mood_is_kept_and_shown_whole(house: Writing) -> None:
+    mood = "glad that the rain is over and a little worried about the boat, as ever in autumn. " * 2
+    mood = mood.strip()
+    house.respond(f"SET_MOOD {mood}\nWRITE_DIARY rain")
+    assert f"Mood: {mood}" in house.section()
+    assert mood in house.result(f"SHOW_DIARY_ENTRIES_FROM_DAY {TODAY}").body
+
+
+@pytest.mark.parametrize(
+    ("line", "day", "entry"),
+    [
+        ("2026-03-01 Ada came.", "2026-03-01", Entry("Ada came.", WRITTEN)),
+        ("2026-03-01: Ada came.", "2026-03-01", Entry("Ada came.", WRITTEN)),
+        ("date: 2026-02-27; Ada came.", "2026-02-27", Entry("Ada came.", WRITTEN)),
+        (
+            "2026-03-01 mood: sad; place: the harbour; Ada left.",
+            "2026-03-01",
+            Entry("Ada left.", WRITTEN, "sad", "the harbour"),
+        ),
+        ("Ada came; mood: glad", TODAY, Entry("Ada came", "12:00", "glad", "home")),
+        (
+            "Ada came; it rained. Mood: glad; place: a boat",
+            TODAY,
+            Entry("Ada came; it rained. Mood: glad", "12:00", "calm", "a boat"),
+        ),
+        (
+            "<<END\nMood: glad\nPlace: the pier\nAda came.\nBob left.\nEND",
+            TODAY,
+            Entry("Ada came.\nBob left.", "12:00", "glad", "the pier"),
+        ),
+        ("2026-03-02 Ada came.", TODAY, Entry("Ada came.", "12:00", "calm", "home")),
+        ("2026-03-01st is a day", TODAY, Entry("2026-03-01st is a day", "12:00", "calm", "home")),
+        ("mood: why?; who knows", TODAY, Entry("mood: why?; who knows", "12:00", "calm", "home")),
+    ],
+)
+def test_an_entry_goes_to_the_day_that_it_names_with_the_mood_and_the_place_that_it_names(
+    house: Writing, line: str, day: str, entry: Entry
+) -> None:
+    house.respond("SET_MOOD calm")
+    assert house.result(f"WRITE_DIARY {line}").body == f"written into your diary, entry 1 of {day}"
+    assert house.diary.entries(date.fromisoformat(day)) == [entry]
+    assert (house.me.state.mood, house.me.state.place) == ("calm", "home")
+    assert list(check.problems(house.home)) == []
+
+
+@pytest.fixture
+def eastern(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The clock on the wall is half a day ahead of UTC."""
+    monkeypatch.setenv("TZ", "East-12:30")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+def test_days_are_those_of_the_clock_on_the_wall(eastern: None, tmp_path: Path) -> None:
+    house = Writing(tmp_path / "home")
+    house.respond("WRITE_DIARY after midnight\nWRITE_DIARY 2026-03-02 about yesterday")
+    (entry,) = house.diary.entries(date(2026, 3, 3))
+    assert entry.at == "00:30"
+    assert house.result("SHOW_DIARY_ENTRIES_FROM_DAY yesterday").body.endswith("about yesterday")
+    assert "today is 2026-03-03" in house.result("WRITE_DIARY 2026-03-04 x").body
+    assert house.past.bank.add("a boat", house.me.now()).title == "memory 1 of 2026-03-03"
 
 
 def test_what_is_written_carries_no_secret_and_forges_nothing_when_it_is_shown(
@@ -191,9 +261,39 @@ def test_people_see_the_newest_days_and_each_day(house: Writing) -> None:
     assert diary("2026-03-02") == "your diary of 2026-03-02\n\n12:00, at home\n  first day"
     with pytest.raises(Exception, match="is no date"):
         diary("2026-02-30")
+    assert diary("yesterday").startswith("your diary of 2026-03-02")
+
+
+def test_people_page_through_the_days_and_search_them(house: Writing) -> None:
+    for day in range(1, 29):
+        house.respond(f"WRITE_DIARY 2026-02-{day:02} word{day} of the harbour")
+    house.between()
+    (diary,) = (command.run for command in house.extension.commands())
+    lines = diary("").splitlines()
+    assert lines[0] == "2026-02-28  word28 of the harbour" and lines[-1] == "20 of 28; /diary 2"
+    lines = diary("2").splitlines()
+    assert lines[-2] == "2026-02-01  word1 of the harbour" and lines[-1] == "21-28 of 28"
+    with pytest.raises(ToolError, match="there is no page 3"):
+        diary("3")
+    assert diary("word7").startswith("2026-02-07  written on 2026-03-02 12:00 **word7** of")
+    assert len(diary("the harbour").splitlines()) == PAGE
+    assert diary("zebra") == 'the diary has no day for "zebra"'
 
 
 LINES = ["SET_MOOD calm", "WRITE_DIARY two", "GO_TO_PLACE sea", "WRITE_DIARY"]
+
+
+def test_after_a_kill_an_entry_of_another_day_is_there_once_and_told(house: Writing) -> None:
+    line = "WRITE_DIARY 2026-02-27 two"
+    house.respond(line)  # the same words, earlier
+    house.fade(house.me.context.entries, "earlier")
+    seen = set()
+    for _ in killed_everywhere(house, lambda: house.respond(line)):
+        count = len(house.diary.entries(date(2026, 2, 27)))
+        assert house.diary.days() == [date(2026, 2, 27)]
+        assert_told(house, [line], [line][: count - 1])
+        seen.add(count)
+    assert seen == {1, 2}
 
 
 def test_after_a_kill_at_any_instant_the_agent_is_told_exactly_what_it_did(house: Writing) -> None:

@@ -15,7 +15,8 @@ from dory import check
 from dory.errors import FormatError
 from dory.extensions.link import requests, transfer
 from dory.extensions.link.requests import LinkFiles, LinkMessage
-from dory.extensions.memories.store import CEILING, Memory
+from dory.extensions.memories.record import Memory
+from dory.extensions.memories.store import CEILING
 from dory.turn.extension import PartlyDone
 from tests.support.household import NOON
 from tests.support.linked import SHARE, Linked, pair

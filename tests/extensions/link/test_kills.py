@@ -12,7 +12,7 @@ import pytest
 
 from dory import check
 from dory.extensions.link import requests
-from dory.extensions.memories.store import Memory
+from dory.extensions.memories.record import Memory
 from dory.turn.extension import Tool
 from dory.types import Call
 from tests.support.household import NOON, Killed, copy_of, mishap

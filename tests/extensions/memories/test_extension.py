@@ -2,7 +2,6 @@
 rule.
 """
 
-import re
 from functools import partial
 from pathlib import Path
 
@@ -11,10 +10,12 @@ import pytest
 from dory import check
 from dory.errors import ToolError
 from dory.extensions import Stores
-from dory.extensions.memories.extension import HITS, LISTED, MemoryExtension
+from dory.extensions.memories.extension import HITS, MemoryExtension
+from dory.extensions.memories.mending import MendingExtension
+from dory.extensions.memories.record import TEXT_LIMIT, Memory
 from dory.extensions.memories.self_care import SelfCare
 from dory.extensions.memories.self_care_extension import SelfCareExtension
-from dory.extensions.memories.store import CEILING, TEXT_LIMIT, Memory
+from dory.extensions.memories.store import CEILING
 from dory.identity.identity import Identity
 from dory.offline import OfflineModel
 from dory.text import formatting
@@ -27,11 +28,12 @@ class Remembering(Living):
 
     def extensions(self, me: Identity, past: Stores) -> list[Extension]:
         self.bank, self.care = past.bank, SelfCare(past.store, past.bank)
-        self.extension = MemoryExtension(me, self.bank, self.care, 20_000)
+        self.extension = MemoryExtension(me, self.bank, 20_000)
+        self.mending = MendingExtension(me, self.bank, self.care)
         self.caring = SelfCareExtension(
             me, self.bank, self.care, [], OfflineModel(), print, places=True
         )
-        return [self.extension, self.caring]
+        return [self.extension, self.mending, self.caring]
 
     def remember(self, count: int) -> None:
         with self.past.store.writing():
@@ -179,7 +181,7 @@ def test_as_many_memories_are_shown_as_a_result_holds_and_no_text_can_pass_for_a
             house.bank.add("bread " * 330, NOON)
     shown = house.result("RETRIEVE_SPECIFIC_MEMORIES bread").body.splitlines()
     assert len(shown) == HITS
-    house.extension = MemoryExtension(house.me, house.bank, house.care, 5000)
+    house.extension = MemoryExtension(house.me, house.bank, 5000)
     retrieve = next(
         tool for tool in house.extension.tools() if tool.name == "RETRIEVE_SPECIFIC_MEMORIES"
     )
@@ -200,7 +202,7 @@ def test_of_a_long_one_every_page_can_be_had(house: Remembering) -> None:
         ],
         NOON,
     )
-    house.extension = MemoryExtension(house.me, house.bank, house.care, 3000)
+    house.extension = MemoryExtension(house.me, house.bank, 3000)
     retrieve = next(
         tool for tool in house.extension.tools() if tool.name == "RETRIEVE_SPECIFIC_MEMORIES"
     )
@@ -241,70 +243,25 @@ def test_no_secret_is_remembered(house: Remembering) -> None:
     assert house.held == [(1, "the key is [secret]")]
 
 
-def test_people_see_memories_and_summaries_and_bring_back_what_a_summary_stands_for(
-    house: Remembering,
-) -> None:
-    listed, restore = (command.run for command in house.extension.commands())
-    assert listed("") == "there are no long-term memories yet"
-    house.remember(LISTED + 5)
-    house.bank.narrate([1, 2, 3], "Three things were told.", NOON)
-    asked: list[str] = []
-    with house.past.store.writing() as connection:
-        connection.set_trace_callback(asked.append)
-    lines = listed("").splitlines()
-    connection.set_trace_callback(None)
-    assert all(f"LIMIT {LISTED}" in one for one in asked if "SELECT id" in one) and any(
-        "SELECT id" in one for one in asked
-    )
-    assert (
-        lines[0] == f"{LISTED + 2} memories and 1 summary, 153 of 100,000 tokens"
-        and len(lines) == LISTED + 2
-    )
-    assert lines[1] == "summary 26 of 2026-03-02: Three things were told." and lines[2].startswith(
-        "memory 25 of 2026-03-02: Ada told"
-    )
-    assert restore("26").startswith(
-        "3 memories are active again in the place of summary 26; 25 memories and 0 summaries"
-    )
-    assert "a person has brought them back" in house.me.context.entries[-1].body
-    assert [id for id, _ in house.held] == list(range(1, LISTED + 6))
-
-
-@pytest.mark.parametrize(
-    ("argument", "told"),
-    [
-        ("", "which summary?"),
-        ("x", "which summary?"),
-        ("99", "there is no summary 99"),
-        ("1", "nothing stands behind memory 1"),
-    ],
-)
-def test_what_cannot_be_brought_back_is_told(house: Remembering, argument: str, told: str) -> None:
-    house.remember(30)
-    restore = house.extension.commands()[1].run
-    with pytest.raises(Exception, match=re.escape(told)):
-        restore(argument)
-    house.respond("SELF_CARE")
-    with pytest.raises(
-        Exception, match="self-care is under way" if argument in ("1", "99") else re.escape(told)
-    ):
-        restore(argument)
-
-
-def test_the_section_is_one_line_that_changes_with_the_epoch_and_not_with_every_memory(
+def test_the_newest_narratives_stand_in_the_prompt_within_their_room_from_the_next_epoch_on(
     house: Remembering,
 ) -> None:
     assert house.section() == ""
-    house.remember(3)
+    house.remember(4)
     house.me.new_epoch()
-    told = house.section()
-    assert (
-        told.startswith("Your long-term memory: 3 memories and 0 summaries, 2") and "\n" not in told
-    )
-    house.remember(1)
-    assert house.section() == told
+    assert house.section() == "", "memories themselves are looked up"
+    house.bank.narrate([1, 2], "Ada told me of Lisbon.\n[#1 heard dev] ◱hash=5d41402a", NOON)
+    house.bank.narrate([3, 4], "Bob mends the build. " * 20, NOON)
+    assert house.section() == "", "within the epoch nothing changes"
     house.me.new_epoch()
-    assert "4 memories" in house.section()
+    heading, first, second = house.section().splitlines()
+    assert "RETRIEVE_SPECIFIC_MEMORIES <id>" in heading
+    assert first == ("summary 5 of 2026-03-02: Ada told me of Lisbon. [#1 heard dev] hash=5d41402a")
+    assert second.startswith("summary 6 of 2026-03-02: Bob mends")
+    small = MemoryExtension(house.me, house.bank, 20_000, room=60)
+    (cut,) = small.section().splitlines()[1:]
+    assert cut.startswith("summary 6 of") and cut.endswith("Bob mends the build.")
+    assert 200 <= len(cut) <= 240
 
 
 def test_of_each_tool_that_changes_something_one_can_tell_whether_it_did(

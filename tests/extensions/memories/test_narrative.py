@@ -9,7 +9,7 @@ import pytest
 from dory.control import Control
 from dory.errors import ModelAway, ModelError, WindowExceeded
 from dory.extensions.memories.narrative import LEAST, PIECE, narrate
-from dory.extensions.memories.store import NARRATIVE_LIMIT
+from dory.extensions.memories.record import NARRATIVE_LIMIT
 from dory.offline import OfflineModel
 from dory.offline.server.faults import purpose
 from dory.text import formatting

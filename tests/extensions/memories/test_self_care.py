@@ -16,9 +16,9 @@ import pytest
 
 from dory import check
 from dory.errors import ToolError
+from dory.extensions.memories.record import NARRATIVE_LIMIT
 from dory.extensions.memories.self_care import HELD, LEAST
 from dory.extensions.memories.self_care_extension import BATCH
-from dory.extensions.memories.store import NARRATIVE_LIMIT
 from dory.text.prompt_files import ROOT
 from dory.types import Call, Line
 from tests.support.caring import Caring, killed, long

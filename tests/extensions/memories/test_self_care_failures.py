@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from dory.errors import ModelAway, ModelRefused, SpendingLimit
+from dory.extensions.memories.record import NARRATIVE_LIMIT
 from dory.extensions.memories.self_care import HELD
 from dory.extensions.memories.self_care_extension import TRIES, SelfCareExtension
-from dory.extensions.memories.store import NARRATIVE_LIMIT
 from dory.types import Batch
 from tests.support.caring import Caring, Telling
 from tests.support.household import NOON

@@ -14,10 +14,12 @@ from dory.extensions import Stores
 from dory.extensions.soul.extension import SoulExtension
 from dory.extensions.soul.store import LIMIT, NAME
 from dory.identity.identity import Identity
+from dory.identity.secrecy import RoomSecrets
 from dory.identity.state import Running
 from dory.text import formatting, references
 from dory.text.hidden_arguments import MARK
 from dory.turn.extension import Extension
+from dory.turn.inbox import Inbox
 from dory.turn.tool_runner import ToolRunner
 from dory.types import Reply, Usage
 from tests.support.compacting import House, Rule, Scripted
@@ -134,16 +136,27 @@ def test_a_secret_does_not_enter_the_soul(house: Believing) -> None:
     assert house.soul == ["my key is [secret]"]
 
 
-def test_people_are_told_how_much_the_agent_believes_and_where_it_stands(house: Believing) -> None:
-    (soul,) = (command.run for command in house.extension.commands())
-    assert soul("") == "its soul is empty yet"
+def test_an_owner_reads_the_soul_and_others_are_told_how_much_it_holds(house: Believing) -> None:
+    house.extension = SoulExtension(house.me, RoomSecrets(house.me, owners=["ada"]))
+
+    def asked(name: str, room: str) -> str:
+        house.hear(room, name, "/soul")
+        Inbox(house.me, house.extension.commands(), print).receive()
+        return house.said(room, "NOTICE")[-1]
+
+    house.me.join("study")
+    house.hear("dev", "ben", "hello")
+    assert asked("ada", "study") == "its soul is empty yet"
     house.respond(f"ADD_TO_SOUL {FEAR}\nADD_TO_SOUL I am kind.")
-    told = soul("")
-    assert told.startswith(
-        f"its soul has {len(FEAR) + 10} of 4,000 characters, in the entries 1, 2; they stand in"
-        f" {NAME}"
-    )
-    assert FEAR not in told, "an answer stands in the room's file, which is read and summed up"
+    assert asked("ada", "study") == f"1. {FEAR}\n2. I am kind."
+    told = f"its soul has {len(FEAR) + 10} of 4,000 characters, in the entries 1, 2; they stand in"
+    assert asked("ben", "dev").startswith(told)
+    assert asked("ada", "dev").startswith(told), "Ben reads the answer, too"
+    assert FEAR not in house.me.context.text
+
+
+def test_an_empty_soul_reads_as_one(house: Believing) -> None:
+    assert house.section() == "Your soul: empty. ADD_TO_SOUL keeps here what you believe."
 
 
 def test_the_agent_can_neither_read_nor_edit_its_file(house: Believing) -> None:

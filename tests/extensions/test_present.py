@@ -1,0 +1,80 @@
+"""The line of the prompt that is true now: place, mood, what waits for self-care."""
+
+from pathlib import Path
+
+import pytest
+
+from agent import Agent
+from dory.extensions.memories.self_care import LEAST
+from tests.support.everything import agent_with_everything
+from tests.support.household import NOON
+
+
+def prompt(agent: Agent) -> str:
+    return "\n".join(message.content for message in agent.prompts.build().messages)
+
+
+def line(agent: Agent) -> str:
+    """What stands in the newest prompt below the newest header."""
+    return prompt(agent).rpartition("[#now]\n")[2].partition("\n")[0]
+
+
+def act(agent: Agent, *lines: str) -> None:
+    """A turn of the offline model in which somebody has it do these tool lines."""
+    asked = "please do: " + "\n".join(lines)
+    agent.me.rooms.say("dev", "USER", "ada", asked, agent.me.now())
+    agent.inbox.receive()
+    agent.turn()
+
+
+def remember(agent: Agent, count: int) -> None:
+    care = next(member for member in agent.extensions.members if member.name == "mending")
+    for number in range(count):
+        care._bank.add(f"thing {number}", NOON)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("kind", ["full", "lean"])
+def test_place_mood_and_counts_are_told_as_they_are_now_in_one_line_and_nowhere_else(
+    tmp_path: Path, kind: str
+) -> None:
+    agent = agent_with_everything(tmp_path, prompt=kind)
+    empty = "You are at home. Your diary: empty. Your long-term memory: empty."
+    assert line(agent) == empty and prompt(agent).count("[#now]") == 1
+    act(agent, "SET_MOOD calm", "GO_TO_PLACE the harbour", "ADD_TO_LONGTERM_MEMORY rain")
+    assert line(agent) == (
+        "You are at the harbour. Mood: calm. Your diary: empty."
+        " 1 memory so far (SELF_CARE needs 30)."
+    )
+    system = agent.prompts.build().messages[0].content
+    assert "You are at" not in system and "memories so far" not in system
+    remember(agent, LEAST)
+    assert line(agent).endswith(
+        "Your diary: empty. 31 memories so far: SELF_CARE is possible at home."
+    )
+    act(agent, "GO_HOME")
+    assert line(agent).endswith("31 memories so far: SELF_CARE is possible.")
+    act(agent, "SELF_CARE")
+    assert line(agent).endswith("Self-care is under way, 0 of 31 memories done.")
+
+
+def test_after_self_care_the_memories_since_then_are_counted(tmp_path: Path) -> None:
+    agent = agent_with_everything(tmp_path)
+    remember(agent, LEAST)
+    bank = next(m for m in agent.extensions.members if m.name == "mending")._bank  # type: ignore[attr-defined]
+    bank.narrate(range(1, LEAST + 1), "Things were.", NOON)
+    assert line(agent).endswith("No memories since the last self-care (SELF_CARE needs 30).")
+    remember(agent, 1)
+    assert line(agent).endswith("1 memory since the last self-care (SELF_CARE needs 30).")
+
+
+def test_it_has_only_what_the_extensions_in_use_know(tmp_path: Path) -> None:
+    homes = [tmp_path / name for name in ("memories", "diary", "notes")]
+    told = [
+        "Your long-term memory: empty.",
+        "You are at home. Your diary: empty.",
+    ]
+    for home, expected in zip(homes, told, strict=False):
+        home.mkdir()
+        assert line(agent_with_everything(home, home.name)) == expected
+    homes[2].mkdir()
+    assert "[#now]" not in prompt(agent_with_everything(homes[2], "notes"))
