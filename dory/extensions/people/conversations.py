@@ -240,6 +240,19 @@ class Conversations:
         )
         return [name for (name,) in rows]
 
+    def incomplete(self) -> int:
+        """How many records do not say who spoke and to whom although an older one does, and how
+        many rows say so of no record; for the check.
+        """
+        if not self._store.has(_SAID):
+            return 0
+        return self._store.number(
+            f"SELECT (SELECT count(*) FROM dialogue WHERE id NOT IN (SELECT id FROM {_SAID})"
+            f" AND id > (SELECT min(id) FROM {_SAID}))"
+            f" + (SELECT count(*) FROM {_SAID} WHERE id NOT IN (SELECT id FROM dialogue))"
+            " + (SELECT count(*) FROM dialogue_also WHERE id NOT IN (SELECT id FROM dialogue))"
+        )
+
     def recent(self, count: int) -> list[Utterance]:
         """The newest records, oldest first."""
         return self._select("ORDER BY id DESC LIMIT ?", count)[::-1]
