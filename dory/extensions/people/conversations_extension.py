@@ -14,15 +14,8 @@ from functools import partial
 
 from dory import clock
 from dory.errors import DoryError
-from dory.extensions.people.conversations import (
-    EVER,
-    HELD,
-    LINK,
-    Contact,
-    Conversations,
-    RoomPosition,
-    Utterance,
-)
+from dory.extensions.people.conversations import EVER, HELD, Conversations
+from dory.extensions.people.records import LINK, Contact, RoomPosition, Utterance
 from dory.identity import neighbours
 from dory.identity.identity import Identity
 from dory.identity.secrecy import RoomSecrets
