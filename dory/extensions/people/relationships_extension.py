@@ -18,7 +18,8 @@ from datetime import timedelta
 
 from dory import clock
 from dory.errors import DoryError, ToolError
-from dory.extensions.people.conversations import Contact, Conversations
+from dory.extensions.people.conversations import Conversations
+from dory.extensions.people.records import Contact
 from dory.extensions.people.relationships import (
     FIELDS,
     USAGE,
