@@ -113,8 +113,6 @@ def _texts(folder: Path) -> Iterator[str]:
         except UnicodeDecodeError as error:
             yield f"{name} is no text ({error})"
             continue
-        if "\0" in text:
-            yield f"{name} holds a NUL, which no text has"
         if name in DURABLE and len(text) > MEMORY_LIMIT:
             yield f"{name} has {len(text)} characters, it may have {MEMORY_LIMIT}"
 

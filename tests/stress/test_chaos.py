@@ -214,7 +214,10 @@ def spoil_a_blob(home: Path, folder: Path, ledger: Ledger) -> None:
         (lose_what_was_heard, {"every acknowledged line was delivered exactly once"}),
         (forget_a_fact, {VERSIONS, GIT}),
         (write_what_nobody_did, {VERSIONS}),
-        (dream_again, {"no Dream twice, its cursor never goes back"}),
+        (
+            dream_again,
+            {"no Dream twice, its cursor never goes back", "clean.py --check is clean"},
+        ),
         (
             lose_what_faded,
             {"the history tells of all that faded, once", "clean.py --check is clean"},

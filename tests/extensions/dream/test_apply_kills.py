@@ -9,6 +9,7 @@ import pytest
 from dory import check
 from dory.extensions.dream import apply
 from dory.extensions.dream.apply import Revision
+from dory.extensions.dream.versions import DREAM
 from tests.support.household import Killed, copy_of, mishap
 from tests.support.sleeping import CHANGES, Answering, Sleeper, edit, listed, sleeper
 
@@ -144,6 +145,26 @@ def test_what_stands_in_the_files_after_a_kill_is_the_dreams_or_stays_as_somebod
         )
         == by_hand
     )
+
+
+def test_a_revision_that_an_older_version_has_begun_is_completed(interrupted: Sleeper) -> None:
+    path = interrupted.me.folder / apply.NAME
+    begun = json.loads(path.read_text())
+    for name in ("asked", "limited"):
+        del begun[name]
+    path.write_text(json.dumps(begun))
+    interrupted.write("USER.md", "Ada's birthday is on 4 May\n")
+    interrupted.versions.commit(DREAM, f"She told it.\n\nDream: {begun['record']} 1/3", "USER.md")
+    interrupted.write("MEMORY.md", "The release is on Monday\n")  # its commit did not come about
+    interrupted.step()
+    assert interrupted.read("USER.md") == "Ada's birthday is on 4 May\nAda likes tea\n"
+    assert [(made.subject, made.reason[-3:]) for made in interrupted.log()] == [
+        ("USER.md: + Ada's birthday is on 4 May", "1/3"),
+        ("USER +1, MEMORY +1 −1", begun["record"][-3:]),
+    ]
+    assert interrupted.log("a person") == []
+    assert len(interrupted.records()) == 1 and interrupted.history.dreamed == 2
+    assert list(check.problems(interrupted.me.home)) == []
 
 
 def test_dream_json_has_a_version_and_reads_back(interrupted: Sleeper) -> None:

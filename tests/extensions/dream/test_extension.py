@@ -79,6 +79,23 @@ def test_a_dream_is_of_at_most_20_entries_and_the_rest_is_dreamed_of_later(tmp_p
     assert dreams(one) == 2
 
 
+def test_a_dream_knows_the_tools_of_the_agent_and_says_that_they_do_not_work_in_it(
+    tmp_path: Path,
+) -> None:
+    answering = Answering(listed("USER.md"), f"NOTE_ADD ada tea\nWAIT\n{LINE}", "DONE")
+    house = House(tmp_path, Scripted(), extensions="dream")
+    house.model.rules["dream"] = lambda prompt: answering.complete(prompt, "dream").text
+    house.hear(20)
+    house.compact()
+    step(house)
+    house.say("/dream")
+    house.agent.inbox.receive()
+    step(house)
+    for tool in ("NOTE_ADD", "WAIT"):
+        assert f"{tool} does not work in a Dream: nothing was done" in answering.last.content
+    assert (house.me.folder / "USER.md").read_text() == "Ada's birthday is on 4 May\n"
+
+
 def test_as_many_entries_are_promised_as_the_dream_takes(tmp_path: Path) -> None:
     model = Answering("NOTHING")
     one = Sleeper(tmp_path, model)
