@@ -42,9 +42,7 @@ LEAST, LEAST_LOOP = 400, 300
 def measure(
     place: Path, events: int, kills: int, looped: int, seed: int, told: Callable[[Path], Kept]
 ) -> Found:
-    """All lives, in homes below ``place``; ``told`` lives the one with facts. Raises
-    ``DoryError``.
-    """
+    """All lives, below ``place``; ``told`` lives the one with facts. Raises ``DoryError``."""
     began = time.monotonic()
     homes = {name: place / name for name in ("whole", "late", "killed", "loop")}
     for home in homes.values():
@@ -52,16 +50,13 @@ def measure(
     life = Life(homes["whole"], seed)
     sizes = life.live(events)
     _tell_after(began, "uninterrupted")
-    Life(homes["late"], seed, WITHOUT).live(events)
-    late = Life(homes["late"], seed)
-    rest(late.extensions)
+    late_calls = _switched_on_late(homes["late"], events, seed)
     _tell_after(began, "switched on late")
     loop = spoken.live(homes["loop"], looped, seed)
     _tell_after(began, "in the loop")
     kept = told(place / "facts")
     _tell_after(began, "with facts")
     deaths = list(_reported(killed(homes["killed"], events, kills, seed)))
-    late_calls = late.meter.calls["cascade"]
     violations = [
         *checks.of_prompts(sizes),
         *checks.of_runs(homes["whole"], events, life.meter.calls["cascade"]),
@@ -83,6 +78,14 @@ def measure(
         violations=violations,
         seconds=time.monotonic() - began,
     )
+
+
+def _switched_on_late(home: Path, events: int, seed: int) -> int:
+    """The calls of the model when the cascade comes at the end of a life."""
+    Life(home, seed, WITHOUT).live(events)
+    late = Life(home, seed)
+    rest(late.extensions)
+    return late.meter.calls["cascade"]
 
 
 def _reported(kills: Iterable[Kill]) -> Iterator[Kill]:
