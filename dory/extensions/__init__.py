@@ -242,7 +242,7 @@ def _cascade(of: _Shared) -> Sequence[Extension]:
     room = of.settings.context_limit * WINDOW_SHARE
     return [
         cascade,
-        WindowExtension(of.me, texts, room),
+        WindowExtension(of.me, texts, room, of.settings.lean),
         RelatedExtension(of.me, of.past.store, related, cascade.newest),
     ]
 
