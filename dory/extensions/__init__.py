@@ -173,7 +173,7 @@ def ordered(
         called |= {command.name for command in member.commands() if command.called}
     known = {tool.name for tool in tools()}
     others = [tool for member in members for tool in member.tools() if tool.name not in known]
-    shared.tools += others  # the tools of other packages count, too
+    shared.tools.extend(others)  # the tools of other packages count, too
     past.chronicle.left_out = LeftOut(shared.tools)
     me.life.bookkeeping = bookkeeping(shared.tools)
     return members
