@@ -61,6 +61,17 @@ def test_what_is_heard_after_the_epoch_began_stands_in_the_context(house: House)
     assert now["life"].splitlines()[-1].rpartition(" ")[2].startswith("#")
 
 
+def test_bookkeeping_between_events_does_not_hide_that_the_context_holds_them(
+    house: House,
+) -> None:
+    for number in range(8):
+        act(house, f"SAY dev hi {number}\nNOTE_ADD n{number} {number}\nSET_MOOD calm {number}")
+    house.me.new_epoch()
+    now = shown(house)
+    assert "window" not in now and len(now["life"].splitlines()) == 8
+    assert all(line.partition(" response ")[2].startswith("#") for line in now["life"].splitlines())
+
+
 def test_whole_texts_have_bounded_room_newest_first_and_others_lead_to_theirs(house: House) -> None:
     room = int(house.config.context_limit * WINDOW_SHARE * house.me.state.characters_per_token)
     text = "it was a long and sunny day in the garden, " * (room // 43 // 3)
