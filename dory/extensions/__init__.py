@@ -227,7 +227,11 @@ def _notes(of: _Shared) -> Sequence[Extension]:
 
 def _recall(of: _Shared) -> Sequence[Extension]:
     past = of.past
-    return [RecallExtension(of.me, past.store, past.chronicle, past.search, of.settings.cues)]
+    return [
+        RecallExtension(
+            of.me, past.store, past.chronicle, past.search, of.settings.cues, of.secrets
+        )
+    ]
 
 
 def _cascade(of: _Shared) -> Sequence[Extension]:
@@ -293,12 +297,13 @@ def _conversations(of: _Shared) -> Sequence[Extension]:
 def _relationships(of: _Shared) -> Sequence[Extension]:
     past = of.past
     record = of.conversations.record
-    return [RelationshipExtension(of.me, past.relationships, past.dialogues, record)]
+    return [RelationshipExtension(of.me, past.relationships, past.dialogues, record, of.secrets)]
 
 
 def _link(of: _Shared) -> Sequence[Extension]:
     past = of.past
-    return [LinkExtension(of.me, past.store, past.bank, past.relationships, of.log)]
+    met = past.dialogues.linked
+    return [LinkExtension(of.me, past.store, past.bank, past.relationships, of.log, met)]
 
 
 _REGISTRY = {

@@ -37,6 +37,7 @@ from dataclasses import dataclass, replace
 from dory.config.settings import Config
 from dory.identity.context import Entry
 from dory.identity.identity import Identity
+from dory.identity.secrecy import RoomSecrets
 from dory.text import prompt_files, references
 from dory.text.prompt_files import MEMORY
 from dory.turn import layouts, life_tail
@@ -72,10 +73,18 @@ class _Sent:
 class PromptBuilder:
     """Builds the prompts of one identity."""
 
-    def __init__(self, identity: Identity, config: Config, extensions: ExtensionHost) -> None:
+    def __init__(
+        self,
+        identity: Identity,
+        config: Config,
+        extensions: ExtensionHost,
+        secrets: RoomSecrets | None = None,
+    ) -> None:
+        """``secrets``: what the agent is told not to say where."""
         self._identity = identity
         self._config = config
         self._extensions = extensions
+        self._secrets = secrets or RoomSecrets(identity)
         self._system = SystemMessage(identity, config, extensions)
         self._begun: tuple[int, str] | None = None
         self._opened: tuple[int, str] | None = None
@@ -177,15 +186,17 @@ class PromptBuilder:
         return "".join(["[#life]\n", *(f"{line}\n" for line in lines)])
 
     def _request(self) -> str:
-        """Who waits for an answer where, and how to give it."""
+        """Who waits for an answer where, what is not for those rooms, and how to answer."""
         waiting: dict[str, list[str]] = {}
         for room, name in self._identity.state.waiting():
             waiting.setdefault(room, []).append(name)
+        kept = self._secrets.sentence(self._secrets.present())
         if not waiting:
-            return f"{TURN[1:]}{prompt_files.prompt('idle')}\n"
+            return f"{TURN[1:]}{' '.join(filter(None, [prompt_files.prompt('idle'), kept]))}\n"
         name = "lean_turn" if self._config.lean else "turn"
         text = prompt_files.prompt(name).format(
-            waiting="; ".join(_waits(room, names) for room, names in waiting.items()),
+            waiting="; ".join(_waits(room, names) for room, names in waiting.items())
+            + (f". {kept.removesuffix('.')}" if kept else ""),
             answers="\n".join(f"SAY {room} <your answer>" for room in waiting),
         )
         return f"{TURN[1:]}{text}\n"

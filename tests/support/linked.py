@@ -43,8 +43,14 @@ class Linked(Household):
         self.index = past.index
         self.relationships = past.relationships
         self.link = LinkExtension(
-            self.me, past.store, self.bank, past.relationships, self.log.append
+            self.me,
+            past.store,
+            self.bank,
+            past.relationships,
+            self.log.append,
+            past.dialogues.linked,
         )
+        self.dialogues = past.dialogues
         self.hands = ToolRunner(
             self.me, [*self.tools.tools(), *self.link.tools()], self.config.result_limit
         )

@@ -16,7 +16,7 @@ from dory.constants import TURN_LIMIT
 from dory.errors import BlobError, FormatError, ToolError
 from dory.extensions.link import requests, transfer
 from dory.extensions.link.requests import TIME_TO_ANSWER, LinkFiles, LinkMessage
-from dory.extensions.link.transfer import LinkRecord
+from dory.extensions.link.transfer import LinkRecord, Met
 from dory.extensions.memories.store import CEILING, Memory, MemoryStore
 from dory.extensions.people.relationships import Relationships
 from dory.identity.identity import LIVE_DRAFT, Identity
@@ -35,7 +35,7 @@ _TIME = f"{TIME_TO_ANSWER // timedelta(minutes=1)} minutes"
 
 class LinkExtension(Extension):
     """The links of one identity, whose memories are in ``bank``; ``log`` gets a line for each
-    step.
+    step. ``met`` records a transfer among the conversations.
     """
 
     name = "link"
@@ -47,13 +47,14 @@ class LinkExtension(Extension):
         bank: MemoryStore,
         relationships: Relationships,
         log: Callable[[str], None],
+        met: Met,
     ) -> None:
         self._identity = me
         self._store = store
         self._bank = bank
         self._relationships = relationships
         self._log = log
-        self._links = LinkRecord(store, bank)
+        self._links = LinkRecord(store, bank, met, me.name)
         self._folder = me.home / requests.FOLDER
         self._seen: int | None = None
         self._awaited = True

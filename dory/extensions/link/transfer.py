@@ -42,12 +42,20 @@ _DAMAGE = (
 """What reading a damaged blob raises."""
 
 
-class LinkRecord:
-    """The transfers so far: a row for each that was received, and for each that was given."""
+Met = Callable[[str, str, str, datetime], None]
+"""What records a transfer among the conversations: with whom, who shared, what, and when."""
 
-    def __init__(self, store: Store, bank: MemoryStore) -> None:
+
+class LinkRecord:
+    """The transfers so far: a row for each that was received, and for each that was given. ``met``
+    records each in the same transaction; ``own`` is the agent's name.
+    """
+
+    def __init__(self, store: Store, bank: MemoryStore, met: Met, own: str) -> None:
         self._store = store
         self._bank = bank
+        self._met = met
+        self._own = own
         store.tables(_TABLE)
 
     def take(
@@ -67,13 +75,16 @@ class LinkRecord:
             new, known = self._bank.take(memories, at)
             insert = "INSERT INTO link VALUES (?, ?, 0, ?, ?, ?)"
             connection.execute(insert, (*key, clock.second(at), new, known + own))
+            self._met(partner, partner, f"neural link: {_memories(len(memories))} shared", at)
             return new, known + own
 
     def give(self, partner: str, asked: datetime, count: int, at: datetime) -> None:
         """Record that ``count`` memories were given to ``partner``."""
         with self._store.writing() as connection:
             row = (partner, clock.exact(asked), clock.second(at), count)
-            connection.execute("INSERT OR IGNORE INTO link VALUES (?, ?, 1, ?, ?, 0)", row)
+            insert = "INSERT OR IGNORE INTO link VALUES (?, ?, 1, ?, ?, 0)"
+            if connection.execute(insert, row).rowcount:
+                self._met(partner, self._own, f"neural link: {_memories(count)} shared", at)
 
     def newest(self, limit: int) -> list[tuple[str, str, str, str]]:
         """The newest transfers: when, "to" or "from", with whom, and how many memories."""
@@ -88,6 +99,10 @@ class LinkRecord:
             else:
                 transfers.append((at, "from", partner, f"{new} new, {known} known"))
         return transfers
+
+
+def _memories(count: int) -> str:
+    return "1 memory" if count == 1 else f"{count:,} memories"
 
 
 def partner(home: Path, own: str, given: str) -> AgentInfo:

@@ -1,6 +1,7 @@
-"""Relationships: what the agent thinks of those it knows. One table of the agent's SQLite file.
+"""Relationships: what the agent thinks of those it knows. Tables of the agent's SQLite file:
 
-    relationship    a row for each change: id (rising), whose, when, and all fields from then on
+    relationship       a row for each change: id (rising), whose, when, and all fields from then on
+    relationship_room  for which rooms the agent acted as it made a change; none of older changes
 
 The newest row of a name is how things stand, the row before it holds the old values. Rows are only
 added. How often and since when they have spoken with each other is not stored here: it is counted
@@ -8,7 +9,7 @@ from the records of conversations (``extensions/people/conversations.py``).
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 
@@ -25,6 +26,11 @@ _SCHEMA = (
     " relationship_type TEXT, trust_level TEXT,"
     " emotional_tone TEXT, relationship_notes TEXT, rationale TEXT)",
     "CREATE INDEX IF NOT EXISTS relationship_with ON relationship (name, id)",
+)
+_ROOMS = "relationship_room"
+_LATER_SCHEMA = (
+    f"CREATE TABLE IF NOT EXISTS {_ROOMS} (id INTEGER, room TEXT, PRIMARY KEY (id, room))"
+    " WITHOUT ROWID"
 )
 _NAMES = {
     "type": "relationship_type",
@@ -91,6 +97,8 @@ class Relationships:
     def __init__(self, store: Store) -> None:
         self._store = store
         store.tables(*_SCHEMA)
+        if not store.readonly:  # a reader takes the file as it is
+            store.tables(_LATER_SCHEMA)
 
     @property
     def changes(self) -> int:
@@ -108,10 +116,31 @@ class Relationships:
         sql = f"SELECT name, {', '.join(FIELDS)}, max(id) FROM relationship GROUP BY name"
         return {name: Relationship(*values) for name, *values, _ in self._store.rows(sql)}
 
+    def rooms(self) -> dict[str, set[str]]:
+        """For each relationship the rooms from which the agent may have what it says of it. An
+        empty name stands for any room.
+        """
+        made: dict[str, set[str]] = {}
+        room, beside = "''", ""
+        if self._store.has(_ROOMS):
+            room, beside = "coalesce(room, '')", f" LEFT JOIN {_ROOMS} USING (id)"
+        for name, place in self._store.rows(f"SELECT name, {room} FROM relationship{beside}"):
+            made.setdefault(name, set()).add(place)
+        return made
+
+    def roomless(self) -> int:
+        """How many rows name a room of no change; for the check."""
+        if not self._store.has(_ROOMS):
+            return 0
+        return self._store.number(
+            f"SELECT count(*) FROM {_ROOMS} WHERE id NOT IN (SELECT id FROM relationship)"
+        )
+
     def assign(
-        self, name: str, said: dict[str, str], at: datetime
+        self, name: str, said: dict[str, str], at: datetime, rooms: Sequence[str] = ()
     ) -> tuple[Relationship, Relationship]:
-        """Change the fields that were ``said``; a field that is empty there is cleared.
+        """Change the fields that were ``said``; a field that is empty there is cleared. ``rooms``
+        are those for which the agent acts.
 
         Returns the relationship before and after the change.
         """
@@ -125,10 +154,10 @@ class Relationships:
             )
         values = [getattr(after, field) for field in FIELDS]
         with self._store.writing() as connection:
-            connection.execute(
-                "INSERT INTO relationship VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)",
-                (name, int(at.timestamp()), *values),
-            )
+            insert = "INSERT INTO relationship VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)"
+            id = connection.execute(insert, (name, int(at.timestamp()), *values)).lastrowid
+            for room in set(rooms):
+                connection.execute(f"INSERT INTO {_ROOMS} VALUES (?, ?)", (id, room))
         return before, after
 
 

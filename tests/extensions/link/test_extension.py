@@ -364,3 +364,22 @@ def test_who_is_asked_is_told_what_the_other_is_to_it(tmp_path: Path) -> None:
         ada.ask(bob)
         bob.step()
         assert bob.told[-1].endswith("Z. What it is to you: rival.")
+
+
+def test_a_link_counts_as_an_interaction_of_both(
+    tmp_path: Path,
+) -> None:
+    with linked(tmp_path / "home") as (ada, bob):
+        for _ in range(2):
+            exchange(bob, ada)
+            bob.later(minutes=10)
+            ada.later(minutes=10)
+        for one, other in ((ada, bob), (bob, ada)):
+            (contact,) = one.dialogues.who()
+            assert (contact.name, contact.rooms) == (other.me.name, ())
+            assert contact.interaction_count == 2
+            record = one.dialogues.recent(1)[0]
+            assert (record.speaker, record.kind) == (ada.me.name, "agent")
+            assert record.line.endswith("neural link: 2 memories shared")
+        assert bob.dialogues.recent(1)[0].line.split(", ")[0].endswith(" by link")
+        assert list(check.problems(ada.home)) == []

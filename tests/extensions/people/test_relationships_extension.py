@@ -128,11 +128,14 @@ def test_the_agent_itself_and_who_never_spoke_in_its_rooms_are_strangers(house: 
     house.respond("SAY dev hello")
     house.meet()
     house.hear("lab", "eve", "it is not in here")
-    for name in (house.me.name, "eve"):
-        assert (
-            "has ever spoken here"
-            in house.result(f"ASSIGN_RELATIONSHIP {name} ally; because: x").body
-        )
+    for name, told in (
+        ("eve", "has ever spoken here"),
+        (house.me.name, f"{house.me.name} is you: what you are to yourself belongs in your soul"),
+        ("@Dory", "is you"),
+    ):
+        assert told in house.result(f"ASSIGN_RELATIONSHIP {name} ally; because: x").body
+    house.meet("dory")
+    assert house.result("ASSIGN_RELATIONSHIP dory ally; because: x").kind == "result", "a person"
 
 
 def notices(entries: Sequence[Entry]) -> str:
@@ -187,7 +190,7 @@ def test_those_present_stand_in_the_prompt_as_they_were_when_the_epoch_began(
     before = house.section()
     assert before.splitlines() == [
         "ada: neutral; met 2026-03-02, 2 lines",
-        "telegram_bob: neutral; met 2026-03-02, 1 lines",
+        "telegram_bob: neutral; met 2026-03-02, 1 line",
     ]
     house.meet("eve", "ada")
     house.respond(LINE)

@@ -13,6 +13,7 @@ from dory.extensions import Stores
 from dory.extensions.people.conversations_extension import ConversationsExtension
 from dory.identity.create import boot
 from dory.identity.identity import Identity
+from dory.identity.secrecy import RoomSecrets
 from dory.storage.rooms import A_PERSON
 from dory.text.pages import PAGE
 from dory.turn.extension import Extension
@@ -153,6 +154,29 @@ def test_records_of_an_older_dory_are_read_and_go_on(house: Listening) -> None:
     assert house.counts() == {"ada": 2, "bob": 1}
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "DELETE FROM dialogue_said WHERE id = 2",
+        "INSERT INTO dialogue_said VALUES (99, 'person', '')",
+        "INSERT INTO dialogue_also VALUES ('ada', 99)",
+        "INSERT INTO relationship_room VALUES (99, 'dev')",
+    ],
+)
+def test_the_check_finds_what_is_missing_or_belongs_to_no_record(
+    house: Listening, damage: str
+) -> None:
+    for text in ("one", "two"):
+        house.hear("dev", "ada", text)
+    house.listen()
+    house.respond("SAY dev hi")
+    house.listen()
+    assert house.counts() == {"ada": 3}
+    with house.past.store.writing() as connection:
+        connection.execute(damage)
+    assert list(check.problems(house.me.home)) != []
+
+
 def test_a_person_cannot_take_an_agents_name(house: Listening) -> None:
     other = boot(house.home, "otto", "dev", house.clock)
     name = f"otto-{other[:8]}"
@@ -205,6 +229,16 @@ def test_what_was_said_in_another_room_is_shown_only_to_those_who_were_there(
     house.listen()
     assert "merger" not in house.asked("bob", "/conversations bob"), "Ada would read it"
     assert "hello, too" in house.asked("ada", "/conversations bob")
+
+
+def test_the_agent_is_told_what_was_said_in_a_private_room(house: Listening) -> None:
+    secrets = RoomSecrets(house.me, private=["lab"])
+    told = ConversationsExtension(house.me, house.past.dialogues, (), False, secrets)
+    house.me.join("lab")
+    house.hear("lab", "bob", "the merger is secret")
+    house.listen()
+    house.fade(house.me.context.entries, "all of it")
+    assert told.section().endswith(" in private lab, bob (person): the merger is secret")
 
 
 def test_the_newest_narratives_stand_in_the_prompt_for_an_epoch_and_are_bounded(
