@@ -42,9 +42,7 @@ LEAST, LEAST_LOOP = 400, 300
 def measure(
     place: Path, events: int, kills: int, looped: int, seed: int, told: Callable[[Path], Kept]
 ) -> Found:
-    """All lives, in homes below ``place``; ``told`` lives the one with facts. Raises
-    ``DoryError``.
-    """
+    """All lives, below ``place``; ``told`` lives the one with facts. Raises ``DoryError``."""
     began = time.monotonic()
     homes = {name: place / name for name in ("whole", "late", "killed", "loop")}
     for home in homes.values():
@@ -52,26 +50,20 @@ def measure(
     life = Life(homes["whole"], seed)
     sizes = life.live(events)
     _tell_after(began, "uninterrupted")
-    Life(homes["late"], seed, WITHOUT).live(events)
-    late = Life(homes["late"], seed)
-    rest(late.extensions)
+    late_calls = _switched_on_late(homes["late"], events, seed)
     _tell_after(began, "switched on late")
     loop = spoken.live(homes["loop"], looped, seed)
     _tell_after(began, "in the loop")
     kept = told(place / "facts")
     _tell_after(began, "with facts")
     deaths = list(_reported(killed(homes["killed"], events, kills, seed)))
-    late_calls = late.meter.calls["cascade"]
     violations = [
         *checks.of_prompts(sizes),
         *checks.of_runs(homes["whole"], events, life.meter.calls["cascade"]),
         *checks.of_loop(loop),
         *_wrong_files(homes),
+        *_wrong_counts(events, late_calls, kills - len(deaths)),
     ]
-    if (computed := checks.late_calls(events)) != late_calls:
-        violations.append(f"late: {late_calls} calls of the model, {computed} were computed")
-    if len(deaths) < kills:
-        violations.append(f"killed: {len(deaths)} times, not {kills}")
     return Found(
         events=events,
         seed=seed,
@@ -88,10 +80,25 @@ def measure(
     )
 
 
+def _switched_on_late(home: Path, events: int, seed: int) -> int:
+    """The calls of the model when the cascade comes at the end of a life."""
+    Life(home, seed, WITHOUT).live(events)
+    late = Life(home, seed)
+    rest(late.extensions)
+    return late.meter.calls["cascade"]
+
+
 def _reported(kills: Iterable[Kill]) -> Iterator[Kill]:
     for kill in kills:
         _tell(f"killed at event {kill.events:,}: {kill.point}")
         yield kill
+
+
+def _wrong_counts(events: int, late_calls: int, missing: int) -> Iterator[str]:
+    if (computed := checks.late_calls(events)) != late_calls:
+        yield f"late: {late_calls} calls of the model, {computed} were computed"
+    if missing > 0:
+        yield f"killed: {missing} times too few"
 
 
 def _wrong_files(homes: Mapping[str, Path]) -> Iterator[str]:

@@ -11,7 +11,7 @@ memories, conversations and relationships, the diary, and the search over all of
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from dory.config import loader
@@ -119,6 +119,8 @@ class _Shared:
     conversations: ConversationsExtension
     log: Callable[[str], None]
     secrets: RoomSecrets
+    tools: list[Tool] = field(default_factory=lambda: tools())
+    """All tools, also those that are not in use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,9 +182,9 @@ def ordered(
         called |= {command.name for command in member.commands() if command.called}
     known = {tool.name for tool in tools()}
     others = [tool for member in members for tool in member.tools() if tool.name not in known]
-    every_tool = [*tools(), *others]  # the tools of other packages count, too
-    past.chronicle.left_out = LeftOut(every_tool)
-    me.life.bookkeeping = bookkeeping(every_tool)
+    shared.tools.extend(others)  # the tools of other packages count, too
+    past.chronicle.left_out = LeftOut(shared.tools)
+    me.life.bookkeeping = bookkeeping(shared.tools)
     return members
 
 
@@ -252,12 +254,12 @@ def _cascade(of: _Shared) -> Sequence[Extension]:
     model = of.models.of(lambda settings: settings.profile(chosen.profile))
     windows = Windows(chosen.immediate_window, chosen.recent_window)
     plainly = of.settings.lean and of.settings.plain_answers == "deliver"
-    texts = EventTexts(of.me.blobs, tools(), plainly)
+    texts = EventTexts(of.me.blobs, of.tools, plainly)
     cascade = CascadeExtension(of.me, windows, chosen.event_limit, texts, model, related, of.log)
     room = of.settings.context_limit * WINDOW_SHARE
     return [
         cascade,
-        WindowExtension(of.me, texts, room),
+        WindowExtension(of.me, texts, room, of.settings.lean),
         RelatedExtension(of.me, of.past.store, related, cascade.newest),
     ]
 

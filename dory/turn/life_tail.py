@@ -27,8 +27,10 @@ _REFERENCE = re.compile(r"◱hash=[0-9a-f]+ gist=(.*)◲")
 _CUT = re.compile(r"\S+ \S+ \S+(?: failed)? (?:#\d+(?:-\d+)?|event \d+)")
 _NONE: Mapping[str, int] = {}
 _THOUGHT, _THOUGHT_END = "<reasoning>\n", "</reasoning>\n"
-_MORE = 16
-"""Entries beyond the number of lines that are looked at: few events make an entry and no line."""
+_PER_LINE = 8
+"""Entries that are looked at for each line: bookkeeping makes entries, too, and has no line among
+events.
+"""
 
 
 def cut(
@@ -38,16 +40,17 @@ def cut(
     ``entries``, or is ``laid_out`` elsewhere, by the number there. Lines and entries are in the
     order of time, oldest first.
     """
-    newest = entries[-len(lines) - _MORE :]
+    newest = entries[-_PER_LINE * len(lines) :] if lines else []
     shown = list(lines)
     behind = len(newest)
     for number in range(len(lines) - 1, -1, -1):
         parts = _LINE.fullmatch(lines[number])
-        place = _place(parts[2], parts[3], newest[:behind]) if parts else None
+        event = laid_out.get(lines[number])
+        place = _place(parts[2], parts[3], newest[:behind]) if parts and not event else None
         if parts and place is not None:
             shown[number] = f"{parts[1]} {parts[2]} #{newest[place].ids}"
             behind = place
-        elif parts and (event := laid_out.get(lines[number])):
+        elif parts and event:
             shown[number] = f"{parts[1]} {parts[2]} event {event}"
     return shown
 
@@ -76,7 +79,7 @@ def _is_of(entry: Entry, kind: str) -> bool:
     return same_tool and entry.kind == ("error" if failed else "result")
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=1024)
 def _flat(entry: Entry) -> str:
     """What LIFE says of an entry's event, on one line that is longer than those of LIFE."""
     text = references.unescape(entry.body)

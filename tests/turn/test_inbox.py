@@ -152,6 +152,22 @@ def test_after_a_kill_at_any_instant_every_line_is_heard_once_and_every_command_
     assert set(seen) == {0, 3} and len(seen) > 20
 
 
+def test_a_long_message_is_kept_whole_wherever_a_kill_comes(tmp_path: Path) -> None:
+    house = Household(tmp_path / "home")
+    desk, long = Desk(house), "a long day in the garden " * 9
+    house.hear("dev", "ada", long)
+
+    def receive() -> None:
+        desk.open()
+        desk.inbox.receive()
+
+    for _ in killed_everywhere(house, receive):
+        receive()
+        (line,) = [line for line in house.me.life.tail(9).splitlines() if " heard " in line]
+        ((hash, _),) = references.live(line)
+        assert house.me.blobs.get(hash).body == f"dev ada: {long.strip()}"
+
+
 def test_commands_are_answered_in_their_room_and_not_heard(desk: Desk) -> None:
     desk.house.hear("dev", "ada", "  /note the  milk\nand bread ")
     desk.house.hear("dev", "ada", "/fail")

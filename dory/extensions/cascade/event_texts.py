@@ -13,7 +13,7 @@ Only reads, so any thread may use it.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dory.errors import BlobError, FormatError
@@ -45,15 +45,20 @@ class EventText:
 
 
 class EventTexts:
-    """The texts of the events of one agent. ``tools`` are all that exist. With ``plainly``, what a
-    response says beside its tool lines is said, too, unless one of them is a SAY.
+    """The texts of the events of one agent. ``tools`` are all that exist; those of other packages
+    may be added to it before the first event is read. With ``plainly``, what a response says beside
+    its tool lines is said, too, unless one of them is a SAY.
     """
 
-    def __init__(self, blobs: Blobs, tools: Iterable[Tool], plainly: bool) -> None:
+    def __init__(self, blobs: Blobs, tools: Sequence[Tool], plainly: bool) -> None:
         self._blobs = blobs
-        self._tools = {tool.name: tool for tool in tools}
-        self.usages = [tool.usage for tool in self._tools.values()]
+        self._declared = tools
         self._plainly = plainly
+
+    @property
+    def usages(self) -> list[str]:
+        """The usages of all tools."""
+        return [tool.usage for tool in self._declared]
 
     def of(self, line: str) -> EventText:
         """The text behind a line of LIFE; of a blob that is gone, what the line has of it."""
@@ -88,13 +93,16 @@ class EventTexts:
             told.append(thoughts.spoken(answer.plain).strip().removeprefix(EMPTY))
         return "\n".join(filter(None, told))
 
+    def _tool(self, name: str) -> Tool | None:
+        return next((tool for tool in self._declared if tool.name == name), None)
+
     def _waits(self, call: Call) -> bool:
-        tool = self._tools.get(call.tool)
+        tool = self._tool(call.tool)
         return bool(tool and tool.quiet and tool.looks_up)
 
     def _answer(self, kind: str, blob: Blob | None, text: str) -> str:
         """What a tool answered, unless that only repeats what is elsewhere."""
-        tool = self._tools.get(kind)
+        tool = self._tool(kind)
         if blob is None:
             return text
         if blob.kind == "context" or (tool and tool.looks_up):

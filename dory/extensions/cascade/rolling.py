@@ -44,6 +44,10 @@ _NOTHING = "Nothing was said."
 """What is summed up if no event has a text."""
 
 
+class _TooLong(ModelAway):
+    """The model writes more than it is to sum up."""
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """What a run starts from: both summaries, the draft, and the position behind what they cover.
@@ -92,7 +96,7 @@ def run(
 
     longterm = ""
     if task.recent and count == left:
-        longterm = ask([kept.text for kept in (task.longterm, task.recent) if kept])
+        longterm = _squashed([kept.text for kept in (task.longterm, task.recent) if kept], ask)
     events, end = life.read(position, count)
     told = (texts.of(event) for event in events)
     recent = rolling_summary(
@@ -103,6 +107,18 @@ def run(
         summary=task.begun.text if task.begun else "",
     )
     return Outcome(longterm, recent, end, draft=count < left)
+
+
+def _squashed(texts: Sequence[str], ask: Callable[[Sequence[str]], str]) -> str:
+    """The long-term summary of these. A single one stays as it is if no shorter one comes: it is a
+    summary, and the same answer would come each time.
+    """
+    try:
+        return ask(texts)
+    except _TooLong:
+        if len(texts) > 1:
+            raise
+        return texts[0]
 
 
 def _start(life: LifeReader, task: Task) -> tuple[LifePosition, int]:
@@ -149,7 +165,7 @@ def _ask(
     instruction = prompt_files.prompt("memories")
     memories = redact("\n".join(lines))
     prompt = Prompt((Message("user", instruction.format(memories=memories)),))
-    wrong = ""
+    wrong, too_long = "", False
     for _ in range(TRIES):
         reply = model.complete(prompt, "cascade")
         answer = summary_answers.cleaned(redact(reply.text))
@@ -157,8 +173,9 @@ def _ask(
         wrong = summary_answers.wrong(text, tools)
         if not wrong and grounding.copied(text, instruction, memories):
             wrong = "gave the instruction back instead of a summary"
-        if not wrong and len(text) > len(memories):
-            wrong = "gave a summary that is longer than what it sums up"
-        if not wrong:
+        too_long = not wrong and len(text) > len(memories)
+        if not wrong and not too_long:
             return text
+    if too_long:
+        raise _TooLong(f"{model.name} gave a summary that is longer than what it sums up")
     raise ModelAway(f"{model.name} {wrong}")

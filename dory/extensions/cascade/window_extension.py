@@ -5,57 +5,63 @@ context holds no such entry any more, the full text of the event is laid out her
 and so from the provider's cache; the tail then names the event by its number. So the whole window
 is before the model in full, and what happens within the epoch is in the context.
 
-The section is bounded. The newest events come first, each whole; what does not fit is named with
-its range, for READ_FILE.
+The section is bounded: whole texts have so much room, the newest first. Of an event that has no
+room its line of LIFE stands here, as far as that goes, with the reference to all of it. In a lean
+prompt it does not: there the section only says where to read it.
 """
 
 from dory.extensions.cascade.event_texts import EventTexts
 from dory.extensions.cascade.life_reader import BEGINNING, LifeReader
 from dory.identity.identity import Identity
 from dory.storage.rooms import laid_out
-from dory.text import references
+from dory.text import prompt_files, references
 from dory.turn import life_tail
 from dory.turn.extension import Extension
 
 
 class WindowExtension(Extension):
-    """The window of one identity. The section may have ``room`` tokens."""
+    """The window of one identity. Whole texts may have ``room`` tokens; with ``lean``, all of the
+    section.
+    """
 
     name = "window"
     freshness = "opening"
 
-    def __init__(self, identity: Identity, texts: EventTexts, room: float) -> None:
+    def __init__(self, identity: Identity, texts: EventTexts, room: float, lean: bool) -> None:
         self._identity = identity
         self._texts = texts
         self._reader = LifeReader(identity.life.path)
         self._room = room
+        self._lean = lean
 
     def heading(self) -> str:
         """With what the section is about."""
         return f"{self.name}: newer events of your life that have left the context"
 
     def section(self) -> str:
-        """The events in their order, each with its number, and where to read the others."""
+        """The events in their order, each with its number, and how to read those that are cut."""
         me = self._identity
         me.life.laid_out = {}
         gone = self._gone()
         left = self._room * me.state.characters_per_token
-        shown: list[str] = []
-        numbers: dict[str, int] = {}
-        while gone:
-            number, line = gone[-1]
+        shown: dict[int, str] = {}
+        cut: list[int] = []
+        for number, line in reversed(gone):
             event = self._texts.of(line)
             text = references.escape(laid_out(f"{number} {event.head} {event.text}".rstrip()))
-            left -= len(text) + 1
-            if left < 0:
-                break
-            gone.pop()
-            shown.append(text)
-            numbers[line] = number
-        if gone:
-            shown.append(_unshown(gone[0][0], gone[-1][0]))
-        me.life.laid_out = numbers
-        return "\n".join(reversed(shown))
+            if len(text) < left:
+                left -= len(text) + 1
+                shown[number] = text
+            else:
+                cut.append(number)
+                if not self._lean:
+                    shown[number] = f"{number} {line}"
+        me.life.laid_out = {line: number for number, line in gone if number in shown}
+        told = [shown[number] for number in sorted(shown)]
+        if cut:
+            note = prompt_files.prompt("lean_window" if self._lean else "window")
+            told.insert(0, note.format(first=cut[-1], last=cut[0]))
+        return "\n".join(told)
 
     def _gone(self) -> list[tuple[int, str]]:
         """The events of the window that the context does not hold, oldest first, by number."""
@@ -67,8 +73,3 @@ class WindowExtension(Extension):
         return [
             event for event, line in zip(events, shown, strict=True) if not life_tail.is_cut(line)
         ]
-
-
-def _unshown(first: int, last: int) -> str:
-    which = f"Event {first} has" if first == last else f"Events {first}–{last} have"
-    return f"{which} no room here: READ_FILE LIFE.md {first}-{last}"

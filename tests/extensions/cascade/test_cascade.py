@@ -155,6 +155,21 @@ def test_the_long_term_summary_takes_up_the_short_one_before_that_is_made_anew(
     assert (made.place.number, made.longterm[:5], made.recent[:5]) == (193, "said ", "said ")
 
 
+def test_a_first_long_term_summary_that_gets_longer_is_the_short_one_as_it_was(
+    tmp_path: Path,
+) -> None:
+    memories = life(tmp_path, 129)
+    answers = ["It was longer ago.", "It was even longer ago.", "Lately."]
+    model = Scripted(cascade=lambda prompt: answers.pop(0))
+    recent = summary(1, 65, "Long ago.", memories)
+    made = run(model, memories, task(memories, 65, 129, None, recent))
+    assert (made.longterm, made.recent) == ("Long ago.", "Lately.")
+    answers = ["It was longer ago than ever."] * 2
+    old = summary(1, 9, "Once.", memories), summary(10, 65, "Long ago.", memories)
+    with pytest.raises(ModelAway, match="longer than what it sums up"):
+        run(model, memories, task(memories, 65, 129, *old))
+
+
 def test_the_first_run_has_nothing_to_squash(tmp_path: Path) -> None:
     memories = life(tmp_path, 129)
     model = Scripted()

@@ -5,6 +5,7 @@ a long life is taken in.
 import copy
 import random
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,9 @@ from dory import check
 from dory.config.profiles import CascadeSettings
 from dory.errors import ModelAway
 from dory.extensions.cascade.extension import CascadeExtension
+from dory.extensions.cascade.life_reader import LifeReader
 from dory.extensions.cascade.rolling import BATCH, PIECE
-from dory.extensions.cascade.store import FOLDER, Summaries
+from dory.extensions.cascade.store import FOLDER, Summaries, Summary
 from dory.identity.life import LINE_LIMIT
 from dory.types import Prompt
 from tests.support.cascading import (
@@ -28,7 +30,7 @@ from tests.support.cascading import (
     related,
 )
 from tests.support.compacting import House, Scripted
-from tests.support.household import Killed, copy_of, mishap
+from tests.support.household import NOON, Killed, copy_of, mishap
 from tests.support.remembering import step
 
 
@@ -279,6 +281,33 @@ def test_damaged_summaries_are_told_once_and_used_again_when_they_were_put_back(
     assert "Recent past" in house.agent.prompts.build().text
     step(house)
     assert covered(house)[0] == (1, 5)
+
+
+def test_summaries_of_a_home_in_which_each_line_was_an_event_are_gone_on_from(
+    tmp_path: Path,
+) -> None:
+    house = House(tmp_path, Scripted(), cascade=SMALL, extensions="")
+    for number in range(1, 15):
+        house.me.log("heard", f"dev ada: thing {number} of this life.")
+        house.me.log("response", f"SAY dev so {number}", house.me.state.parent)
+        house.me.log("SAY", "said in dev")
+    house.me.commit()
+    reader = LifeReader(house.me.life.path)
+    summaries = Summaries(house.me.folder)  # as it was: 13 lines, 8 of them in the window
+    summaries.save(None, Summary(1, reader.find(5), NOON, "scripted", "Five lines."))
+    assert list(check.problems(house.home)) == []
+    house.config = replace(house.config, extensions="cascade")
+    house.wake()
+    step(house)
+    kept = Summaries(house.me.folder)
+    assert lined(house)[0] == (1, 5) and kept.longterm and kept.longterm.first == 1
+    ranges = lined(house)
+    assert all(before[1] + 1 == after[0] for before, after in pairwise(ranges))
+    sizes = [events_to(house, last) - events_to(house, first - 1) for first, last in ranges[1:]]
+    assert sizes and set(sizes) == {SMALL.recent_window}
+    left = lived(house) - events_to(house, ranges[-1][1])
+    assert SMALL.immediate_window <= left < SMALL.immediate_window + SMALL.recent_window
+    assert list(check.problems(house.home)) == []
 
 
 def test_a_damaged_draft_is_told_and_read_again(

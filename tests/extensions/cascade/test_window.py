@@ -8,6 +8,8 @@ import pytest
 
 from dory import check
 from dory.extensions import WINDOW_SHARE
+from dory.text import references
+from dory.turn.prompt import LEAN_LIFE
 from tests.extensions.cascade.test_prompt import sections
 from tests.support.cascading import SMALL, happen, line_of
 from tests.support.compacting import House, Scripted, act
@@ -59,7 +61,18 @@ def test_what_is_heard_after_the_epoch_began_stands_in_the_context(house: House)
     assert now["life"].splitlines()[-1].rpartition(" ")[2].startswith("#")
 
 
-def test_the_section_is_bounded_newest_first_and_says_what_has_no_room(house: House) -> None:
+def test_bookkeeping_between_events_does_not_hide_that_the_context_holds_them(
+    house: House,
+) -> None:
+    for number in range(8):
+        act(house, f"SAY dev hi {number}\nNOTE_ADD n{number} {number}\nSET_MOOD calm {number}")
+    house.me.new_epoch()
+    now = shown(house)
+    assert "window" not in now and len(now["life"].splitlines()) == 8
+    assert all(line.partition(" response ")[2].startswith("#") for line in now["life"].splitlines())
+
+
+def test_whole_texts_have_bounded_room_newest_first_and_others_lead_to_theirs(house: House) -> None:
     room = int(house.config.context_limit * WINDOW_SHARE * house.me.state.characters_per_token)
     text = "it was a long and sunny day in the garden, " * (room // 43 // 3)
     for number in range(1, 5):
@@ -67,13 +80,33 @@ def test_the_section_is_bounded_newest_first_and_says_what_has_no_room(house: Ho
         house.me.log("heard", said, house.me.original("heard", said))
     house.me.commit()
     house.me.new_epoch()
-    now = shown(house)["window"].splitlines()
+    prompt = shown(house)
+    note, *now = prompt["window"].splitlines()
     first, last = line_of(house, 1), line_of(house, 2)
-    assert now[0] == (f"Events {first}–{last} have no room here: READ_FILE LIFE.md {first}-{last}")
-    assert [line.split("ada: ")[1][0] for line in now[1:]] == ["3", "4"]
-    assert sum(map(len, now[1:])) <= room
-    assert f"heard event {line_of(house, 4)}" in shown(house)["life"]
-    assert "heard ◱hash=" in shown(house)["life"]
+    assert note.startswith(f"Of the events {first}–{last} some have no room here")
+    assert [line.split("ada: ")[1][0] for line in now] == ["1", "2", "3", "4"]
+    assert [line.endswith("◲") for line in now] == [True, True, False, False]
+    assert sum(map(len, now[2:])) <= room and max(map(len, now[:2])) < 130
+    assert prompt["life"].splitlines() == [
+        f"{line.split(' ', 1)[1][:16]} heard event {line.split()[0]}" for line in now
+    ]
+    for hash, _ in references.live(prompt["window"]):
+        assert text.strip() in house.me.blobs.get(hash).body
+
+
+def test_in_a_lean_prompt_the_whole_section_is_bounded(tmp_path: Path) -> None:
+    house = House(tmp_path, Scripted(), prompt="lean", context_limit=2000)
+    for number in range(1, 65):
+        said = f"dev ada: {number} {'it was a long and sunny day ' * 5}"
+        house.me.log("heard", said, house.me.original("heard", said))
+    house.me.commit()
+    house.me.new_epoch()
+    prompt = shown(house)
+    room = 2000 * WINDOW_SHARE * house.me.state.characters_per_token
+    note, *now = prompt["window"].splitlines()
+    first, last = line_of(house, 1), int(now[0].split()[0]) - 1
+    assert note.endswith(f"READ_FILE LIFE.md {first}-{last}") and len("\n".join(now)) <= room
+    assert "64 it was" in now[-1] and len(prompt["life"].splitlines()) <= LEAN_LIFE
 
 
 def test_nobody_forges_a_header_in_it(house: House) -> None:
