@@ -61,7 +61,7 @@ def stop(folder: Path) -> int | None:
     pid = locks.holder(folder)
     if pid is None:
         return None
-    if not pid:
+    if not pid or not locks.wrote(folder, pid):
         raise DoryError(f"{folder.name} runs, but {folder / 'lock'} does not tell as which process")
     _terminate(folder, pid)
     if not _becomes_true(lambda: locks.holder(folder) != pid):
@@ -84,7 +84,7 @@ def _terminate(folder: Path, pid: int) -> None:
     except ProcessLookupError:
         return
     try:
-        if locks.holder(folder) == pid:
+        if locks.wrote(folder, pid):
             signal.pidfd_send_signal(process, signal.SIGTERM)
     except ProcessLookupError:
         pass

@@ -38,7 +38,7 @@ def held(folder: Path) -> Iterator[None]:
 
 def holder(folder: Path) -> int | None:
     """Return the pid of the process that holds ``folder``: 0 if it is not known, None if no process
-    does. A pid that another process has by now is not known.
+    does. Whoever sends a signal asks ``wrote`` first.
     """
     try:
         fd = os.open(folder, _FOLDER)
@@ -53,17 +53,23 @@ def holder(folder: Path) -> int | None:
     return None
 
 
-def _pid(path: Path) -> int:
-    """The pid in a file ``lock``, if that process is the one that wrote it; otherwise 0. An older
-    Dory wrote no birth.
+def wrote(folder: Path, pid: int) -> bool:
+    """Whether the process ``pid`` is the one that took the lock of ``folder``, and no other process
+    has this pid by now. Of a lock that an older Dory took only the pid is known.
     """
     try:
-        pid, _, birth = path.read_text("ascii", "replace")[:200].strip().partition(" ")
+        named, _, birth = (folder / "lock").read_text("ascii", "replace").strip().partition(" ")
+    except OSError:
+        return False
+    return named == str(pid) and birth in ("", _birth(pid))
+
+
+def _pid(path: Path) -> int:
+    try:
+        pid = path.read_bytes()[:100].partition(b" ")[0].strip()
     except OSError:
         return 0
-    if not (pid.isascii() and pid.isdigit() and len(pid) < 10):
-        return 0
-    return 0 if birth and birth != _birth(int(pid)) else int(pid)
+    return int(pid) if pid.isdigit() and len(pid) < 10 else 0
 
 
 def _birth(pid: int) -> str:

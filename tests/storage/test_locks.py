@@ -89,7 +89,7 @@ def test_a_pid_that_another_process_has_by_now_is_nobodys(tmp_path: Path) -> Non
         with locks.held(tmp_path):
             own = (tmp_path / "lock").read_text()
             (tmp_path / "lock").write_text(own.replace(str(os.getpid()), str(stranger.pid), 1))
-            assert locks.holder(tmp_path) == 0
+            assert not locks.wrote(tmp_path, stranger.pid)
             with pytest.raises(DoryError, match="does not tell as which process"):
                 process.stop(tmp_path)
         assert stranger.poll() is None
@@ -101,4 +101,4 @@ def test_a_pid_that_another_process_has_by_now_is_nobodys(tmp_path: Path) -> Non
 def test_a_lock_of_an_older_dory_names_its_holder_all_the_same(tmp_path: Path) -> None:
     with locks.held(tmp_path):
         (tmp_path / "lock").write_text(f"{os.getpid()}\n")
-        assert locks.holder(tmp_path) == os.getpid()
+        assert locks.wrote(tmp_path, os.getpid())
