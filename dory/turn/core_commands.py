@@ -69,13 +69,14 @@ class CoreCommands(Extension):
         if self._compaction.under_way:
             working.append("compaction")
         own = self._models.settings.own
-        context = f"{self._compaction.tokens} of {config.context_limit} tokens"
+        entries = formatting.plural(len(me.context.entries), "entry", "entries")
+        context = f"{self._compaction.tokens} of {config.context_limit} tokens, {entries}"
         mood = {"mood": state.mood or "not said", "place": state.place}
         rows = {
             "identity": f"{me.name} ({me.hash})",
             "model": way_out(own) if own.lacks else own.shown,
             "turns": f"{state.turn}, epoch {state.epoch}",
-            "context": f"{context}, {len(me.context.entries)} entries",
+            "context": context,
             "memory": f"{len(me.memory)} of {MEMORY_LIMIT} characters",
             "layout": layouts.status(state, config),
             "rooms": ", ".join(me.subscriptions()) or "none",
