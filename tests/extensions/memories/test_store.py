@@ -1,5 +1,6 @@
 """The store of memories: what may be added, what is summed up, searched, copied and checked."""
 
+import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -226,7 +227,11 @@ def test_a_bank_that_was_begun_anew_counts_from_one_again_and_loses_nothing(held
         connection.execute(
             "INSERT INTO memory_taken VALUES ('dory-3 1')"
         )  # as files have it in which no text is told apart
-    assert held.bank.take(copies(2, name="dory-3"), NOON) == (1, 1)
+        digest = hashlib.sha256(b"thing 2").hexdigest()[:16]
+        connection.execute(
+            f"INSERT INTO memory_taken VALUES ('dory-3 2 {digest}')"
+        )  # as files have it in which no time is told apart
+    assert held.bank.take(copies(3, name="dory-3"), NOON) == (1, 2)
 
 
 def test_a_copy_is_not_younger_than_its_taking(held: Held) -> None:
