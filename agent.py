@@ -57,11 +57,10 @@ class Agent:
         self.models = Models(settings, model, self.budget, self.say)
         secrets = RoomSecrets.of(me, settings)
         members = ordered(me, settings, self.models, self.say, secrets)
-        self.extensions = ExtensionHost(members, self.report, me.now)
+        self.extensions = host = ExtensionHost(members, self.report, me.now)
         self.prompts = PromptBuilder(me, settings, self.extensions, secrets)
         own = self.models.own
-        compacted = self.extensions.on_compacted
-        self.compaction = Compaction(me, settings, own, self.prompts, compacted, self.say)
+        self.compaction = Compaction(me, settings, own, self.prompts, host.on_compacted, self.say)
         core = CoreCommands(me, settings, self.compaction, self.models, self.extensions)
         self.extensions.members.insert(0, core)
         limit = settings.result_limit

@@ -39,7 +39,7 @@ PEOPLE, NOTES, LINES = 12, 10, 20
 _MOST = {
     **dict.fromkeys(("user", "voice", "memory"), MEMORY_LIMIT),
     "soul": store.LIMIT,
-    "conversations": conversations_extension.SHOWN * conversations_extension.LINE_LIMIT,
+    "conversations": conversations_extension.MOST,
     "relationships": relationships_extension.PRESENT * relationships_extension.LINE_LIMIT,
     "memories": memories.ROOM * CHARACTERS_PER_TOKEN,
     "life": LIFE_SHOWN * life.LINE_LIMIT,

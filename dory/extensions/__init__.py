@@ -220,7 +220,11 @@ def _notes(of: _Shared) -> Sequence[Extension]:
 
 def _recall(of: _Shared) -> Sequence[Extension]:
     past = of.past
-    return [RecallExtension(of.me, past.store, past.chronicle, past.search, of.settings.cues)]
+    return [
+        RecallExtension(
+            of.me, past.store, past.chronicle, past.search, of.settings.cues, of.secrets
+        )
+    ]
 
 
 def _cascade(of: _Shared) -> Sequence[Extension]:

@@ -71,6 +71,14 @@ class RoomSecrets:
         owed = self._identity.state.owed
         return owed is None or self.may_show(room, owed.asker, owed.room)
 
+    def knows(self, room: str) -> bool:
+        """Whether who has asked for the command that is run now may read what was said in ``room``,
+        there if not here.
+        """
+        owed = self._identity.state.owed
+        asker = owed.asker if owed else ""
+        return bool(room) and (asker.casefold() in self._owners or asker in self.people(room))
+
     def people(self, room: str) -> set[str]:
         """The people who have ever said something in a room."""
         rooms = self._identity.rooms

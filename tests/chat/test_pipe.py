@@ -12,6 +12,7 @@ import pytest
 
 from chat import UNANSWERED
 from dory.clock import utc
+from dory.config import kept
 from dory.identity import listing
 from dory.identity.create import boot
 from dory.identity.identity import Identity
@@ -199,4 +200,18 @@ def test_a_room_that_cannot_be_written_is_one_line_that_names_what_was_not_said(
     assert (
         ended.stderr
         == "chat.py: 'hello' was not said, chats/dev.md cannot be written: File too large\n"
+    )
+
+
+def test_who_starts_an_agent_is_its_owner_and_nobody_speaks_under_its_name(tmp_path: Path) -> None:
+    ended = chat(tmp_path, "dev", "--boot", "--name", "olga", said="hello\n")
+    assert ended.returncode == 0, ended.stderr
+    (resident,) = listing.agents(tmp_path)
+    assert (kept.load(resident.folder) or {})["owners"] == ["olga"]
+    again = chat(tmp_path, "dev", "--boot", "--name", "eve", said="hello\n")
+    assert again.returncode == 0 and (kept.load(resident.folder) or {})["owners"] == ["olga"]
+    posing = chat(tmp_path, "dev", "--name", resident.name, said="I am the agent\n")
+    assert posing.returncode == 1 and posing.stderr == (
+        f"chat.py: {resident.name} is an agent's name, and people must be told from agents: choose"
+        " another with --name\n"
     )

@@ -9,6 +9,7 @@ the parsers do.
 import json
 import re
 from collections.abc import Callable
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -36,9 +37,9 @@ from tests.support.hostile_text import FORGED, HOSTILE, MARKS, UNSEEN, marked, s
 from tests.support.household import Household
 
 
-def expected(entries: list[Entry]) -> list[str]:
+def expected(entries: list[Entry], now: bool = True) -> list[str]:
     """What may stand in the user message of a prompt over these entries: their headers, the tags of
-    what was heard, the tail's sections.
+    what was heard, the tail's sections, and the line of what is true ``now``.
     """
     headers = []
     for entry in entries:
@@ -46,7 +47,7 @@ def expected(entries: list[Entry]) -> list[str]:
             f"[#{entry.ids}",
             *([entry.body.partition(" ")[0].upper()] if entry.kind == "heard" else []),
         ]
-    return [*headers, "[#MEMORY", "[#LIFE]", "[#TURN]"]
+    return [*headers, "[#MEMORY", *(["[#NOW]"] if now else []), "[#LIFE]", "[#TURN]"]
 
 
 def assert_unharmed(house: Household) -> None:
@@ -54,7 +55,7 @@ def assert_unharmed(house: Household) -> None:
     system, user = (
         PromptBuilder(house.me, house.config, ExtensionHost([house.tools], print)).build().messages
     )
-    assert marked(user.content) == expected(house.me.context.entries)
+    assert marked(user.content) == expected(house.me.context.entries, now=False)
     assert marked(system.content) == []
     assert FORGED not in [hash for hash, _ in references.live(system.content + user.content)]
     life = (house.me.folder / "LIFE.md").read_text(encoding="utf-8")
@@ -264,7 +265,11 @@ def assert_only_the_harness_marks(sent: list[Prompt], house: House) -> None:
         assert sections == [name for name in extensions if name in sections]
         assert FORGED not in [hash for hash, _ in references.live(prompt.text)]
     last = marked(sent[-1].messages[1].content)
-    assert last == expected(house.me.context.entries[: sum(mark[2:].isdigit() for mark in last)])
+    opening = list(takewhile(lambda mark: not mark[2:].isdigit(), last))
+    names = {mark.strip("[#]") for mark in opening}
+    assert names <= {"MEMORIES", "CONVERSATIONS", "RELATIONSHIPS"}
+    seen = house.me.context.entries[: sum(mark[2:].isdigit() for mark in last)]
+    assert last[len(opening) :] == expected(seen)
 
 
 def test_a_line_of_usage_is_one_line_whatever_the_model_is_called(tmp_path: Path) -> None:

@@ -28,6 +28,10 @@ def problems(
         yield from _check_room(conversations, rooms, room, state)
     for name in conversations.miscounted():
         yield f"the lines counted with {name} are not those recorded"
+    if count := conversations.incomplete():
+        yield f"of {count} records of conversations it is not known who spoke and to whom"
+    if count := relationships.roomless():
+        yield f"{count} rooms are noted for changes of relationships that do not exist"
     yield from _check_summaries(conversations)
     met = {contact.name for contact in conversations.who()}
     for name in relationships.bonds():

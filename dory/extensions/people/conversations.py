@@ -22,29 +22,29 @@ once, whatever is killed. No record is ever removed: those that are summed up st
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from dory import clock
 from dory.errors import ToolError
+from dory.extensions.people.records import (
+    AGENT,
+    PERSON,
+    TEXT_LIMIT,
+    Contact,
+    RoomPosition,
+    Utterance,
+)
 from dory.search.index import Index
 from dory.search.passages import Document
 from dory.storage.database import Store, marks
-from dory.storage.rooms import A_PERSON
-from dory.text import formatting, names
+from dory.text import names
 from dory.types import Batch, Line
 
 EVER = datetime.min.replace(tzinfo=UTC)
-TEXT_LIMIT = 2000
-"""Characters of a record; the full text of what was said is in the room's file."""
 HELD = 1000
 """Records that wait at most before self-care sums some up."""
 KEPT = 200
 """The newest records, which self-care never sums up."""
-PERSON, AGENT = "person", "agent"
-"""The kinds of speakers."""
-LINK = "by link"
-"""Where a record without a room was said."""
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS dialogue\n"
     " (id INTEGER PRIMARY KEY, room TEXT, partner TEXT, speaker TEXT, at INTEGER, text TEXT,"
@@ -81,56 +81,6 @@ _ROOMS_OF_SUMMARY = (
     "SELECT DISTINCT room FROM dialogue, dialogue_summary s"
     " WHERE s.id = ? AND dialogue.id BETWEEN first AND conv_summarized_until"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class RoomPosition:
-    """How far a room is recorded: up to byte ``read`` of its file number ``file``.
-
-    Files before that one were replaced. ``partner`` is who spoke there last besides the agent.
-    """
-
-    file: int = 0
-    read: int = 0
-    partner: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Utterance:
-    """One record."""
-
-    id: int
-    room: str
-    partner: str
-    speaker: str
-    at: datetime
-    text: str
-    kind: str
-    addressees: tuple[str, ...] = ()
-    """To whom it was said; empty if to everybody."""
-
-    @property
-    def line(self) -> str:
-        """The record as a person or a model reads it: one line without marks."""
-        text = formatting.one_line(self.text, TEXT_LIMIT)
-        where = f"in {self.room}" if self.room else LINK
-        to = f" to {', '.join(self.addressees)}" if self.addressees else ""
-        speaker = self.speaker if self.speaker == A_PERSON else f"{self.speaker} ({self.kind})"
-        return f"{clock.minute(self.at)} {where}, {speaker}{to}: {text}"
-
-
-@dataclass(frozen=True, slots=True)
-class Contact:
-    """Somebody with whom the agent has spoken in these ``rooms``.
-
-    ``interaction_count`` counts each of their lines, and each answer to them.
-    """
-
-    name: str
-    rooms: tuple[str, ...]
-    first_met_at: datetime
-    last_met_at: datetime
-    interaction_count: int
 
 
 class Conversations:
@@ -239,6 +189,19 @@ class Conversations:
             f" UNION SELECT partner FROM ({recorded} EXCEPT {counted})"
         )
         return [name for (name,) in rows]
+
+    def incomplete(self) -> int:
+        """How many records do not say who spoke and to whom although an older one does, and how
+        many rows say so of no record; for the check.
+        """
+        if not self._store.has(_SAID):
+            return 0
+        return self._store.number(
+            f"SELECT (SELECT count(*) FROM dialogue WHERE id NOT IN (SELECT id FROM {_SAID})"
+            f" AND id > (SELECT min(id) FROM {_SAID}))"
+            f" + (SELECT count(*) FROM {_SAID} WHERE id NOT IN (SELECT id FROM dialogue))"
+            " + (SELECT count(*) FROM dialogue_also WHERE id NOT IN (SELECT id FROM dialogue))"
+        )
 
     def recent(self, count: int) -> list[Utterance]:
         """The newest records, oldest first."""

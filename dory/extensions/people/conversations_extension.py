@@ -14,15 +14,8 @@ from functools import partial
 
 from dory import clock
 from dory.errors import DoryError
-from dory.extensions.people.conversations import (
-    EVER,
-    HELD,
-    LINK,
-    Contact,
-    Conversations,
-    RoomPosition,
-    Utterance,
-)
+from dory.extensions.people.conversations import EVER, HELD, Conversations
+from dory.extensions.people.records import LINK, Contact, RoomPosition, Utterance
 from dory.identity import neighbours
 from dory.identity.identity import Identity
 from dory.identity.secrecy import RoomSecrets
@@ -37,12 +30,14 @@ AT_ONCE = 1 << 16
 """Bytes of a room that are recorded in one step, some milliseconds' work."""
 SHOWN = 12
 """Records in the prompt: the newest that have left the context. A search finds the others."""
-LINE_LIMIT = 200
+LINE_LIMIT = 180
 """Characters of each of those."""
 NARRATIVES = 2
 """Summaries in the prompt: the newest ones that self-care has made."""
-NARRATIVE_LIMIT = 900
+NARRATIVE_LIMIT = 600
 """Characters of each of those."""
+MOST = SHOWN * LINE_LIMIT + NARRATIVES * NARRATIVE_LIMIT
+"""Characters of the section at most."""
 _LOOKED_THROUGH = 400
 """The newest records, in which those are looked for."""
 _MANY = f"More than {HELD:,} lines of your conversations wait to be summed up: SELF_CARE does it."
@@ -78,6 +73,10 @@ class ConversationsExtension(Extension):
         self._seen: dict[str, tuple[int, int]] = {}
         self._progress = ""
 
+    def heading(self) -> str:
+        """Without these words a model may take old questions for new ones."""
+        return f"{self.name} what was said earlier"
+
     def section(self) -> str:
         """The newest narratives, and the newest records that no longer stand in the context. These
         change with every message, so the section stays for an epoch.
@@ -96,8 +95,8 @@ class ConversationsExtension(Extension):
         """What self-care made of the newest records that are summed up."""
         for id, first, last, text in self._dialogues.narratives(NARRATIVES):
             rooms = ", ".join(room or LINK for room in self._dialogues.rooms_of(id))
-            told = formatting.one_line(text, NARRATIVE_LIMIT)
-            yield f"Summed up, lines {first:,}–{last:,} ({rooms}): {told}"
+            about = f"Summed up, lines {first:,}–{last:,} ({formatting.one_line(rooms, 60)})"
+            yield formatting.one_line(f"{about}: {text}", NARRATIVE_LIMIT)
 
     def shown(self, argument: str) -> str:
         """Everyone, or what was said with one, as far as it may be shown where it is asked."""
@@ -126,7 +125,8 @@ class ConversationsExtension(Extension):
             return lines
 
         shown = pages.page("/conversations", len(everyone), number, listed)
-        counts = f"{sum(contact.interaction_count for contact in everyone):,} records"
+        total = sum(contact.interaction_count for contact in everyone)
+        counts = "1 record" if total == 1 else f"{total:,} records"
         if until := self._dialogues.conv_summarized_until:
             counts += f"; self-care has summed up the first {until:,} of all"
         return "\n".join([heading, shown, counts])

@@ -128,6 +128,14 @@ class Relationships:
             made.setdefault(name, set()).add(place)
         return made
 
+    def roomless(self) -> int:
+        """How many rows name a room of no change; for the check."""
+        if not self._store.has(_ROOMS):
+            return 0
+        return self._store.number(
+            f"SELECT count(*) FROM {_ROOMS} WHERE id NOT IN (SELECT id FROM relationship)"
+        )
+
     def assign(
         self, name: str, said: dict[str, str], at: datetime, rooms: Sequence[str] = ()
     ) -> tuple[Relationship, Relationship]:

@@ -18,7 +18,8 @@ from datetime import timedelta
 
 from dory import clock
 from dory.errors import DoryError, ToolError
-from dory.extensions.people.conversations import Contact, Conversations
+from dory.extensions.people.conversations import Conversations
+from dory.extensions.people.records import Contact
 from dory.extensions.people.relationships import (
     FIELDS,
     USAGE,
@@ -195,10 +196,9 @@ def _line(contact: Contact, bond: Relationship, rooms: Collection[str] = ()) -> 
         words.append(f"trust {bond.trust_level}")
     if bond.emotional_tone:
         words.append(f"tone {bond.emotional_tone}")
-    parts = [
-        ", ".join(words),
-        f"met {contact.first_met_at.date()}, {contact.interaction_count:,} lines",
-    ]
+    count = contact.interaction_count
+    lines = "1 line" if count == 1 else f"{count:,} lines"
+    parts = [", ".join(words), f"met {contact.first_met_at.date()}, {lines}"]
     if bond.relationship_notes:
         parts.append(bond.relationship_notes)
     if bond.rationale:

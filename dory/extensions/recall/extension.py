@@ -15,6 +15,7 @@ from dory.extensions.recall.life_index import Cursor, LifeIndexer, next_batch
 from dory.extensions.recall.search import RecallSearch
 from dory.identity.context import Entry
 from dory.identity.identity import Identity
+from dory.identity.secrecy import RoomSecrets
 from dory.storage.database import Store
 from dory.turn.extension import Apply, Command, Extension, Outcome, PartlyDone, Tool, Work
 from dory.turn.lessons import guidance, taught
@@ -27,7 +28,9 @@ TIDY_AFTER = 1000
 
 
 class RecallExtension(Extension):
-    """The recall of one identity. With ``cues``, a person's message gets a cue."""
+    """The recall of one identity. With ``cues``, a person's message gets a cue. ``secrets``: what
+    may be shown in which room.
+    """
 
     name = "recall"
 
@@ -38,27 +41,38 @@ class RecallExtension(Extension):
         indexer: LifeIndexer,
         search: RecallSearch,
         cues: bool,
+        secrets: RoomSecrets | None = None,
     ) -> None:
         self._identity = identity
         self._store = store
         self._indexer = indexer
         self._search = search
         self._cues = cues
+        self._secrets = secrets or RoomSecrets(identity)
         self._seen = 0
         self._tidied: int | None = None
         self._progress = ""
 
     def find(self, call: Call) -> Outcome:
-        """The answer to the tool."""
-        return Outcome(self.recall(call.given))
+        """The answer to the tool: the best hits, with a mark where one is not for the room in which
+        the agent answers.
+        """
+        entries = self._identity.context.entries
+        return Outcome(self._search.recall(call.given, entries, self._secrets.mark))
 
     def recall(self, query: str) -> str:
-        """The best hits, as text."""
-        return self._search.recall(query, self._identity.context.entries)
+        """The best hits for a person, as text: of what may be shown where it is asked."""
+        return self._search.recall(query, self._identity.context.entries, asked=self._secrets)
 
     def cue(self, line: Line) -> str:
-        """What a person's message refers to, if that is clear."""
-        return self._search.cue(line.text, self._identity.context.entries) if self._cues else ""
+        """What a person's message refers to, if that is clear and for its room."""
+        if not self._cues:
+            return ""
+
+        def shows(room: str) -> bool:
+            return self._secrets.may_show(room, line.name, line.room)
+
+        return self._search.cue(line.text, self._identity.context.entries, shows)
 
     def progress(self) -> str:
         """How much of a long past is indexed."""

@@ -13,8 +13,14 @@ NOTE_READ or the tool of its layer returns it. An answer has one line for each h
     3. memory 2026-03-05 18:12, score 2.9: Ada liked the **hotel** -> RETRIEVE_SPECIFIC_MEMORIES 17
 
 A cue names only what a message clearly belongs to, and nothing that is in the context anyway.
+
+Rooms keep their secrets (``identity/secrecy.py``). The agent finds everything, and a hit says for
+which room it is not. A cue names nothing that was said in a room which is not for that of the
+message. People who may not see everything get only what was surely said in a room that may be shown
+where they ask: what was heard, and responses that are nothing but a SAY on one line.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -47,6 +53,10 @@ this value. The additional word keeps a short message below it of which only one
 """
 CONSIDERED = 20
 """Hits that are examined for one answer or cue."""
+CONSIDERED_FOR_PEOPLE = 200
+"""Hits that are examined if some of them may not be shown."""
+_SAY = re.compile(r"SAY ([a-z0-9_-]{1,64}) .*")
+_THOUGHT = re.compile(r"<(?:think|thought|reasoning)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +87,16 @@ class Source:
         if self.hash:
             return references.reference(self.hash, self.gist)
         return self.hint or f"note {self.name}"
+
+
+class Asked(Protocol):
+    """What a person who asks may see: see ``RoomSecrets``."""
+
+    def shows(self, room: str) -> bool:
+        """Whether the answer may hold what was said in a room; an empty one stands for any."""
+
+    def knows(self, room: str) -> bool:
+        """Whether the person may read it in that room."""
 
 
 class Layer(Protocol):
@@ -117,30 +137,49 @@ class RecallSearch:
         self._hidden = {kind for layer in hidden for kind in layer.kinds}
         self._outline = expand.Outline(blobs)
 
-    def recall(self, query: str, live: Sequence[Entry]) -> str:
-        """Return the best hits for any text, as text. ``live`` are the entries of the context."""
-        asked = formatting.one_line(query)
-        hits = _without_repeated_archives(self._search(query, live))[:HITS]
+    def recall(
+        self,
+        query: str,
+        live: Sequence[Entry],
+        mark: Callable[[str], str] = lambda room: "",
+        asked: Asked | None = None,
+    ) -> str:
+        """Return the best hits for any text, as text. ``live`` are the entries of the context.
+        ``mark``: what the agent is told of a hit from a room. ``asked``: what a person may see.
+        """
+        quoted = formatting.one_line(query)
+        hits, elsewhere = self._found(query, live, asked)
+        more = f"; more was said in {', '.join(elsewhere)}: ask there" if elsewhere else ""
         if not hits:
             return (
-                f'no hits for "{asked}"; try other words: names, things, a month, as they were said'
-                " then"
+                f'no hits for "{quoted}"{more}; try other words: names, things, a month, as they'
+                " were said then"
             )
         noun = "hit" if len(hits) == 1 else "hits"
         lines = [
-            f"{number}. {_described(hit)} -> {source}"
+            f"{number}. {_described(hit)}{self._marks(hit, source, mark)} -> {source}"
             for number, (hit, source) in enumerate(hits, 1)
         ]
-        return "\n".join([f'{len(hits)} {noun} for "{asked}"', *lines])
+        return "\n".join([f'{len(hits)} {noun} for "{quoted}"{more}', *lines])
 
-    def cue(self, text: str, live: Sequence[Entry]) -> str:
+    def cue(
+        self,
+        text: str,
+        live: Sequence[Entry],
+        shows: Callable[[str], bool] = lambda room: True,
+    ) -> str:
         """Return the line beside a message that nobody has answered yet; empty if nothing matches
-        clearly.
+        clearly. ``shows``: whether what was said in a room may be named there.
         """
-        return cue([source for source, _ in self.candidates(text, live, CUE_SHARE)[:CUES]])
+        candidates = self.candidates(text, live, CUE_SHARE, shows)
+        return cue([source for source, _ in candidates[:CUES]])
 
     def candidates(
-        self, text: str, live: Sequence[Entry], share: float
+        self,
+        text: str,
+        live: Sequence[Entry],
+        share: float,
+        shows: Callable[[str], bool] = lambda room: True,
     ) -> list[tuple[Source, float]]:
         """Return what a cue could name, best first: each source once, with its share as
         ``CUE_SHARE`` explains it, which is at least ``share``.
@@ -148,6 +187,8 @@ class RecallSearch:
         best: dict[Source, float] = {}
         for hit, source in self._search(text, live, GLANCE, share):
             if source.entry is None and hit.share >= share:
+                if not all(map(shows, self._rooms(hit, source) | self._heard_in(source))):
+                    continue
                 # An archive and the compacted stretch that it was made of are one source.
                 unnamed = replace(source, name="") if source.hash else source
                 best.setdefault(unnamed, hit.share)
@@ -166,15 +207,49 @@ class RecallSearch:
                 for layer_document in layer.documents():
                     self._index.add(layer_document)
 
+    def _found(
+        self, query: str, live: Sequence[Entry], asked: Asked | None
+    ) -> tuple[list[tuple[Hit, Source]], list[str]]:
+        """The hits of an answer, and the rooms in which the person who ``asked`` may find more."""
+        if asked is None or asked.shows(""):
+            return _without_repeated_archives(self._search(query, live))[:HITS], []
+        hits: list[tuple[Hit, Source]] = []
+        elsewhere = set[str]()
+        for hit, source in self._search(query, live, considered=CONSIDERED_FOR_PEOPLE):
+            room = _said_in(hit.document)
+            if room and asked.shows(room):
+                hits.append((hit, replace(source, hint=f"chats/{room}.md", entry=None)))
+            elif asked.knows(room):
+                elsewhere.add(room)
+        return hits[:HITS], sorted(elsewhere)
+
+    def _marks(self, hit: Hit, source: Source, mark: Callable[[str], str]) -> str:
+        return "".join(map(mark, sorted(self._rooms(hit, source))))
+
+    def _rooms(self, hit: Hit, source: Source) -> set[str]:
+        """The rooms in which that was said of which a hit tells, as far as that is known."""
+        if hit.document.kind in KINDS:
+            return self._heard_in(source)
+        return {_said_in(hit.document) or hit.document.room} - {""}
+
+    def _heard_in(self, source: Source) -> set[str]:
+        """The rooms in which something was heard of which a stretch consists."""
+        try:
+            inside = self._outline.entries(source.hash) if source.hash else ()
+        except DoryError:  # damaged: nobody can read it
+            return set()
+        return {entry.about for entry in inside if entry.kind == "heard"}
+
     def _search(
         self,
         query: str,
         live: Sequence[Entry],
         budget: SearchBudget | None = None,
         share: float = 0.0,
+        considered: int = CONSIDERED,
     ) -> list[tuple[Hit, Source]]:
         """The hits whose text can still be had, each with its source, best first."""
-        hits = self._index.search(query, CONSIDERED, (), budget, share, self._hidden)
+        hits = self._index.search(query, considered, (), budget, share, self._hidden)
         opened = self._outline.opened(live)
 
         def place(id: int) -> Entry | None:
@@ -253,6 +328,16 @@ def _without_repeated_archives(hits: Sequence[tuple[Hit, Source]]) -> list[tuple
         for hit, source in hits
         if not (source.name and source.hash and source.hash in stretches)
     ]
+
+
+def _said_in(document: Document) -> str:
+    """The room in which a document was said as it is; empty if it may tell of others, too. The
+    agent's responses may hold thoughts.
+    """
+    if document.kind == "heard":
+        return document.room
+    said = _SAY.fullmatch(document.text.strip()) if document.kind == "response" else None
+    return said[1] if said and not _THOUGHT.search(said[0]) else ""
 
 
 def _described(hit: Hit) -> str:

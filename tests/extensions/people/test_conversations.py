@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dory.errors import ToolError
-from dory.extensions.people.conversations import HELD, KEPT, TEXT_LIMIT, Conversations, RoomPosition
+from dory.extensions.people.conversations import HELD, KEPT, Conversations
+from dory.extensions.people.records import TEXT_LIMIT, RoomPosition
 from dory.identity.state import RoomState
 from dory.search.index import Index
 from dory.storage.database import NAME, Store

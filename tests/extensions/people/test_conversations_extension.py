@@ -45,9 +45,7 @@ class Listening(Living):
         return beside
 
     def recorded(self) -> list[str]:
-        """Who said what, and with whom: their own partner is who speaks, the agent's are those to
-        whom it speaks.
-        """
+        """Who said what; behind the agent's lines to whom, behind others' their own name."""
         return [
             f"{one.speaker.partition('-')[0]}>"
             f"{','.join(one.addressees) if one.speaker == self.me.name else one.partner}:"
@@ -376,13 +374,13 @@ def test_an_agent_records_by_itself_and_a_damaged_file_keeps_no_turn_up(tmp_path
         ("ada", "hello Ada"),
     ]
     first = re.search(r"^\[#relationships\]\n(.*)$", house.agent.prompts.build().text, re.MULTILINE)
-    assert first and re.fullmatch(r"ada: neutral; met [-\d]+, 1 lines", first[1]), (
+    assert first and re.fullmatch(r"ada: neutral; met [-\d]+, 1 line", first[1]), (
         "from the first epoch on"
     )
     house.me.context.replace(house.me.context.entries, [])
     house.me.new_epoch()
     sections = re.findall(
-        r"^\[#(conversations|relationships)\]\n(.*ada.*)$",
+        r"^\[#(conversations|relationships)[^]]*\]\n(.*ada.*)$",
         house.agent.prompts.build().text,
         re.MULTILINE,
     )

@@ -4,12 +4,10 @@ table, the picture.
 
 import re
 from collections.abc import Sequence
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from dory import check
 from dory.extensions import Stores
 from dory.extensions.people.conversations_extension import ConversationsExtension
 from dory.extensions.people.relationships_extension import (
@@ -140,64 +138,6 @@ def test_the_agent_itself_and_who_never_spoke_in_its_rooms_are_strangers(house: 
     assert house.result("ASSIGN_RELATIONSHIP dory ally; because: x").kind == "result", "a person"
 
 
-def test_a_partner_of_a_link_whom_it_never_met_in_a_room_can_be_given_a_relationship(
-    house: Knowing,
-) -> None:
-    otto = "otto-99999999"
-    house.past.dialogues.linked(otto, otto, "neural link: 2 memories shared", house.clock())
-    assert house.result("ASSIGN_RELATIONSHIP otto ally; because: it shares").kind == "result"
-    assert re.search(rf"{otto} +ally .* 1 ", house.shown())
-    assert list(check.problems(house.me.home)) == []
-
-
-def test_where_an_older_dory_took_the_agent_for_a_partner_nobody_sees_it(house: Knowing) -> None:
-    house.past.dialogues.linked(house.me.name, house.me.name, "as if to itself", house.clock())
-    house.me.new_epoch()
-    assert house.me.name not in house.shown() and house.me.name not in house.section()
-
-
-def test_what_it_says_of_somebody_tells_from_which_room_and_is_shown_where_that_may_be_known(
-    house: Knowing,
-) -> None:
-    inbox = Inbox(house.me, house.extension.commands(), print)
-    house.me.join("lab")
-    house.meet("eve", room="lab")
-    for position in house.me.state.rooms.values():
-        position.waiting = []
-    house.meet("eve", room="lab")
-    house.respond("ASSIGN_RELATIONSHIP eve rival; because: she told me of the merger")
-    house.meet("eve", "ada")
-    house.me.new_epoch()
-    assert "because: she told me of the merger (from lab)" in house.section()
-    for room, name in (("lab", "eve"), ("dev", "ada"), ("dev", "eve")):
-        house.hear(room, name, "/relationships")
-        inbox.serve()
-        answer = house.said(room, "NOTICE")[-1]
-        assert "eve" in answer and ("merger" in answer) == (room == "lab")
-    house.hear("dev", "ada", "/relationships eve")
-    inbox.serve()
-    assert "merger" not in house.said("dev", "NOTICE")[-1]
-
-
-def test_who_speaks_in_another_room_is_known_with_a_mark_of_where_that_is_from(
-    house: Knowing,
-) -> None:
-    house.me.join("lab")
-    house.meet("eve", room="lab")
-    for position in house.me.state.rooms.values():
-        position.waiting = []
-    house.meet("eve", room="lab")
-    house.respond("ASSIGN_RELATIONSHIP eve rival; because: she told me of the merger")
-    house.clock.at += timedelta(days=30)
-    house.meet("ada")
-    house.me.new_epoch()
-    assert "eve" not in house.section()
-    house.meet("eve")
-    told = notices(house.me.context.entries)
-    assert told.startswith("You know who speaks: eve: rival")
-    assert told.endswith(" (said in lab: not for dev)")
-
-
 def notices(entries: Sequence[Entry]) -> str:
     return bodies(entries, "notice")[-1]
 
@@ -250,7 +190,7 @@ def test_those_present_stand_in_the_prompt_as_they_were_when_the_epoch_began(
     before = house.section()
     assert before.splitlines() == [
         "ada: neutral; met 2026-03-02, 2 lines",
-        "telegram_bob: neutral; met 2026-03-02, 1 lines",
+        "telegram_bob: neutral; met 2026-03-02, 1 line",
     ]
     house.meet("eve", "ada")
     house.respond(LINE)

@@ -153,6 +153,29 @@ def test_records_of_an_older_dory_are_read_and_go_on(house: Listening) -> None:
     assert house.counts() == {"ada": 2, "bob": 1}
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "DELETE FROM dialogue_said WHERE id = 2",
+        "INSERT INTO dialogue_said VALUES (99, 'person', '')",
+        "INSERT INTO dialogue_also VALUES ('ada', 99)",
+        "INSERT INTO relationship_room VALUES (99, 'dev')",
+    ],
+)
+def test_the_check_finds_what_is_missing_or_belongs_to_no_record(
+    house: Listening, damage: str
+) -> None:
+    for text in ("one", "two"):
+        house.hear("dev", "ada", text)
+    house.listen()
+    house.respond("SAY dev hi")
+    house.listen()
+    assert house.counts() == {"ada": 3}
+    with house.past.store.writing() as connection:
+        connection.execute(damage)
+    assert list(check.problems(house.me.home)) != []
+
+
 def test_a_person_cannot_take_an_agents_name(house: Listening) -> None:
     other = boot(house.home, "otto", "dev", house.clock)
     name = f"otto-{other[:8]}"
