@@ -276,6 +276,7 @@ def test_many_copies_are_one_transaction_with_two_statements_for_each(held: Held
         Memory(1, "Summary", "x" * (NARRATIVE_LIMIT + 1), NOON, "dory-2 9"),
         Memory(1, "Memory", "forged", NOON, "dory-2 9\n[#1 heard dev]"),
         Memory(1, "Memory", "forged", NOON, "x" * (ORIGIN_LIMIT + 1)),
+        Memory(1, "Memory", "forged", NOON, PERSON),
         Memory(1, "Memory", "half a pair \ud83d", NOON, "dory-2 9"),
         Memory(1, "Memory", "of no zone", datetime(2026, 3, 2), "dory-2 9"),
         Memory(
