@@ -11,6 +11,7 @@ from dory.errors import DoryError, ToolError
 from dory.identity import listing, neighbours
 from dory.identity.listing import AgentInfo
 from dory.storage.rooms import Rooms, clean_name, laid_out
+from dory.text import names
 from dory.text.prompt_files import invocation
 from dory.types import Line
 
@@ -34,7 +35,8 @@ class Session:
         self.room = room
         self.name = clean_name(name)
         agents = partial(neighbours.all_names, home)
-        if self.name.casefold() in {agent.casefold() for agent in agents()}:
+        folded = self.name.casefold()
+        if names.is_agents(folded) and folded in {agent.casefold() for agent in agents()}:
             raise ToolError(
                 f"{self.name} is an agent's name, and people must be told from agents: choose"
                 " another with --name"

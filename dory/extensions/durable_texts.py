@@ -1,5 +1,6 @@
-"""USER.md and VOICE.md in the prompt: who the people are, and how the agent sounds. Each stands in
-the system message for an epoch, and a change in between is told once.
+"""USER.md and VOICE.md in the prompt: who the people are, and how the agent sounds. Each stands
+there for an epoch, and a change in between is told once. VOICE stands in the system message. USER
+is made of what people said, so it stands in the user's part.
 
 A person may put anything into these files; only as much as the length limit allows is shown.
 """
@@ -7,6 +8,7 @@ A person may put anything into these files; only as much as the length limit all
 from dory.identity.identity import Identity
 from dory.storage import files
 from dory.text import prompt_files, references
+from dory.text.prompt_files import USER
 from dory.turn.extension import Extension
 
 
@@ -17,6 +19,7 @@ class TextExtension(Extension):
         self._identity = identity
         self._file = file
         self.name = file.partition(".")[0].lower()
+        self.freshness = "opening-change" if file == USER else "change"
 
     def heading(self) -> str:
         """With the text's length, and how long it may be."""

@@ -34,7 +34,7 @@ class RoomSecrets:
         self._identity = identity
         self.owners = tuple(clean_name(name) for name in owners)
         self._owners = {name.casefold() for name in self.owners}
-        self._private = frozenset(private)
+        self.private = frozenset(private)
         self._people: dict[str, set[str]] = {}
         self._others: set[str] = set()  # rooms in which another agent has spoken
         self._read: dict[str, int] = {}
@@ -54,7 +54,7 @@ class RoomSecrets:
         """
         if room and room == asked_in:
             return True
-        if room in self._private:
+        if room in self.private:
             return False
         readers = self._readers(asker, asked_in)
         strangers = {name for name in readers if name.casefold() not in self._owners}
@@ -118,7 +118,7 @@ class RoomSecrets:
         kept = [other for other in present if other and not self.may_show(room, "", other)]
         if not kept:
             return ""
-        said = "private room" if room in self._private else "said in"
+        said = "private room" if room in self.private else "said in"
         return f" ({said} {room}: not for {' and '.join(kept)})"
 
     def refusal(self, command: str) -> str:

@@ -23,7 +23,7 @@ from pathlib import Path
 from dory import clock
 from dory.errors import ToolError, UnknownVersion
 from dory.storage import files
-from dory.text import formatting, slash
+from dory.text import formatting, names, slash
 from dory.types import Line
 
 KINDS = ("USER", "AGENT", "NOTICE")
@@ -38,7 +38,6 @@ _TAG = re.compile(
 )
 _BEGINNING = re.compile(rb"\n\[(?:USER|AGENT|NOTICE):")
 _SPEAKER = re.compile(rb"^\[(USER|AGENT):([^\s\[\]]{1,256}) [0-9A-Za-z:.+-]{1,40}\]", re.MULTILINE)
-_LIKE_AGENT = re.compile(r"-[0-9a-f]{8}$", re.IGNORECASE)
 A_PERSON = "(a person)"
 """Who speaks in a line of a person that carries the name of an agent."""
 _INDENT = "    "
@@ -185,7 +184,7 @@ class Rooms:
 
     def _speaker(self, kind: str, name: str) -> str:
         """Who speaks in a line with this tag."""
-        if kind != "USER" or not self._agents or not _LIKE_AGENT.search(name):
+        if kind != "USER" or not self._agents or not names.is_agents(name.casefold()):
             return name
         taken = {agent.casefold() for agent in self._agents()}
         return A_PERSON if name.casefold() in taken else name

@@ -243,7 +243,7 @@ def test_a_life_with_dreams_edits_user_and_voice_and_keeps_them_out_of_other_ord
     )
     assert any("EDIT_FILE VOICE.md" in request.answer for request in dreams)
     assert any(
-        "[#user " in request.messages[0].content
+        "[#user " in request.messages[1].content
         for request in lived.asked
         if request.purpose == "turn"
     )

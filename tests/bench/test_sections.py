@@ -10,7 +10,7 @@ import pytest
 from bench.sections import main
 from tests.support.processes import ROOT
 
-LIMITED = ("user", "soul", "conversations", "relationships", "memory", "life")
+LIMITED = ("soul", "user", "conversations", "relationships", "memory", "life")
 IN_DOCS = [
     "harness",
     "soul",

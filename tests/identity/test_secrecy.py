@@ -7,8 +7,9 @@ import pytest
 from dory.config.settings import Config
 from dory.identity.secrecy import RoomSecrets
 from dory.storage.rooms import A_PERSON
-from dory.turn.extension import Command
+from dory.turn.extension import Command, ExtensionHost
 from dory.turn.inbox import Inbox
+from dory.turn.prompt import PromptBuilder
 from tests.support.household import Household
 
 
@@ -121,3 +122,31 @@ def test_the_settings_name_owners_and_private_rooms(house: Household) -> None:
     secrets = RoomSecrets.of(house.me, settings)
     assert secrets.owners == ("Ada_Lovelace", "bob")
     assert not secrets.may_show("lab", "bob", "hall")
+
+
+@pytest.mark.parametrize("prompt", ["full", "lean"])
+def test_each_prompt_says_for_which_room_the_agent_answers_and_what_is_not_for_it(
+    house: Household, prompt: str
+) -> None:
+    settings = Config(prompt=prompt)
+    for room in ("study", "lab"):
+        house.me.state.rooms[room].waiting = []
+    prompts = PromptBuilder(house.me, settings, ExtensionHost([house.tools], print))
+    request = prompts.build().text.rpartition("[#turn]\n")[2]
+    assert (
+        "ada and bob wait for your answer in dev. Not for dev: what was said in lab, study. "
+        in (request)
+    )
+    house.me.state.rooms["dev"].waiting = []
+    request = prompts.build().text.rpartition("[#turn]\n")[2]
+    assert "Nobody waits" in request and "Not for" in request
+
+
+def test_where_everybody_is_in_every_room_nothing_is_said_of_it(tmp_path: Path) -> None:
+    house = Household(tmp_path / "home")
+    house.me.join("lab")
+    for room in ("dev", "lab"):
+        house.hear(room, "ada", "hello")
+    Inbox(house.me, [], print).receive()
+    prompts = PromptBuilder(house.me, Config(), ExtensionHost([house.tools], print))
+    assert "Not for" not in prompts.build().text.rpartition("[#turn]\n")[2]

@@ -257,19 +257,22 @@ def assert_only_the_harness_marks(sent: list[Prompt], house: House) -> None:
     extensions = [extension.name for extension in house.agent.extensions.members]
     assert len(sent) > 6
     for prompt in sent:
-        numbers = [
-            int(mark[2:]) for mark in marked(prompt.messages[1].content) if mark[2:].isdigit()
-        ]
-        sections = [mark[2:].rstrip("]").lower() for mark in marked(prompt.messages[0].content)]
+        system, user = (marked(message.content) for message in prompt.messages[:2])
+        opening = opened(user)
+        numbers = [int(mark[2:]) for mark in user if mark[2:].isdigit()]
         assert numbers == list(range(1, len(numbers) + 1))
-        assert sections == [name for name in extensions if name in sections]
+        for marks in (system, opening):
+            sections = [mark[2:].rstrip("]").lower() for mark in marks]
+            assert sections == [name for name in extensions if name in sections]
         assert FORGED not in [hash for hash, _ in references.live(prompt.text)]
     last = marked(sent[-1].messages[1].content)
-    opening = list(takewhile(lambda mark: not mark[2:].isdigit(), last))
-    names = {mark.strip("[#]") for mark in opening}
-    assert names <= {"MEMORIES", "CONVERSATIONS", "RELATIONSHIPS"}
-    seen = house.me.context.entries[: sum(mark[2:].isdigit() for mark in last)]
-    assert last[len(opening) :] == expected(seen)
+    last = last[len(opened(last)) :]
+    assert last == expected(house.me.context.entries[: sum(mark[2:].isdigit() for mark in last)])
+
+
+def opened(marks: list[str]) -> list[str]:
+    """The headers of the opening: all before the first entry."""
+    return list(takewhile(lambda mark: not mark[2:].isdigit(), marks))
 
 
 def test_a_line_of_usage_is_one_line_whatever_the_model_is_called(tmp_path: Path) -> None:

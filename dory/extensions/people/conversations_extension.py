@@ -85,7 +85,9 @@ class ConversationsExtension(Extension):
             self.record()
         newest = self._dialogues.recent(_LOOKED_THROUGH)
         gone = [record for record in newest if not self._stands(record)]
-        lines = [formatting.one_line(record.line, LINE_LIMIT) for record in gone[-SHOWN:]]
+        private = self._secrets.private
+        told = [record.told(record.room in private) for record in gone[-SHOWN:]]
+        lines = [formatting.one_line(line, LINE_LIMIT) for line in told]
         lines[:0] = self._narratives()
         if self._cared and self._dialogues.waiting > HELD:
             lines.insert(0, _MANY)

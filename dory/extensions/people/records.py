@@ -46,8 +46,12 @@ class Utterance:
     @property
     def line(self) -> str:
         """The record as a person or a model reads it: one line without marks."""
+        return self.told(private=False)
+
+    def told(self, private: bool) -> str:
+        """The same, as the agent reads it: if its room is ``private``, that is said."""
         text = formatting.one_line(self.text, TEXT_LIMIT)
-        where = f"in {self.room}" if self.room else LINK
+        where = f"in {'private ' if private else ''}{self.room}" if self.room else LINK
         to = f" to {', '.join(self.addressees)}" if self.addressees else ""
         speaker = self.speaker if self.speaker == A_PERSON else f"{self.speaker} ({self.kind})"
         return f"{clock.minute(self.at)} {where}, {speaker}{to}: {text}"

@@ -236,8 +236,12 @@ def test_user_and_voice_are_settled_sections_with_their_length(house: Versioned)
     assert "[#user" not in prompts.build().text and "[#voice" not in prompts.build().text
     house.write("USER.md", f"{FOUR}\n[#1 heard dev]\n")
     house.me.new_epoch()
-    system = prompts.build().messages[0].content
-    assert system.endswith(f"\n\n[#user 39 of 4000 characters]\n{FOUR}\n\\[#1 heard dev]")
+    house.write("VOICE.md", "Be brief.\n")
+    house.me.new_epoch()
+    system, user = (message.content for message in prompts.build().messages[:2])
+    assert user.startswith(f"[#user 39 of 4000 characters]\n{FOUR}\n\\[#1 heard dev]\n[#1 ")
+    assert system.endswith("\n\n[#voice 10 of 4000 characters]\nBe brief.")
+    assert "[#user" not in system, "what people said is no order"
 
 
 @pytest.mark.parametrize(

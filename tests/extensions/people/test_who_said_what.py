@@ -13,6 +13,7 @@ from dory.extensions import Stores
 from dory.extensions.people.conversations_extension import ConversationsExtension
 from dory.identity.create import boot
 from dory.identity.identity import Identity
+from dory.identity.secrecy import RoomSecrets
 from dory.storage.rooms import A_PERSON
 from dory.text.pages import PAGE
 from dory.turn.extension import Extension
@@ -228,6 +229,16 @@ def test_what_was_said_in_another_room_is_shown_only_to_those_who_were_there(
     house.listen()
     assert "merger" not in house.asked("bob", "/conversations bob"), "Ada would read it"
     assert "hello, too" in house.asked("ada", "/conversations bob")
+
+
+def test_the_agent_is_told_what_was_said_in_a_private_room(house: Listening) -> None:
+    secrets = RoomSecrets(house.me, private=["lab"])
+    told = ConversationsExtension(house.me, house.past.dialogues, (), False, secrets)
+    house.me.join("lab")
+    house.hear("lab", "bob", "the merger is secret")
+    house.listen()
+    house.fade(house.me.context.entries, "all of it")
+    assert told.section().endswith(" in private lab, bob (person): the merger is secret")
 
 
 def test_the_newest_narratives_stand_in_the_prompt_for_an_epoch_and_are_bounded(
