@@ -22,6 +22,7 @@ from dory.config.profiles import OFFLINE
 from dory.config.settings import Config
 from dory.constants import LIFE_SHOWN, MEMORY_LIMIT
 from dory.extensions import NAMES, Stores
+from dory.extensions.memories import extension as memories
 from dory.extensions.people import conversations_extension, relationships_extension
 from dory.extensions.soul import store
 from dory.identity import life
@@ -40,6 +41,7 @@ _MOST = {
     "soul": store.LIMIT,
     "conversations": conversations_extension.MOST,
     "relationships": relationships_extension.PRESENT * relationships_extension.LINE_LIMIT,
+    "memories": memories.ROOM * CHARACTERS_PER_TOKEN,
     "life": LIFE_SHOWN * life.LINE_LIMIT,
 }
 

@@ -35,6 +35,7 @@ from dory.errors import ConfigError, DoryError, FormatError
 from dory.identity import listing
 from dory.storage import locks
 from dory.storage.blobs import Blobs
+from dory.text import formatting
 
 
 def _folder(text: str) -> Path:
@@ -119,7 +120,10 @@ def _dumped(folder: Path, blobs: Blobs, target: Path) -> int:
     from dory.extensions.notes import export
 
     with closing(Stores(folder, blobs, readonly=True)) as past:
-        show(f"{export.dump(past.notes, target)} notes and archives are in {target}")
+        dumped = formatting.plural(
+            export.dump(past.notes, target), "note or archive is", "notes and archives are"
+        )
+        show(f"{dumped} in {target}")
     return 0
 
 
@@ -129,7 +133,8 @@ def _loaded(folder: Path, blobs: Blobs, source: Path) -> int:
 
     with locks.held(folder), closing(Stores(folder, blobs)) as past:
         count = export.load(past.store, past.notes, source)
-        show(f"{count} notes and archives were loaded from {source}")
+        loaded = formatting.plural(count, "note or archive was", "notes and archives were")
+        show(f"{loaded} loaded from {source}")
     return 0
 
 
@@ -140,18 +145,19 @@ def _rebuilt(folder: Path, blobs: Blobs) -> int:
     with locks.held(folder), closing(Stores(folder, blobs)) as past:
         record, live = check.as_committed(folder)
         count = len(list(past.notes))  # if these cannot be read, --dump would be of no use either
+        saved = formatting.plural(count, "note or archive", "notes and archives")
         try:
             past.search.reset()
         except FormatError as error:
             raise FormatError(
-                f"first save the {count} notes and archives with --dump FOLDER, to --load them "
-                f"again afterwards; {error}"
+                f"first save {saved} with --dump FOLDER, to --load them again afterwards; {error}"
             ) from error
         damage = past.chronicle.index_all(live, blobs, record.name)
         for problem in damage:
             _tell(str(problem))
         indexed = past.chronicle.cursor.newest
-        show(f"{indexed} entries and {count} notes and archives are indexed")
+        entries = formatting.plural(indexed, "entry", "entries")
+        show(f"indexed: {entries} and {saved}")
     return 1 if damage else 0
 
 

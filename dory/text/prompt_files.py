@@ -6,6 +6,7 @@ from pathlib import Path
 
 from dory.constants import MEMORY_LIMIT
 from dory.errors import FormatError
+from dory.text import formatting
 
 USER, MEMORY, VOICE = DURABLE = ("USER.md", "MEMORY.md", "VOICE.md")
 """The durable texts of an agent: who the people are, what stays true, how it sounds. A missing one
@@ -75,4 +76,5 @@ def shown(name: str, text: str) -> str:
     rest = len(text) - MEMORY_LIMIT
     if rest <= 0:
         return text
-    return f"{text[:MEMORY_LIMIT]}\n… {rest} more characters: shorten {name}\n"
+    more = formatting.plural(rest, "more character")
+    return f"{text[:MEMORY_LIMIT]}\n… {more}: shorten {name}\n"

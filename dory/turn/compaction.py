@@ -172,7 +172,8 @@ class Compaction:
         self._taken_back = True
         me.new_epoch()
         return (
-            f"{len(swapped)} stretches stand in full again ({self.tokens} tokens of context);"
+            f"{formatting.plural(len(swapped), 'stretch stands', 'stretches stand')} in full again"
+            f" ({self.tokens} tokens of context);"
             f" no compaction for {PAUSE_TURNS} turns"
         )
 
@@ -226,7 +227,8 @@ class Compaction:
         state.paused_until = state.turn
         sizes = f"{before} → {self.tokens} tokens"
         state.last_compaction = (
-            f"turn {state.turn}: {len(records)} stretches, {sizes} {how}".strip()
+            f"turn {state.turn}: {formatting.plural(len(records), 'stretch', 'stretches')},"
+            f" {sizes} {how}".strip()
         )
         self._identity.new_epoch()
         for record in records:

@@ -21,8 +21,6 @@ from dory.turn.uncompact import add_opened, open_original
 
 _SHOWN = 8000
 """Characters of a blob that ``/show`` prints."""
-_ROW = 400
-"""Characters of a row of ``/status``."""
 
 
 @runtime_checkable
@@ -69,23 +67,23 @@ class CoreCommands(Extension):
         if self._compaction.under_way:
             working.append("compaction")
         own = self._models.settings.own
-        context = f"{self._compaction.tokens} of {config.context_limit} tokens"
-        mood = {"mood": state.mood or "not said", "place": state.place}
+        entries = formatting.plural(len(me.context.entries), "entry", "entries")
+        context = f"{self._compaction.tokens} of {config.context_limit} tokens, {entries}"
+        self_now = {"mood": state.mood or "not said", "place": state.place}
         rows = {
             "identity": f"{me.name} ({me.hash})",
             "model": way_out(own) if own.lacks else own.shown,
             "turns": f"{state.turn}, epoch {state.epoch}",
-            "context": f"{context}, {len(me.context.entries)} entries",
+            "context": context,
             "memory": f"{len(me.memory)} of {MEMORY_LIMIT} characters",
             "layout": layouts.status(state, config),
             "rooms": ", ".join(me.subscriptions()) or "none",
             "last compaction": state.last_compaction or "none yet",
-            **(mood if config.has("diary") else {}),
+            **(self_now if config.has("diary") else {}),
             "in the background": ", ".join(working) or "nothing",
             "waits": "; ".join(self._waiting()) or "nothing",
         }
-        shown = {name: formatting.one_line(value, _ROW) for name, value in rows.items()}
-        return "\n".join(f"{name}: {value}" for name, value in shown.items())
+        return "\n".join(f"{name}: {value}" for name, value in rows.items())
 
     def _waiting(self) -> list[str]:
         """Who waits for an answer, and what else has not been done yet."""

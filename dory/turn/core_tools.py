@@ -16,6 +16,7 @@ from dory.identity import life
 from dory.identity.identity import Identity
 from dory.storage.rooms import check_id, laid_out
 from dory.text.edits import checked, edited
+from dory.text.formatting import plural
 from dory.text.prompt_files import DURABLE
 from dory.turn import addressees, sandbox
 from dory.turn.extension import Extension, Outcome, Tool
@@ -242,5 +243,5 @@ def _part(file: io.BufferedIOBase, path: str, first: int, last: int, limit: int)
         shown.append(text)
         size += len(text)
     if not shown:
-        return f"{path} is empty" if not number else f"{path} has only {number} lines"
+        return f"{path} is empty" if not number else f"{path} has only {plural(number, 'line')}"
     return f"{path}, lines {first}-{number}, its end\n{''.join(shown)}"

@@ -244,7 +244,8 @@ class Inbox:
         if rest <= 0:
             return line.text
         shown = laid_out[: self._limit].replace("\n    ", "\n")
-        return f"{shown}\n… {rest} more characters: READ_FILE chats/{line.room}.md"
+        more = formatting.plural(rest, "more character")
+        return f"{shown}\n… {more}: READ_FILE chats/{line.room}.md"
 
     def _command(self, line: Line) -> tuple[str, str] | None:
         """The name and the argument if the line is a person's command. A line with an ``@`` is one

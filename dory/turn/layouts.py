@@ -11,6 +11,7 @@ agent is resumed or has another model. Who reports nothing about its cache keeps
 from dory.config.settings import Config
 from dory.identity.state import State
 from dory.llm.cache_monitor import Served
+from dory.text import formatting
 
 TURNS = 20
 """Turns of a layout that are compared before it is judged."""
@@ -60,7 +61,7 @@ def status(state: State, config: Config) -> str:
         reason = "auto begins so"
     rows = [
         f"{layout} was served {did / max(could, 1):.0%} of what it could from the cache"
-        f" ({turns} turns)"
+        f" ({formatting.plural(turns, 'turn')})"
         for layout, (turns, could, did) in state.cache_served.items()
     ]
     return "; ".join([f"{state.layout or 'tail'}, {reason}", *rows])

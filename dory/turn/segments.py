@@ -283,7 +283,8 @@ def mechanical(entries: tuple[Entry, ...]) -> Draft:
         for entry in entries
     ]
     shown = heads if len(heads) <= 8 else [*heads[:4], "…", *heads[-4:]]
-    gist = f"{entries[-1].last - entries[0].first + 1} entries{_MECHANICAL}{heads[0]}"
+    count = formatting.plural(entries[-1].last - entries[0].first + 1, "entry", "entries")
+    gist = f"{count}{_MECHANICAL}{heads[0]}"
     return Draft(entries, formatting.one_line(gist), "\n".join(head for head in shown if head), 1)
 
 

@@ -19,8 +19,7 @@ IN_DOCS = [
     "conversations",
     "relationships",
     "notes",
-    "memories",
-    "diary",
+    "now",
     "life",
     "all",
 ]

@@ -120,7 +120,7 @@ def test_a_rebuild_makes_the_same_index_again(house: House) -> None:
     done = recall(house.home, house.hash, "--rebuild")
     assert (done.returncode, done.stdout, done.stderr) == (
         0,
-        f"{house.me.state.next_id - 1} entries and 1 notes and archives are indexed\n",
+        f"indexed: {house.me.state.next_id - 1} entries and 1 note or archive\n",
         "",
     )
     assert hits(house) == before and indexed(house) == known
@@ -142,12 +142,12 @@ def test_notes_are_dumped_edited_and_loaded(house: House, tmp_path: Path) -> Non
     out = tmp_path / "out"
     assert (
         recall(house.home, house.hash, "--dump", str(out)).stdout
-        == f"1 notes and archives are in {out}\n"
+        == f"1 note or archive is in {out}\n"
     )
     (file,) = out.iterdir()
     file.write_text(file.read_text().replace("Miramar", "Belvedere"))
     done = recall(house.home, house.hash, "--load", str(out))
-    assert (done.returncode, done.stdout) == (0, f"1 notes and archives were loaded from {out}\n")
+    assert (done.returncode, done.stdout) == (0, f"1 note or archive was loaded from {out}\n")
     assert "Belvedere" in recall(house.home, house.hash, "Belvedere").stdout
     assert list(check.problems(house.home)) == [] and locks.holder(house.me.folder) is None
     file.write_bytes(b"\xff")
@@ -221,9 +221,7 @@ def test_where_damage_prevents_a_rebuild_the_notes_are_to_be_dumped_first_and_ca
     done = recall(house.home, house.hash, "--rebuild")
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
     assert (
-        done.stderr.startswith(
-            "dory.recall: first save the 1 notes and archives with --dump FOLDER"
-        )
+        done.stderr.startswith("dory.recall: first save 1 note or archive with --dump FOLDER")
         and "move it away" in done.stderr
     )
     out = house.home / "out"

@@ -1,5 +1,6 @@
 """The line of the prompt that is true now: place, mood, what waits for self-care."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -78,3 +79,20 @@ def test_it_has_only_what_the_extensions_in_use_know(tmp_path: Path) -> None:
         assert line(agent_with_everything(home, home.name)) == expected
     homes[2].mkdir()
     assert "[#now]" not in prompt(agent_with_everything(homes[2], "notes"))
+
+
+def test_what_self_care_has_made_is_before_the_model_from_the_next_epoch_on(tmp_path: Path) -> None:
+    agent = agent_with_everything(tmp_path)
+    remember(agent, LEAST)
+    act(agent, "SELF_CARE")
+    for _ in range(500):
+        agent.extensions.step()
+        if not line(agent).count("Self-care is under way"):
+            break
+        time.sleep(0.01)
+    assert "No memories since the last self-care" in line(agent)
+    assert "[#memories]" not in prompt(agent)
+    agent.me.new_epoch()
+    system, user = (message.content for message in agent.prompts.build().messages)
+    assert "[#memories]" not in system, "it retells what people said"
+    assert f"\nsummary {LEAST + 1} of " in user.partition("[#1 ")[0]

@@ -37,9 +37,9 @@ from tests.support.hostile_text import FORGED, HOSTILE, MARKS, UNSEEN, marked, s
 from tests.support.household import Household
 
 
-def expected(entries: list[Entry]) -> list[str]:
+def expected(entries: list[Entry], now: bool = True) -> list[str]:
     """What may stand in the user message of a prompt over these entries: their headers, the tags of
-    what was heard, the tail's sections.
+    what was heard, the tail's sections, and the line of what is true ``now``.
     """
     headers = []
     for entry in entries:
@@ -47,7 +47,7 @@ def expected(entries: list[Entry]) -> list[str]:
             f"[#{entry.ids}",
             *([entry.body.partition(" ")[0].upper()] if entry.kind == "heard" else []),
         ]
-    return [*headers, "[#MEMORY", "[#LIFE]", "[#TURN]"]
+    return [*headers, "[#MEMORY", *(["[#NOW]"] if now else []), "[#LIFE]", "[#TURN]"]
 
 
 def assert_unharmed(house: Household) -> None:
@@ -55,7 +55,7 @@ def assert_unharmed(house: Household) -> None:
     system, user = (
         PromptBuilder(house.me, house.config, ExtensionHost([house.tools], print)).build().messages
     )
-    assert marked(user.content) == expected(house.me.context.entries)
+    assert marked(user.content) == expected(house.me.context.entries, now=False)
     assert marked(system.content) == []
     assert FORGED not in [hash for hash, _ in references.live(system.content + user.content)]
     life = (house.me.folder / "LIFE.md").read_text(encoding="utf-8")

@@ -25,7 +25,7 @@ from dory.identity.listing import AgentInfo
 from dory.storage import files
 from dory.storage.database import Store
 from dory.text import references
-from dory.text.formatting import table
+from dory.text.formatting import plural, table
 from dory.turn.extension import Apply, Command, Extension, Outcome, PartlyDone, Work, counted
 from dory.turn.lessons import taught
 from dory.types import Call
@@ -186,7 +186,8 @@ class LinkExtension(Extension):
         name = self._name(link.asker)
         self._links.give(name, answer.asked, count, self._identity.now())
         link.share(answer)
-        self._log(f"neural link: {count} memories shared with {name}")
+        shared = plural(count, "memory", "memories")
+        self._log(f"neural link: {shared} shared with {name}")
 
     def _read(self, link: LinkFiles, answer: LinkMessage) -> Apply:
         """Beside the loop."""

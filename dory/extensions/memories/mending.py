@@ -62,7 +62,7 @@ class MendingExtension(Extension):
             return [_line(original) for original in self._bank.originals(id, offset, length)]
 
         page = pages.page(f"/memory {id}", total, int(rest or 1), lines)
-        stands = f"it stands for {total:,} (/restore-memories {id} brings them back):"
+        stands = f"it stands for {total:,} others (/restore-memories {id} brings them back):"
         return f"{text}\n\n{stands}\n{page}"
 
     def remember(self, text: str) -> str:
@@ -84,11 +84,12 @@ class MendingExtension(Extension):
             raise ToolError(f"write /forget {id} alone, or /correct {id} and the right text")
         self._quiet()
         if not self._bank.find(id) and id <= self._bank.ever:
-            self._tell(f"wished that memory {id} is gone, and it is")
+            self._tell(f"has removed memory {id}")
             return f"memory {id} is gone"
         self._found(id)
         removed = self._bank.remove(id)
-        self._tell(f"has removed {removed.title}", removed.text)
+        # without its text, which would stand in the context again
+        self._tell(f"has removed {removed.title}")
         return f"removed {_line(removed)}"
 
     def correct(self, argument: str) -> str:

@@ -91,9 +91,10 @@ def check(copies: Iterable[Memory]) -> None:
 
 
 def _named(origin: object) -> bool:
-    """Whether an ``origin`` says whose a memory is."""
+    """Whether an ``origin`` says whose a memory is. No other agent's is of a ``PERSON`` here."""
     return (
         isinstance(origin, str)
+        and origin != PERSON
         and 0 < len(origin) <= ORIGIN_LIMIT
         and origin.isprintable()
         and not set("◱◲") & set(origin)

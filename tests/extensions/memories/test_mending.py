@@ -60,7 +60,7 @@ def test_a_memory_is_shown_whole_and_a_summary_with_what_it_stands_for(house: Re
     house.bank.narrate(range(2, PAGE + 4), "Many things were told.", NOON)
     lines = said(house, "/memory summary 27").splitlines()
     assert lines[:2] == ["summary 27 of 2026-03-02:", "Many things were told."]
-    assert lines[3] == "it stands for 22 (/restore-memories 27 brings them back):"
+    assert lines[3] == "it stands for 22 others (/restore-memories 27 brings them back):"
     assert lines[4].startswith("memory 2 of 2026-03-02, in summary 27: Ada told me thing number 0")
     assert lines[-1] == "20 of 22; /memory 27 2"
     assert said(house, "/memory 27 2").splitlines()[-1] == "21-22 of 22"
@@ -80,7 +80,8 @@ def test_people_add_remove_and_correct_memories_and_the_agent_is_told(house: Rem
     assert said(house, "/forget memory 2") == (
         "removed memory 2 of 2026-03-02, from a person: Carl is allergic to nuts"
     )
-    assert notices(house)[-1].startswith("A person has removed memory 2 of 2026-03-02")
+    told = "A person has removed memory 2 of 2026-03-02, from a person."
+    assert notices(house)[-1] == told, "what is to be forgotten is not told again"
     assert house.held == [(1, "Ada told me of a boat")]
     assert list(check.problems(house.home)) == []
 
