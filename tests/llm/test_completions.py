@@ -177,7 +177,7 @@ LIVES = [
 
 
 @pytest.mark.parametrize("api", ["chat", "completions"])
-def test_the_stand_in_sums_memories_up_in_two_or_three_of_their_sentences(api: str) -> None:
+def test_the_offline_model_sums_memories_up_in_at_most_three_sentences(api: str) -> None:
     with Server(OfflineModel()) as server:
         endpoint = Endpoint(Config(timeout=5.0), Profile("any", server.base_url, api=api))
         first = endpoint.complete(prompt(ASKED.format("\n".join(LIVES))), "cascade").text
@@ -190,15 +190,17 @@ def test_the_stand_in_sums_memories_up_in_two_or_three_of_their_sentences(api: s
         and "build is broken" in first
         and not [odd for odd in ("2026", "◱", "Lisbon, the") if odd in first]
     )
-    assert 2 <= first.count(". ") + 1 <= 3 >= again.count(". ") + 1 and len(again) < 500
+    assert first.count(". ") < 3 > again.count(". ") and len(again) < 500
+    assert "Bob has mended the build" in again and again.count("hotel in Lisbon") == 2
 
 
 def test_what_there_is_nothing_to_tell_about_is_summed_up_all_the_same() -> None:
     made = [
         OfflineModel().complete(prompt(ASKED.format(events)), "cascade").text
-        for events in ("", "2026-03-02 12:03 WAIT", LIVES[1], LIVES[0])
+        for events in ("", LIVES[1], LIVES[0])
     ]
-    assert made == ["Nothing of note happened."] * 2 + [
+    assert made == [
+        "Nothing of note happened.",
         "Noted, ada.",
         "ada: I have booked the hotel in Lisbon for the spring.",
     ]

@@ -14,7 +14,9 @@ from dory.config.profiles import Profile
 from dory.config.settings import Config
 from dory.control import Control
 from dory.errors import WindowExceeded
+from dory.extensions import tools
 from dory.extensions.cascade import rolling
+from dory.extensions.cascade.event_texts import EventTexts
 from dory.extensions.cascade.life_reader import LifeReader
 from dory.extensions.cascade.rolling import Task
 from dory.extensions.cascade.store import Summary
@@ -24,6 +26,7 @@ from dory.identity.life import HEADING
 from dory.llm.completions import Endpoint
 from dory.llm.embeddings import Embeddings
 from dory.process.jobs import in_parallel
+from dory.storage.blobs import Blobs
 from dory.turn.summarize import Distilled, Request, distil
 from dory.types import Message, Prompt, Purpose, Reply, Usage
 from tests.support.household import NOON
@@ -145,7 +148,9 @@ def test_a_run_of_the_cascade_makes_both_summaries(base_url: str, tmp_path: Path
     path.write_text(HEADING + "".join(f"2026-03-02 12:00 {text}\n" for text in events))
     memories = LifeReader(path)
     old = Summary(1, memories.find(1), NOON, "any", "Ada booked the hotel in Lisbon.")
-    made = rolling.run(model, memories, Task(None, old, None, old.place, 3, 65), lambda text: text)
+    task = Task(None, old, None, old.place, 2, 65, event_limit=1000)
+    texts = EventTexts(Blobs(tmp_path / "blobs"), tools(), plainly=False)
+    made = rolling.run(model, memories, texts, task, lambda text: text)
     assert made.place == memories.find(3)
     for text in (made.longterm, made.recent):
         assert (

@@ -248,9 +248,9 @@ def test_a_second_process_on_an_identity_is_refused_with_the_pid_of_the_first_an
 def test_a_lock_left_by_a_killed_process_is_no_obstacle(left: Path) -> None:
     hash = listing.folders(left)[0].name
     with agent(left, hash) as killed:
-        assert lock(left).read_text() .startswith(f"{killed.pid} ")
+        assert lock(left).read_text().startswith(f"{killed.pid} ")
     assert killed.returncode == -signal.SIGKILL
-    assert lock(left).read_text() .startswith(f"{killed.pid} ")
+    assert lock(left).read_text().startswith(f"{killed.pid} ")
     with agent(left, hash) as next_one:
         assert [known.pid for known in listing.agents(left)] == [next_one.pid]
 

@@ -4,6 +4,7 @@ epoch, in every layout.
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -15,7 +16,7 @@ from dory.turn.extension import Extension, ExtensionHost, Freshness
 from dory.turn.prompt import PromptBuilder
 from tests.support.household import Household, household, moments
 
-LAYOUTS = {
+LAYOUTS: dict[str, dict[str, Any]] = {
     "tail": {"layout": "tail"},
     "ledger": {"layout": "ledger"},
     "lean": {"layout": "ledger", "prompt": "lean"},

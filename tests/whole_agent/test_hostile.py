@@ -258,7 +258,7 @@ def assert_only_the_harness_marks(sent: list[Prompt], house: House) -> None:
     assert len(sent) > 6
     for prompt in sent:
         system, user = (marked(message.content) for message in prompt.messages[:2])
-        opening = opened(user)
+        opening = before_entries(user)
         numbers = [int(mark[2:]) for mark in user if mark[2:].isdigit()]
         assert numbers == list(range(1, len(numbers) + 1))
         for marks in (system, opening):
@@ -266,11 +266,11 @@ def assert_only_the_harness_marks(sent: list[Prompt], house: House) -> None:
             assert sections == [name for name in extensions if name in sections]
         assert FORGED not in [hash for hash, _ in references.live(prompt.text)]
     last = marked(sent[-1].messages[1].content)
-    last = last[len(opened(last)) :]
+    last = last[len(before_entries(last)) :]
     assert last == expected(house.me.context.entries[: sum(mark[2:].isdigit() for mark in last)])
 
 
-def opened(marks: list[str]) -> list[str]:
+def before_entries(marks: list[str]) -> list[str]:
     """The headers of the opening: all before the first entry."""
     return list(takewhile(lambda mark: not mark[2:].isdigit(), marks))
 
