@@ -47,6 +47,7 @@ from dory.extensions.soul.extension import SoulExtension
 from dory.identity.identity import Identity
 from dory.search.index import Index
 from dory.storage.blobs import Blobs
+from dory.storage.changes import AGENT, Changes
 from dory.storage.database import NAME, Store
 from dory.text.prompt_files import USER, VOICE
 from dory.turn.core_commands import CoreCommands
@@ -75,9 +76,10 @@ class Stores:
     ) -> None:
         self.store = Store(folder / NAME, readonly)
         self.index = Index(self.store)
-        self.notes = Notes(self.store, self.index)
+        self.changes = Changes(self.store)
+        self.notes = Notes(self.store, self.index, self.changes)
         self.chronicle = LifeIndexer(self.store, self.index, tools())
-        self.bank = MemoryStore(self.store, self.index)
+        self.bank = MemoryStore(self.store, self.index, self.changes)
         self.diary = Diary(folder, self.store, self.index)
         self.dialogues = Conversations(self.store, self.index)
         self.relationships = Relationships(self.store)
@@ -145,6 +147,8 @@ def ordered(
     their tools. ``log`` gets a line about what they do.
     """
     past = Stores(me.folder, me.blobs, shown=settings.has)
+    past.changes.now = me.now
+    past.changes.who = lambda: (me.state.owed and me.state.owed.asker) or AGENT
     called = set[str]()
     conversations = ConversationsExtension(
         me, past.dialogues, called, cared=settings.has(MemoryExtension.name)

@@ -73,7 +73,7 @@ class Store:
 
     def __init__(self, path: Path, readonly: bool = False) -> None:
         self.path = path
-        self._readonly = readonly
+        self.readonly = readonly
         self._schema: list[str] = []
         self._connection: sqlite3.Connection | None = None
         self._opened_file: tuple[int, int] | None = None
@@ -99,6 +99,16 @@ class Store:
         ((number,),) = self.rows(sql, values)
         return int(number or 0)
 
+    def has(self, table: str) -> bool:
+        """Whether the file has a table. A reader asks for one that an older Dory did not make, and
+        that it has not named in ``tables``.
+        """
+        return bool(
+            self.number(
+                "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?", table
+            )
+        )
+
     def moment(self, seconds: int) -> datetime:
         """Return the time that the file holds as ``seconds`` since 1970.
 
@@ -115,7 +125,7 @@ class Store:
 
         Inside another transaction it is a part of that one.
         """
-        if self._readonly:
+        if self.readonly:
             raise PermissionError(errno.EACCES, "it was opened for reading only", str(self.path))
         with self._guarded():
             if self._connection and self._in_transaction:
@@ -182,7 +192,7 @@ class Store:
     def _reading(self) -> sqlite3.Connection:
         """A connection to read with; to empty tables in memory if there is no file."""
         if self._file_exists() and not self._connection:
-            self._connection = self._open_readonly() if self._readonly else self._open("rw")
+            self._connection = self._open_readonly() if self.readonly else self._open("rw")
         if self._connection:
             return self._connection
         if not self._empty:
@@ -224,9 +234,9 @@ class Store:
         try:
             self._opened_file = self._file()
             _check(connection, self.path)
-            for pragma in (f"query_only={self._readonly}", *_PRAGMAS):
+            for pragma in (f"query_only={self.readonly}", *_PRAGMAS):
                 connection.execute(f"PRAGMA {pragma}")
-            if not self._readonly:
+            if not self.readonly:
                 connection.execute("PRAGMA journal_mode=WAL")
                 if mode == "rw":
                     connection.execute("BEGIN IMMEDIATE")

@@ -229,6 +229,10 @@ class Extension:
         """How far its background work is, in a few words; empty if its name says enough."""
         return ""
 
+    def undo(self, number: int) -> str | None:
+        """Take one of its logged changes back; None if the number is of none of them."""
+        return None
+
 
 class _Member:
     """What the host keeps of one extension: its work beside the loop, and its section."""

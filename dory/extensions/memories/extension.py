@@ -7,10 +7,12 @@ Copies that a link has brought are indexed between turns, some at a time.
 import re
 
 from dory.errors import ToolError
+from dory.extensions.memories.log import LAYER
 from dory.extensions.memories.self_care import SelfCare
 from dory.extensions.memories.store import CEILING, KINDS, Memory, MemoryStore
 from dory.identity.identity import Identity
-from dory.text import formatting
+from dory.text import formatting, pages
+from dory.turn import change_log
 from dory.turn.extension import Command, Extension, Outcome, Tool, counted
 from dory.turn.lessons import taught
 from dory.types import Call
@@ -146,6 +148,24 @@ class MemoryExtension(Extension):
             f" {self._care.extent}"
         )
 
+    def log(self, argument: str) -> str:
+        """A page of the changes of all memories, or of one."""
+        changes = self._bank.log.changes
+        given, page = pages.wanted(argument)
+        if not given:
+            return change_log.listed(changes, LAYER, "/memory-log", page)
+        id = _number(given, "which one? write /memory-log #17 and the memory's id, or a page")
+        return change_log.told(changes, LAYER, f"/memory-log #{id}", page, [id], "text")
+
+    def undo(self, number: int) -> str | None:
+        """Take a change back. Raises ``ToolError`` while self-care sums the memories up."""
+        changes = self._bank.log.changes
+        if changes.find(LAYER, number) and self._care.wish:
+            raise ToolError(
+                "self-care is under way: /status tells how far it is; undo this when it has ended"
+            )
+        return change_log.undone(self._identity, changes, LAYER, number, self._bank.log)
+
     def background(self) -> None:
         """Index some of the copies that wait for it."""
         if self._bank.behind:
@@ -175,6 +195,11 @@ class MemoryExtension(Extension):
         Command(
             "/restore-memories <summary id>  bring back the memories for which a summary stands",
             restore,
+        ),
+        Command(
+            "/memory-log [#id] [page]  every change of the memories, or of one: when, by whom, what"
+            " was before and after",
+            log,
         ),
     )
 

@@ -13,8 +13,9 @@ A memory that was copied from another agent has an ``origin``. It is copied only
 was removed since, and a copied summary stands for nothing here. Another text of the same origin is
 another memory, because a store that was begun anew counts from 1 again.
 
-Every write is one transaction together with its index entries. Only copies are indexed later, by
-``catch_up``, because there may be very many.
+Every write is one transaction together with its index entries and its row in the log of changes
+(``extensions/memories/log.py``). Only copies are indexed later, by ``catch_up``, because there may
+be very many.
 """
 
 import hashlib
@@ -26,8 +27,10 @@ from typing import Literal, get_args
 
 from dory import clock
 from dory.errors import FormatError, ToolError
+from dory.extensions.memories.log import MemoryLog
 from dory.search.index import Index
 from dory.search.passages import Document
+from dory.storage.changes import LINK, SELF_CARE, Changes
 from dory.storage.database import Store, marks
 from dory.text import formatting
 from dory.text.formatting import encodable
@@ -144,9 +147,10 @@ class MemoryStore:
 
     kinds: tuple[str, ...] = KINDS
 
-    def __init__(self, store: Store, index: Index) -> None:
+    def __init__(self, store: Store, index: Index, changes: Changes | None = None) -> None:
         self._store = store
         self._index = index
+        self.log = MemoryLog(store, index, changes or Changes(store))
         self.behind = True  # whether copies may wait for the index
         store.tables(*_SCHEMA)
 
@@ -224,7 +228,8 @@ class MemoryStore:
                 f"your memories hold {tokens:,} tokens of at most {CEILING:,}: "
                 "care for yourself first, with SELF_CARE at home"
             )
-        return self._insert("Memory", text, at)
+        with self.log.change("added"):
+            return self._insert("Memory", text, at)
 
     def remove(self, id: int) -> Memory:
         """Remove an active memory, or a copied summary."""
@@ -239,7 +244,7 @@ class MemoryStore:
                 f"summary {id} stands for others, and stays: a person can say "
                 f"/restore-memories {id}, which brings them back"
             )
-        with self._store.writing() as connection:
+        with self.log.change("removed", [id]) as connection:
             connection.execute("DELETE FROM memory WHERE id = ?", (id,))
             self._index.remove(memory.kind, id)
         return memory
@@ -252,7 +257,8 @@ class MemoryStore:
         where = f"id IN ({marks(ids)}) AND summary IS NULL"
         if self._store.number(f"SELECT count(*) FROM memory WHERE {where}", *ids) < len(ids):
             return None
-        with self._store.writing() as connection:
+        changed = self.log.change(f"summed up {len(ids)} memories in", members=ids)
+        with self.log.changes.by(SELF_CARE), changed as connection:
             summary = self._insert("Summary", narrative, at)
             connection.execute(f"UPDATE memory SET summary = ? WHERE {where}", (summary.id, *ids))
         return summary
@@ -270,7 +276,8 @@ class MemoryStore:
                 f"summary {id} is itself summed up in summary {summary.summary}: "
                 f"say /restore-memories {summary.summary} first"
             )
-        with self._store.writing() as connection:
+        members = [member.id for member in self._select("WHERE summary = ?", id)]
+        with self.log.change("brought back the memories of", [id], members) as connection:
             sql = "UPDATE memory SET summary = NULL WHERE summary = ?"
             restored = connection.execute(sql, (id,)).rowcount
             connection.execute("DELETE FROM memory WHERE id = ?", (id,))
@@ -297,7 +304,8 @@ class MemoryStore:
         them.
         """
         check(copies)
-        with self._store.writing() as connection:
+        by_link = self.log.changes.by(LINK)
+        with by_link, self.log.change("copied memories, up to", copies=True) as connection:
             known = {origin for (origin,) in connection.execute("SELECT origin FROM memory_taken")}
             keyed = {_key(copy): copy for copy in copies}
             # Rows of an older version hold the origin alone, without a hash.

@@ -27,12 +27,13 @@ from typing import Any
 
 from dory import clock
 from dory.errors import DoryError, FormatError, ToolError, UnknownVersion
-from dory.extensions.notes.store import KINDS, Note, Notes, check, check_name
+from dory.extensions.notes.names import check_name
+from dory.extensions.notes.store import KINDS, Note, Notes, check
 from dory.storage import files
-from dory.storage.database import Store
 from dory.text import front_matter
 
 UNFINISHED = "UNFINISHED"
+LOADED = "a person, with dory.recall"
 _VERSION = "note 1"
 _FIELDS = ("dory", "name", "aliases", "kind", "at", "hash")
 _HASH = re.compile(r"[0-9a-f]{16,64}")
@@ -56,7 +57,7 @@ def dump(notes: Notes, folder: Path) -> int:
     return len(entries)
 
 
-def load(store: Store, notes: Notes, folder: Path) -> int:
+def load(notes: Notes, folder: Path) -> int:
     """Replace all entries by those in ``folder``; returns how many.
 
     Raises a ``FormatError`` that names the file at fault.
@@ -70,7 +71,7 @@ def load(store: Store, notes: Notes, folder: Path) -> int:
     if not entries:
         raise FormatError(f"{folder} holds no markdown files: the notes stay as they are")
     _check_names(entries)
-    with store.writing():
+    with notes.changes.by(LOADED), notes.changes.as_one("loaded notes from a folder:"):
         for note in notes:
             notes.remove(note.name)
         for note in entries:
@@ -126,9 +127,14 @@ def _note(fields: dict[str, str], content: str) -> Note:
         raise ValueError("name must be a text in quotes, aliases a list of such texts")
     if hash is not None and not (isinstance(hash, str) and _HASH.fullmatch(hash)):
         raise ValueError("hash must be null or the name of a blob in quotes")
-    check(name, content, kind)
     return Note(
-        0, name, kind, content, _moment(fields["at"]), hash, tuple(map(check_name, aliases))
+        0,
+        check(name, content, kind),
+        kind,
+        content,
+        _moment(fields["at"]),
+        hash,
+        tuple(map(check_name, aliases)),
     )
 
 

@@ -13,13 +13,15 @@ from collections.abc import Sequence
 from dory import clock
 from dory.errors import DoryError, ToolError
 from dory.extensions.notes.archives import EVENT, Archives, markers
-from dory.extensions.notes.store import KINDS, Note, Notes
+from dory.extensions.notes.names import NAME_LIMIT, check_name, cleaned
+from dory.extensions.notes.store import LAYER, Note, Notes
 from dory.identity import expand
 from dory.identity.context import Entry
 from dory.identity.identity import Identity
 from dory.storage import files
 from dory.storage.database import Store
-from dory.text import formatting
+from dory.text import formatting, pages
+from dory.turn import change_log
 from dory.turn.extension import Apply, Command, Extension, Outcome, PartlyDone, Tool, Work, counted
 from dory.turn.lessons import taught
 from dory.types import Call, Compacted
@@ -31,7 +33,7 @@ _LAST = 500
 the archives knew that they have one.
 """
 _LISTED = 40
-"""Notes, and archives, that are listed. A search finds the others."""
+"""Notes in the prompt. A search finds the others."""
 
 
 class NoteExtension(Extension):
@@ -75,6 +77,7 @@ class NoteExtension(Extension):
         """One more name for a note."""
         name, alias = self._named(call)
         note = self._own(name)
+        alias = check_name(alias)
         before = self._notes.alias(note.name, alias)
         return Outcome(
             f"{alias} means {note.name} now" + (f", and no longer {before.name}" if before else "")
@@ -101,15 +104,37 @@ class NoteExtension(Extension):
         names = [note.name for note in self._notes.newest("Note", _LISTED)]
         return f"Your notes, the newest first: {', '.join(names)}" if names else ""
 
-    def listed(self, _: str) -> str:
-        """A line for each of the newest notes and archives."""
-        entries = [note for kind in KINDS for note in self._notes.newest(kind, _LISTED)]
-        lines = [
-            f"{note.name}  {note.kind.lower()} of {clock.minute(note.at)}:"
-            f" {formatting.one_line(note.content, 60)}"
-            for note in entries
-        ]
-        return "\n".join(lines) or "there are no notes yet"
+    def listed(self, argument: str) -> str:
+        """A page of all notes and archives, a line each."""
+        given, page = pages.wanted(argument)
+        if given:
+            raise ToolError("write /notes, or /notes and a page; /note <name> shows one")
+
+        def lines(offset: int, limit: int) -> list[str]:
+            return [
+                f"{note.name}  {note.kind.lower()} of {clock.minute(note.at)}:"
+                f" {formatting.one_line(note.content, 60)}"
+                for note in self._notes.listed(offset, limit)
+            ]
+
+        total = self._notes.count
+        return pages.page("/notes", total, page, lines) or "there are no notes yet"
+
+    def log(self, argument: str) -> str:
+        """A page of the changes of all notes, or of one, also of one that is gone."""
+        changes = self._notes.changes
+        name, page = pages.wanted(argument)
+        if not name:
+            return change_log.listed(changes, LAYER, "/note-log", page)
+        note = self._notes.find(name)
+        ids = [note.id] if note else changes.named(LAYER, cleaned(name))
+        if not ids:
+            raise ToolError(f"no note {name[:NAME_LIMIT]!r} was ever changed: /note-log lists all")
+        return change_log.told(changes, LAYER, f"/note-log {name}", page, ids, "content")
+
+    def undo(self, number: int) -> str | None:
+        """Take a change of notes back."""
+        return change_log.undone(self._identity, self._notes.changes, LAYER, number, self._notes)
 
     def on_compacted(self, record: Compacted) -> None:
         """A stretch has left the context: archive and marker follow. They stay when the compaction
@@ -225,8 +250,13 @@ class NoteExtension(Extension):
         Tool("NOTE_READ <name>", read, looks_up=True, everyday=True, doing="reads the note {}"),
     )
     COMMANDS = (
-        Command("/notes  the agent's notes and archives by name, the newest first", listed),
+        Command("/notes [page]  the agent's notes and archives by name, the newest first", listed),
         Command("/note <name>  what a note or an archive holds", show),
+        Command(
+            "/note-log [name] [page]  every change of the notes, or of one: when, by whom, what was"
+            " before and after",
+            log,
+        ),
     )
 
 

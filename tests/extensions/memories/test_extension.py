@@ -244,7 +244,7 @@ def test_no_secret_is_remembered(house: Remembering) -> None:
 def test_people_see_memories_and_summaries_and_bring_back_what_a_summary_stands_for(
     house: Remembering,
 ) -> None:
-    listed, restore = (command.run for command in house.extension.commands())
+    listed, restore, _ = (command.run for command in house.extension.commands())
     assert listed("") == "there are no long-term memories yet"
     house.remember(LISTED + 5)
     house.bank.narrate([1, 2, 3], "Three things were told.", NOON)

@@ -58,7 +58,7 @@ def test_what_was_dumped_is_loaded_and_dumped_again_byte_for_byte(
     dump(shelf.notes, tmp_path / "out")
     other = Shelf(tmp_path / "out")
     other.add("gone", "this goes")
-    assert load(other.store, other.notes, tmp_path / "out") == 2
+    assert load(other.notes, tmp_path / "out") == 2
     dump(other.notes, tmp_path / "again")
     assert files(tmp_path / "again") == {
         name: content for name, content in files(tmp_path / "out").items() if name.endswith(".md")
@@ -79,7 +79,7 @@ def test_any_contents_survive_the_way_there_and_back(contents: dict[str, str]) -
         for name, content in kept.items():
             source.add(name, content)
         dump(source.notes, house.home / "out")
-        load(target.store, target.notes, house.home / "out")
+        load(target.notes, house.home / "out")
         assert target.held == kept and [note.name for note in source.notes] == [
             note.name for note in target.notes
         ]
@@ -180,7 +180,7 @@ def test_the_files_sort_in_the_order_of_the_entries_however_many_there_are() -> 
 def refused(shelf: Shelf, folder: Path, words: str) -> None:
     before = shelf.whole
     with pytest.raises(FormatError) as error:
-        load(shelf.store, shelf.notes, folder)
+        load(shelf.notes, folder)
     assert (
         words in str(error.value) and "\n" not in str(error.value) and len(str(error.value)) < 400
     )

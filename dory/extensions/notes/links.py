@@ -1,0 +1,40 @@
+"""Links and tags in notes, as Obsidian writes them. Pure.
+
+``[[lisbon-hotel]]`` and ``[[Lisbon hotel|where we stay]]`` link to a note by its name or an alias,
+``#travel`` is a tag. Tags may also stand in the lines of front matter that a person has written:
+``tags: [travel, food]``, or one a line.
+"""
+
+import re
+from collections.abc import Iterator
+
+from dory.extensions.notes.names import made_of
+
+_LINK = re.compile(r"\[\[([^\[\]|#^\n]+)(?:[#^][^\[\]|\n]*)?(?:\|[^\[\]\n]*)?\]\]")
+_TAG = re.compile(r"(?<![^\s(,;])#(?=[\w/-]*[^\W\d])([\w/-]+)")
+_TAG_LINES = re.compile(r"^tags?[ \t]*:(.*(?:\n[ \t]*-[ \t].*|\n[ \t]+\S.*)*)", re.M | re.I)
+_WORD = re.compile(r"[\w/-]*\w[\w/-]*")
+MARK = "[["
+
+
+def linked(content: str) -> Iterator[str]:
+    """The names that a note links to, each once, in order."""
+    targets = (match[1].strip().rpartition("/")[2] for match in _LINK.finditer(content))
+    yield from dict.fromkeys(
+        name for target in targets if (name := made_of(target.removesuffix(".md")))
+    )
+
+
+def tags(head: str, content: str) -> tuple[str, ...]:
+    """The tags of a note with this front matter and content, each once, without their ``#``."""
+    found: dict[str, str] = {}
+    for tag in (*_in_front_matter(head), *(match[1] for match in _TAG.finditer(content))):
+        found.setdefault(tag.casefold(), tag)
+    return tuple(found.values())
+
+
+def _in_front_matter(head: str) -> Iterator[str]:
+    for match in _TAG_LINES.finditer(head):
+        for word in _WORD.findall(match[1].replace("\n", " ")):
+            if word.strip("-"):
+                yield word.strip("-/")
