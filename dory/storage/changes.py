@@ -153,9 +153,17 @@ class Changes:
             f"WHERE {where} ORDER BY number DESC LIMIT ? OFFSET ?", *values, limit, offset
         )
 
-    def after(self, layer: str, number: int) -> list[Change]:
-        """The changes in a layer with higher numbers, oldest first."""
-        return self._select("WHERE layer = ? AND number > ? ORDER BY number", layer, number)
+    @property
+    def last(self) -> int:
+        """The highest number of a change."""
+        return self._store.number("SELECT max(number) FROM change") if self._kept else 0
+
+    def after(self, layer: str, number: int, who: str = "") -> list[Change]:
+        """The changes in a layer with higher numbers by those whose names begin with ``who``,
+        oldest first.
+        """
+        where = "WHERE number > ? AND layer = ? AND substr(who, 1, ?) = ? ORDER BY number"
+        return self._select(where, number, layer, len(who), who)
 
     def find(self, layer: str, number: int) -> Change | None:
         """The change in that layer with that number."""

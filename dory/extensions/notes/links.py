@@ -8,12 +8,11 @@
 import re
 from collections.abc import Iterator
 
+from dory.extensions.notes import properties
 from dory.extensions.notes.names import made_of
 
 _LINK = re.compile(r"\[\[([^\[\]|#^\n]+)(?:[#^][^\[\]|\n]*)?(?:\|[^\[\]\n]*)?\]\]")
 _TAG = re.compile(r"(?<![^\s(,;])#(?=[\w/-]*[^\W\d])([\w/-]+)")
-_TAG_LINES = re.compile(r"^tags?[ \t]*:(.*(?:\n[ \t]*-[ \t].*|\n[ \t]+\S.*)*)", re.M | re.I)
-_WORD = re.compile(r"[\w/-]*\w[\w/-]*")
 MARK = "[["
 
 
@@ -34,7 +33,6 @@ def tags(head: str, content: str) -> tuple[str, ...]:
 
 
 def _in_front_matter(head: str) -> Iterator[str]:
-    for match in _TAG_LINES.finditer(head):
-        for word in _WORD.findall(match[1].replace("\n", " ")):
-            if word.strip("-"):
-                yield word.strip("-/")
+    fields = properties.read(head) or {} if head else {}
+    for text in (*fields.get("tags", []), *fields.get("tag", [])):
+        yield from filter(None, (tag.strip("#/") for tag in re.split(r"[\s,]+", text)))

@@ -8,6 +8,7 @@ so are found as they were written.
 import re
 import unicodedata
 from collections.abc import Iterator
+from contextlib import suppress
 
 from dory.errors import ToolError
 
@@ -61,8 +62,10 @@ def spellings(name: str) -> Iterator[str]:
 
 
 def made_of(text: str) -> str:
-    """A name made of any text, such as the name of a file: ``Lisbon trip`` is ``Lisbon-trip``.
+    """The name that any text means, such as the name of a file: ``Lisbon trip`` is ``Lisbon-trip``.
     Empty if nothing of the text can be in a name.
     """
+    with suppress(ToolError):
+        return check_name(text)
     plain = "".join(sign if sign.isprintable() else " " for sign in cleaned(text))
     return cleaned(_UNFIT.sub("-", plain).strip("-"))[:NAME_LIMIT]

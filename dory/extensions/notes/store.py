@@ -147,6 +147,12 @@ class Notes:
         return self._select("ORDER BY kind DESC, id DESC LIMIT ? OFFSET ?", limit, offset)
 
     @property
+    def next_id(self) -> int:
+        """An id that no entry has ever had."""
+        sql = "SELECT max(seq) FROM sqlite_sequence WHERE name = 'note'"
+        return self._store.number(sql) + 1
+
+    @property
     def count(self) -> int:
         """How many entries there are."""
         return self._store.number("SELECT count(*) FROM note")
@@ -234,7 +240,8 @@ class Notes:
         return note.snapshot if note else None
 
     def put(self, states: Mapping[int, Snapshot | None]) -> None:
-        """Let these notes be so, all or none, without logging it.
+        """Let these notes be so, all or none, without logging it. It does not count as a write:
+        those tell after a crash what the agent has done.
 
         Raises a ``ToolError`` if another note has one of their names.
         """
@@ -258,7 +265,6 @@ class Notes:
                     connection.execute("INSERT INTO note_head VALUES (?, ?)", head)
                 self._indexed(id)
             self._due(connection, list(states))
-            connection.execute(_COUNT_WRITE)
 
     def search(self, query: str, limit: int = 10) -> list[tuple[Note, float]]:
         """The best entries of both kinds with their scores; of equal ones the newer comes first.
