@@ -369,6 +369,26 @@ class NoteFiles:
                 (self._root / FOLDER / row.path).unlink(missing_ok=True)
 
 
+def problems(store: Store) -> Iterator[str]:
+    """What is wrong in the table of files, for the check. That a file differs from its row, or is
+    missing, is no problem: a person has changed it, and it is taken in when the agent runs.
+    """
+    if not (store.has("note_file") and store.has("note_folder")):
+        return
+    gone = "id NOT IN (SELECT id FROM note) AND id NOT IN (SELECT id FROM note_due)"
+    for (path,) in store.rows(f"SELECT path FROM note_file WHERE {gone} ORDER BY id"):
+        yield f"{FOLDER}/{path} is kept for a note that is not there"
+    unwritten = (
+        "kind = 'Note' AND id NOT IN (SELECT id FROM note_file UNION SELECT id FROM note_due)"
+    )
+    begun = "EXISTS (SELECT 1 FROM note_folder)"
+    for (name,) in store.rows(f"SELECT name FROM note WHERE {unwritten} AND {begun} ORDER BY id"):
+        yield f"the note {name} has no file in {FOLDER}/, and none is due"
+    for (path,) in store.rows("SELECT path FROM note_file ORDER BY path"):
+        if path.startswith("/") or ".." in path.split("/") or not path.lower().endswith(SUFFIX):
+            yield f"a note has the file {path[:70]!r}, which is none of {FOLDER}/"
+
+
 def _fail(error: OSError) -> None:
     """A folder that cannot be listed is no folder without files."""
     raise error

@@ -4,6 +4,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from dory.extensions.notes.files import GRACE, PAUSE
 from dory.identity.identity import Identity
 from dory.storage.database import NAME
 from dory.turn.extension import Extension
+from tests.support.compacting import House, Scripted, act
 from tests.support.household import Living, bodies, killed_everywhere
 
 
@@ -210,6 +212,7 @@ def test_a_file_that_a_person_renames_renames_its_note_and_the_old_name_still_fi
     note = house.notes.get("hotel")
     assert (note.name, note.aliases, note.content) == ("bed", ("hotel",), "Miramar")
     assert house.held == {"bed": "Miramar"} and house.files == {"bed.md"}
+    house.step()
     assert "aliases: [hotel]" in house.file("bed.md")
     (house.folder / "old").mkdir()
     (house.folder / "bed.md").rename(house.folder / "old" / "bed.md")
@@ -408,8 +411,8 @@ def test_a_lost_memory_file_is_noticed_and_its_notes_come_back_from_the_files(
     house.step()
     at = house.notes.get("bed").at
     house.past.close()
-    for path in house.me.folder.glob(f"{NAME}*"):
-        path.unlink()
+    for lost in house.me.folder.glob(f"{NAME}*"):
+        lost.unlink()
     for path in house.files:
         os.utime(house.folder / path, (1, 1))
     house.restart()
@@ -451,6 +454,20 @@ def test_what_a_person_changes_while_the_agent_sleeps_is_taken_in_at_its_next_st
     house.restart()
     house.wait()
     assert house.held == {"a": "other", "c": "first", "d": "new"}
+
+
+def test_a_running_agent_takes_an_edit_in_while_it_sleeps(tmp_path: Path) -> None:
+    house = House(tmp_path, Scripted())
+    act(house, "NOTE_ADD hotel Miramar")
+    path = house.me.folder / "notes" / "hotel.md"
+    house.live(path.exists)
+    path.write_text("Ritz")
+
+    def taken() -> bool:
+        with closing(Stores(house.me.folder, house.me.blobs, readonly=True)) as past:
+            return past.notes.get("hotel").content == "Ritz"
+
+    house.live(taken)
 
 
 def sync(house: Vault) -> None:
