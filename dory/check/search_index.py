@@ -1,5 +1,5 @@
-"""Checks the agent's SQLite file: SQLite's own check, the notes and their files, the log of changes,
-the archives that LIFE tells of, and every entry that should be in the index.
+"""Checks the agent's SQLite file: SQLite's own check, the notes and which files they have, the log
+of changes, the archives that LIFE tells of, and every entry that should be in the index.
 
 A running agent goes on writing meanwhile. What is newer than the state that was read is passed over
 then.
@@ -13,8 +13,7 @@ from pathlib import Path
 from dory.errors import DoryError, FormatError
 from dory.extensions import Stores
 from dory.extensions.memories.log import LAYER as MEMORIES
-from dory.extensions.notes import archives
-from dory.extensions.notes import files as note_files
+from dory.extensions.notes import archives, file_table
 from dory.extensions.notes.store import KINDS, Notes
 from dory.extensions.notes.store import LAYER as NOTES
 from dory.extensions.notes.store import document as note_document
@@ -47,7 +46,7 @@ def problems(folder: Path, record: State, live: Sequence[Entry], blobs: Blobs) -
             if not broken:
                 yield from _notes(past.store, past.notes, past.index, blobs)
                 yield from _logged(past)
-                yield from note_files.problems(past.store)
+                yield from file_table.problems(past.store)
                 yield from past.bank.problems()
                 for layer in past.layers:
                     # days that somebody has edited are indexed soon

@@ -16,7 +16,8 @@ from collections.abc import Callable, Sequence
 from dory import clock
 from dory.errors import DoryError, ToolError
 from dory.extensions.notes.archives import EVENT, Archives, markers
-from dory.extensions.notes.files import FOLDER, NoteFiles
+from dory.extensions.notes.file_table import FOLDER
+from dory.extensions.notes.files import NoteFiles
 from dory.extensions.notes.names import NAME_LIMIT, check_name, cleaned
 from dory.extensions.notes.news import FileNews
 from dory.extensions.notes.store import LAYER, Note, Notes

@@ -58,8 +58,8 @@ class Incoming:
         on: Callable[[Note], bool],
         who: str,
         at_once: bool = False,
-    ) -> int | None:
-        """Let the note ``id``, or a new one, be as the file at ``path`` says; returns its id, None
+    ) -> Note | None:
+        """Let the note ``id``, or a new one, be as the file at ``path`` says, and return it; None
         if the file says nothing. ``on`` tells whether a note has a file of its own, ``who`` wrote
         this one. The caller is in a transaction.
         """
@@ -74,14 +74,14 @@ class Incoming:
             wanted = note.name if note else self._free(wanted)
         after = self._after(note, wanted, text)
         if note and note.snapshot == after:
-            return note.id
+            return note
         new = int(after["id"])
         what = (AT_ONCE if at_once else "changed") if note else "added"
         self._notes.put({new: after})
         with self._notes.changes.by(who):
             before = [note.snapshot] if note else []
             self._notes.changes.record(LAYER, what, wanted, before, [after])
-        return new
+        return self._notes.numbered(new)
 
     def remove(self, id: int, who: str) -> None:
         """Remove the note whose file ``who`` deleted. The caller is in a transaction."""

@@ -37,11 +37,11 @@ class FileNews:
     def tell(self) -> None:
         """Tell what is new."""
         last = self._notes.changes.last
-        texts = list(self._lost()) if self._files.lost else []
+        texts = list(self._lost()) if self._files.table.lost else []
         texts += [f"In your files: {problem}" for problem in self._files.problems]
         shared = len(texts)
         if last != self._looked:
-            texts += self._changes(self._notes.changes.after(LAYER, self._files.told, PERSON))
+            texts += self._changes(self._notes.changes.after(LAYER, self._files.table.told, PERSON))
         if texts:
             for number, text in enumerate(texts):
                 self._identity.notice(text)
@@ -49,7 +49,7 @@ class FileNews:
                     self._post(text)
             self._identity.commit()
             self._files.problems.clear()
-            self._files.tell(last)
+            self._files.table.tell(last)
         self._looked = last
 
     def _lost(self) -> Iterator[str]:

@@ -23,7 +23,6 @@ from dory.extensions.notes.names import made_of
 from dory.extensions.notes.store import Note
 from dory.text.edits import unix
 
-SUFFIX = ".md"
 _OWN = ("name", "aliases", "alias", "created")
 _PLAIN = re.compile(r"[^\W\d_][\w-]*")
 """What needs no quotes in YAML."""

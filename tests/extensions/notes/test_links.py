@@ -9,7 +9,7 @@ from dory.extensions.notes import links, note_file, properties
 from dory.extensions.notes.store import CONTENT_LIMIT
 from tests.extensions.notes.test_extension import Noting
 from tests.support.compacting import House, Scripted, act
-from tests.support.household import assert_told, killed_everywhere
+from tests.support.household import NOON, assert_told, killed_everywhere
 from tests.support.remembering import step
 
 
@@ -130,7 +130,7 @@ LINES = ["NOTE_APPEND a more", "NOTE_EDIT a", "NOTE_APPEND a most"]
 def test_after_a_kill_the_agent_is_told_exactly_what_it_has_appended_and_edited(
     house: Noting,
 ) -> None:
-    house.respond("NOTE_ADD a first")
+    house.notes.add("a", "first", "Note", NOON)
     text = "\n".join(LINES).replace(
         "EDIT a", "EDIT a\n<<<<<<< SEARCH\nfirst\n=======\nonce\n>>>>>>> REPLACE"
     )

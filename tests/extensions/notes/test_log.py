@@ -234,7 +234,7 @@ def test_a_file_from_before_the_log_is_read_and_gets_one(house: Logging) -> None
     house.respond("NOTE_ADD a first")
     house.past.close()
     connection = sqlite3.connect(house.me.folder / NAME)
-    for table in ("change", "change_item", "note_head", "note_due"):
+    for table in ("change", "change_item", "note_head", "note_due", "note_file", "note_folder"):
         connection.execute(f"DROP TABLE {table}")
     connection.commit()
     connection.close()
