@@ -45,6 +45,8 @@ _LISTED = 40
 
 _EDITED = re.compile(rf"(?:\./)?{FOLDER}/(.+\.md) changed; ")
 """What EDIT_FILE answers when the agent has edited the file of a note."""
+_BESIDE = 350
+"""Characters of a result that are left to say where the whole note is."""
 _LINKING = 20
 """Notes that are named because they link to one."""
 
@@ -164,8 +166,14 @@ class NoteExtension(Extension):
         )
 
     def read(self, call: Call) -> Outcome:
-        """What a note or an archive holds."""
-        return Outcome(self.show(call.args))
+        """What a note or an archive holds. Only people write notes that no result can hold."""
+        text = self.show(call.args)
+        path = self._files.path(self._notes.get(call.args))
+        if len(text) > self._limit and path:
+            text = (
+                f"{text[: self._limit - _BESIDE]}\n… it goes on: READ_FILE {path} shows all of it"
+            )
+        return Outcome(text)
 
     def show(self, name: str) -> str:
         """The same for people."""

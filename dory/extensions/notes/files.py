@@ -97,6 +97,11 @@ class NoteFiles:
         if self._begun():
             self._look(own)
 
+    def path(self, note: Note) -> str:
+        """The file of a note as READ_FILE takes it; empty if it has none yet."""
+        row = self.table.row(note.id)
+        return f"{FOLDER}/{row.path}" if row else ""
+
     def _begun(self) -> bool:
         """Whether the folder can be used. If there is one, and neither a row nor a note, then the
         SQLite file was lost: the row is written before the folder is made.
@@ -105,7 +110,7 @@ class NoteFiles:
         if not self.table.begun:
             self.table.begin(lost=folder.exists() and not self._notes.newest("Note", 1))
             self._same.clear()
-        with suppress(FileExistsError):
+        if not os.path.lexists(folder):
             folder.mkdir()
             self.table.write_again(row.id for row in self.table.rows())  # it was lost, if any
         if not folder.is_dir() or folder.is_symlink():

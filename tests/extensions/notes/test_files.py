@@ -241,6 +241,19 @@ def test_names_that_no_file_can_have_stand_in_the_front_matter(house: Vault) -> 
     }
 
 
+def test_a_note_that_is_longer_than_a_result_says_where_all_of_it_is(house: Vault) -> None:
+    house.save("sub/long story.md", "line\n" * 5_000)
+    house.step()
+    shown = house.result("NOTE_READ long-story").body
+    assert len(shown) <= house.config.result_limit
+    assert shown.endswith("\n… it goes on: READ_FILE notes/sub/long story.md shows all of it")
+    assert "line\nline" in house.result("READ_FILE notes/sub/long story.md 4000-").body
+    line = "NOTE_EDIT long-story\n<<<<<<< SEARCH\n=======\nmore\n>>>>>>> REPLACE"
+    assert "make two of it" in house.result(line).body
+    house.respond("NOTE_WRITE long-story short")
+    assert house.held == {"long-story": "short"}
+
+
 def test_two_files_that_name_one_note_are_two_notes(house: Vault) -> None:
     house.respond("NOTE_ADD a/b first")
     house.step()
