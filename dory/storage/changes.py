@@ -65,8 +65,7 @@ class Change:
     @property
     def title(self) -> str:
         """``17  2026-03-02 12:00  ada: changed lisbon-hotel``."""
-        back = f", which takes change {self.undid} back" if self.undid else ""
-        return f"{self.number}  {clock.minute(self.at)}  {self.who}: {self.what} {self.name}{back}"
+        return f"{self.number}  {clock.minute(self.at)}  {self.who}: {self.what} {self.name}"
 
 
 class Undoable(Protocol):
@@ -192,9 +191,8 @@ class Changes:
             layer.put(states)
             before = [snapshot for snapshot in now.values() if snapshot]
             after = [state for item in change.items if (state := layer.snapshot(item))]
-            number = self._write(
-                change.layer, "took back a change of", change.name, before, after, change.number
-            )
+            what = f"took back change {change.number} of"
+            number = self._write(change.layer, what, change.name, before, after, change.number)
         (undone,) = self._select("WHERE number = ?", number)
         return undone
 

@@ -20,7 +20,7 @@ def listed(changes: Changes, layer: str, command: str, number: int) -> str:
     """A page of all changes of a layer, a line each, the newest first."""
     total = changes.count(layer)
     if not total:
-        return "nothing was changed since there is this log"
+        return "no change is logged yet"
 
     def lines(offset: int, limit: int) -> list[str]:
         return [change.title for change in changes.newest(layer, offset, limit)]

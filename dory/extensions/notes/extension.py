@@ -185,7 +185,7 @@ class NoteExtension(Extension):
             if note.tags:
                 about.append(" ".join(f"#{tag}" for tag in note.tags))
             if linking := self._notes.linking(note):
-                about.append(f"linked from: {_few([other.name for other in linking])}")
+                about.append(f"linked from: {_few(linking)}")
         return f"{note.name} ({'; '.join(about)})\n{note.content}"
 
     def section(self) -> str:

@@ -19,7 +19,6 @@ before its note is removed. If all are missing at once, the folder was lost, and
 """
 
 import os
-import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -39,11 +38,11 @@ PAUSE = 0.2
 """Seconds between two looks at the folder, and more if a look takes long."""
 GRACE = 0.4
 """Seconds for which a file has to be missing until its note is removed."""
-_REST = 20
+_REST = 10
 """Times that a look took, for which none follows."""
 _QUIET = 250_000_000
 """Nanoseconds since the last write to a file, after which it is taken to be whole."""
-_BATCH = 50
+_BATCH = 20
 """Files that are written between two turns."""
 
 
@@ -125,33 +124,40 @@ class NoteFiles:
             self.problems.append(problem)
 
     def _look(self, own: str = "") -> None:
-        before, self._files = self._files, dict(self._listed())
+        before, self._files = self._files, dict(sorted(self._listed()))
         rows = {row.path: row for row in self.table.rows()}
         lost = self.table.lost
+        taken = False
         for path, stamp in self._files.items():
             quiet = abs(time.time_ns() - stamp.modified) > _QUIET or before.get(path) == stamp
             known = stamp in (self._same.get(path), self._refused.get(path))
-            if path == own:
-                self._take(path, rows, AGENT, before)
-            elif quiet and not known and not own:
+            if path == own or (quiet and not known and not own):
                 who = f"notes/{path}, after {NAME} was lost" if lost else f"{PERSON}{path}"
-                self._take(path, rows, who, before)
+                self._take(path, rows, AGENT if own else who, before)
+                taken = True
         if not own:
-            self._miss([row for row in self.table.rows() if row.path not in self._files])
+            present = self.table.rows() if taken else rows.values()
+            self._miss([row for row in present if row.path not in self._files])
 
     def _listed(self) -> Iterator[tuple[str, FileStamp]]:
         """Path and stamp of each file that may be a note's. Editors and desktops leave others."""
-        root = self._root / FOLDER
-        for folder, folders, names in os.walk(root, onerror=_fail):
-            folders[:] = sorted(name for name in folders if not name.startswith("."))
-            for name in sorted(names):
-                if name.startswith((".", "~", "#")) or not name.lower().endswith(SUFFIX):
+        folders = [""]
+        while folders:
+            folder = folders.pop()
+            try:
+                with os.scandir(self._root / FOLDER / folder) as found:
+                    entries = list(found)
+            except FileNotFoundError:  # somebody has just moved it
+                continue
+            for entry in entries:
+                path = f"{folder}{entry.name}"
+                if entry.name.startswith((".", "~", "#")) or not path.isprintable():
                     continue
-                shown = Path(folder, name).relative_to(root).as_posix()
-                with suppress(FileNotFoundError):
-                    status = os.lstat(Path(folder, name))
-                    if stat.S_ISREG(status.st_mode) and shown.isprintable():
-                        yield shown, FileStamp.of(status)
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(f"{path}/")
+                elif path.lower().endswith(SUFFIX) and entry.is_file(follow_symlinks=False):
+                    with suppress(FileNotFoundError):
+                        yield path, FileStamp.of(entry.stat(follow_symlinks=False))
 
     def _content(self, path: str) -> bytes:
         """The content of a file, empty if there is none. Raises ``ToolError`` if it is no file."""
@@ -282,8 +288,3 @@ class NoteFiles:
         with suppress(ToolError):
             if digest(self._content(row.path)) == row.digest:
                 (self._root / FOLDER / row.path).unlink(missing_ok=True)
-
-
-def _fail(error: OSError) -> None:
-    """A folder that cannot be listed is no folder without files."""
-    raise error

@@ -7,6 +7,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from dory.extensions.notes import properties
 from dory.extensions.notes.names import made_of
@@ -18,10 +19,13 @@ MARK = "[["
 
 def linked(content: str) -> Iterator[str]:
     """The names that a note links to, each once, in order."""
-    targets = (match[1].strip().rpartition("/")[2] for match in _LINK.finditer(content))
-    yield from dict.fromkeys(
-        name for target in targets if (name := made_of(target.removesuffix(".md")))
-    )
+    targets = dict.fromkeys(match[1] for match in _LINK.finditer(content))
+    yield from dict.fromkeys(filter(None, map(_named, targets)))
+
+
+@lru_cache(4096)  # all notes are looked through for links to one
+def _named(target: str) -> str:
+    return made_of(target.strip().rpartition("/")[2].removesuffix(".md"))
 
 
 def tags(head: str, content: str) -> tuple[str, ...]:

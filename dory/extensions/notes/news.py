@@ -38,7 +38,7 @@ class FileNews:
         """Tell what is new."""
         last = self._notes.changes.last
         texts = list(self._lost()) if self._files.table.lost else []
-        texts += [f"In your files: {problem}" for problem in self._files.problems]
+        texts += self._files.problems
         shared = len(texts)
         if last != self._looked:
             texts += self._changes(self._notes.changes.after(LAYER, self._files.table.told, PERSON))
@@ -54,10 +54,11 @@ class FileNews:
 
     def _lost(self) -> Iterator[str]:
         count = len(self._notes.newest("Note", -1))
+        notes = "1 note came" if count == 1 else f"{count} notes came"
         yield (
-            f"{NAME} was missing and is begun anew: {count} of your notes came back from the files"
-            " in notes/. Memories, conversations and relationships that were in it are gone, unless"
-            " a person stops you and puts the file back from a backup."
+            f"{NAME} was missing and is begun anew. {notes} back from the files in notes/. What"
+            " else was in it (memories, conversations, relationships) is gone; to have it back,"
+            " stop the agent and put the file back from a backup."
         )
 
     def _changes(self, changes: Sequence[Change]) -> Iterator[str]:

@@ -157,15 +157,15 @@ class Notes:
         """How many entries there are."""
         return self._store.number("SELECT count(*) FROM note")
 
-    def linking(self, note: Note) -> list[Note]:
-        """The other notes that link to a note, by any of its names, the newest first."""
+    def linking(self, note: Note) -> list[str]:
+        """The names of other notes that link to a note, by any of its names, the newest first."""
         names = {name.casefold() for name in (note.name, *note.aliases)}
-        where = "WHERE kind = 'Note' AND instr(content, ?) ORDER BY id DESC"
+        sql = "SELECT id, name, content FROM note WHERE instr(content, ?) AND kind = 'Note'"
+        rows = self._store.rows(f"{sql} ORDER BY id DESC", (links.MARK,))
         return [
-            other
-            for other in self._select(where, links.MARK)
-            if other.id != note.id
-            and any(name.casefold() in names for name in links.linked(other.content))
+            name
+            for id, name, content in rows
+            if id != note.id and not names.isdisjoint(map(str.casefold, links.linked(content)))
         ]
 
     @property

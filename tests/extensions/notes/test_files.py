@@ -218,7 +218,7 @@ def test_a_file_that_is_no_text_is_told_of_once_and_its_note_stays(
     for _ in range(3):
         house.step()
     assert house.held == {"hotel": "Miramar"}
-    assert house.told.count("In your files: notes/hotel.md") == 1
+    assert house.told.count("notes/hotel.md ") == 1
     house.save("hotel.md", "\ufeffRitz".encode("utf-16"))
     house.step()
     assert house.held == {"hotel": "Ritz"}

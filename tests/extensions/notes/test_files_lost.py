@@ -118,7 +118,7 @@ def test_a_lost_memory_file_is_noticed_and_its_notes_come_back_from_the_files(
     house.step()
     assert house.held == {"a/b": "Miramar", "flight": "TP 123"}
     assert (house.notes.get("bed").name, house.notes.get("bed").at) == ("a/b", at)
-    assert "memory.sqlite was missing and is begun anew: 2 of your notes came back" in house.told
+    assert "memory.sqlite was missing and is begun anew. 2 notes came back" in house.told
     assert [owed.room for owed in house.me.state.notices] == ["dev"]
     assert "memory.sqlite was missing" in house.me.state.notices[0].text
     assert "A person" not in house.told and list(check.problems(house.home)) == []
@@ -191,3 +191,19 @@ def test_a_kill_at_any_write_leaves_notes_and_files_that_soon_say_the_same(
         seen.add(str(sorted(house.held.items())))
     done = {"a": "other", "bb": "first", "d": "first", "e": "new"}
     assert str(sorted(done.items())) in seen and house.held == done
+
+
+def test_a_kill_while_the_notes_of_a_lost_file_come_back_loses_none_and_is_told(
+    house: Vault,
+) -> None:
+    house.respond("NOTE_ADD a first\nNOTE_ADD b first")
+    house.step()
+    house.past.close()
+    for lost in house.me.folder.glob(f"{NAME}*"):
+        lost.unlink()
+    for path in house.files:
+        os.utime(house.folder / path, (1, 1))
+    for _ in killed_everywhere(house, lambda: sync(house)):
+        sync(house)
+        assert house.held == {"a": "first", "b": "first"}
+        assert "memory.sqlite was missing and is begun anew. 2 notes came back" in house.told

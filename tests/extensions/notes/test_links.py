@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from dory import check
+from dory.extensions import Stores
 from dory.extensions.notes import links, note_file, properties
 from dory.extensions.notes.store import CONTENT_LIMIT
 from tests.extensions.notes.test_extension import Noting
@@ -81,8 +82,6 @@ def test_links_and_tags_are_found_by_recall(tmp_path: Path) -> None:
 
 
 def _found(house: House, query: str) -> bool:
-    from dory.extensions import Stores
-
     past = Stores(house.me.folder, house.me.blobs, readonly=True)
     return [note.name for note, _ in past.notes.search(query)] == ["late"]
 

@@ -175,7 +175,7 @@ def test_people_see_the_log_in_pages_and_what_each_change_of_one_thing_has_chang
     house: Logging,
 ) -> None:
     *_, log = (command.run for command in house.noting.commands())
-    assert log("") == "nothing was changed since there is this log"
+    assert log("") == "no change is logged yet"
     house.respond("\n".join(LINES))
     lines = log("").splitlines()
     assert lines[0].split("  ")[2] == "the agent: removed c" and len(lines) == len(LINES) + 1
