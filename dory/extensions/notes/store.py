@@ -227,6 +227,13 @@ class Notes:
             connection.execute("UPDATE note SET content = ? WHERE id = ?", (content, note.id))
             return self._indexed(note.id)
 
+    def set_head(self, name: str, head: str) -> Note:
+        """Give an entry what a person has written into its front matter."""
+        note = self.get(name)
+        with self._writing("changed", note) as connection:
+            connection.execute("INSERT OR REPLACE INTO note_head VALUES (?, ?)", (note.id, head))
+            return self._indexed(note.id)
+
     def remove(self, name: str) -> Note:
         """Remove an entry and all its aliases."""
         note = self.get(name)

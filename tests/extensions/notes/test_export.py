@@ -55,6 +55,7 @@ def test_an_entry_is_a_file_that_a_person_can_read(shelf: Shelf, tmp_path: Path)
 def test_what_was_dumped_is_loaded_and_dumped_again_byte_for_byte(
     shelf: Shelf, tmp_path: Path
 ) -> None:
+    shelf.notes.set_head("hotel", "tags: [travel]\ncssclass: wide\n")
     dump(shelf.notes, tmp_path / "out")
     other = Shelf(tmp_path / "out")
     other.add("gone", "this goes")
@@ -66,6 +67,8 @@ def test_what_was_dumped_is_loaded_and_dumped_again_byte_for_byte(
     assert other.notes.find("gone") is None and [note.id for note in other.notes] == [3, 2]
     assert [note.name for note, _ in other.notes.search("miramar gone")] == ["lisbon-hotel"]
     assert other.notes.get("hotel").name == "lisbon-hotel"
+    assert other.notes.get("hotel").tags == ("travel",)
+    assert [note.name for note, _ in other.notes.search("travel")] == ["lisbon-hotel"]
 
 
 @given(st.dictionaries(st.from_regex(r"[a-z/.你]{1,8}", fullmatch=True), texts, max_size=5))

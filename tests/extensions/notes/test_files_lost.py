@@ -9,7 +9,7 @@ import pytest
 
 from dory import check
 from dory.storage.database import NAME
-from tests.support.household import killed_everywhere
+from tests.support.household import assert_told, killed_everywhere
 from tests.support.vault import Vault
 
 
@@ -207,3 +207,15 @@ def test_a_kill_while_the_notes_of_a_lost_file_come_back_loses_none_and_is_told(
         sync(house)
         assert house.held == {"a": "first", "b": "first"}
         assert "memory.sqlite was missing and is begun anew. 2 notes came back" in house.told
+
+
+def test_what_a_person_saved_before_a_response_acts_is_not_taken_for_the_agents_act(
+    house: Vault,
+) -> None:
+    house.notes.add("list", "milk", "Note", house.clock())
+    house.step()
+    house.save("list.md", "bread")
+    line = "NOTE_ADD a x"
+    for _ in killed_everywhere(house, lambda: house.respond(f"{line}\nWAIT")):
+        assert_told(house, [line], [line] if "a" in house.held else [])
+    assert house.held["list"] == "bread"
