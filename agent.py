@@ -34,7 +34,7 @@ from dory.text import formatting, references, thoughts
 from dory.turn.compaction import Compaction
 from dory.turn.core_commands import CoreCommands
 from dory.turn.delivery import Delivery
-from dory.turn.extension import ExtensionHost
+from dory.turn.extension_host import ExtensionHost
 from dory.turn.inbox import Inbox, post
 from dory.turn.model_call import ModelCall
 from dory.turn.models import Models

@@ -31,7 +31,7 @@ from dory.offline import OfflineModel
 from dory.storage import files
 from dory.text import references
 from dory.text.formatting import tokens, tokens_of
-from dory.turn.extension import ExtensionHost
+from dory.turn.extension_host import ExtensionHost
 from dory.turn.models import Models
 from dory.turn.prompt import PromptBuilder
 from dory.types import Prompt

@@ -31,7 +31,7 @@ from dory.identity.identity import Identity
 from dory.llm.budget import Budget
 from dory.text import formatting, references, thoughts
 from dory.turn.delivery import Delivery
-from dory.turn.extension import ExtensionHost
+from dory.turn.extension_host import ExtensionHost
 from dory.turn.inbox import Inbox
 from dory.turn.models import Models
 from dory.turn.prompt import PromptBuilder

@@ -1,5 +1,5 @@
-"""Checks the agent's SQLite file: SQLite's own check, the notes, the archives that LIFE tells of,
-and every entry that should be in the index.
+"""Checks the agent's SQLite file: SQLite's own check, the notes and which files they have, the log
+of changes, the archives that LIFE tells of, and every entry that should be in the index.
 
 A running agent goes on writing meanwhile. What is newer than the state that was read is passed over
 then.
@@ -12,8 +12,10 @@ from pathlib import Path
 
 from dory.errors import DoryError, FormatError
 from dory.extensions import Stores
-from dory.extensions.notes import archives
+from dory.extensions.memories.log import LAYER as MEMORIES
+from dory.extensions.notes import archives, file_table
 from dory.extensions.notes.store import KINDS, Notes
+from dory.extensions.notes.store import LAYER as NOTES
 from dory.extensions.notes.store import document as note_document
 from dory.extensions.people import check
 from dory.extensions.recall import life_index
@@ -27,6 +29,7 @@ from dory.search.index import Index
 from dory.search.passages import Document
 from dory.storage import locks
 from dory.storage.blobs import Blobs
+from dory.storage.changes import Undoable, agrees
 from dory.storage.database import NAME, Store
 from dory.storage.rooms import Rooms
 
@@ -42,6 +45,8 @@ def problems(folder: Path, record: State, live: Sequence[Entry], blobs: Blobs) -
             yield from broken
             if not broken:
                 yield from _notes(past.store, past.notes, past.index, blobs)
+                yield from _logged(past)
+                yield from file_table.problems(past.store)
                 yield from past.bank.problems()
                 for layer in past.layers:
                     # days that somebody has edited are indexed soon
@@ -85,6 +90,20 @@ def _notes(store: Store, notes: Notes, index: Index, blobs: Blobs) -> Iterator[s
         yield from _compared(
             (note_document(note) for note in entries if note.kind == kind), index.walk(kind)
         )
+
+
+def _logged(past: Stores) -> Iterator[str]:
+    """Compare the log of changes with the notes and the memories that were changed."""
+    layers: tuple[tuple[str, str, Undoable], ...] = (
+        ("note", NOTES, past.notes),
+        ("memory", MEMORIES, past.bank.log),
+    )
+    for noun, layer, things in layers:
+        for item, left, number in past.changes.states(layer):
+            now = things.snapshot(item)
+            if not agrees(now, left):
+                name = (now or left or {}).get("name", item)
+                yield f"the {noun} {name} is not as its newest change ({number}) left it"
 
 
 def _layer(layer: Layer, index: Index, passed: Collection[int]) -> Iterator[str]:

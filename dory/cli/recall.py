@@ -132,7 +132,7 @@ def _loaded(folder: Path, blobs: Blobs, source: Path) -> int:
     from dory.extensions.notes import export
 
     with locks.held(folder), closing(Stores(folder, blobs)) as past:
-        count = export.load(past.store, past.notes, source)
+        count = export.load(past.notes, source)
         loaded = formatting.plural(count, "note or archive was", "notes and archives were")
         show(f"{loaded} loaded from {source}")
     return 0

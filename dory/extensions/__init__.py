@@ -53,6 +53,7 @@ from dory.identity.life import Bookkeeping
 from dory.identity.secrecy import RoomSecrets
 from dory.search.index import Index
 from dory.storage.blobs import Blobs
+from dory.storage.changes import AGENT, Changes
 from dory.storage.database import NAME, Store
 from dory.text.prompt_files import USER, VOICE
 from dory.turn.core_commands import CoreCommands
@@ -86,9 +87,10 @@ class Stores:
     ) -> None:
         self.store = Store(folder / NAME, readonly)
         self.index = Index(self.store)
-        self.notes = Notes(self.store, self.index)
+        self.changes = Changes(self.store)
+        self.notes = Notes(self.store, self.index, self.changes)
         self.chronicle = LifeIndexer(self.store, self.index, tools())
-        self.bank = MemoryStore(self.store, self.index)
+        self.bank = MemoryStore(self.store, self.index, self.changes)
         self.diary = Diary(folder, self.store, self.index)
         self.dialogues = Conversations(self.store, self.index)
         self.relationships = Relationships(self.store)
@@ -165,6 +167,8 @@ def ordered(
     """
     secrets = secrets or RoomSecrets.of(me, settings)
     past = Stores(me.folder, me.blobs, shown=settings.has)
+    past.changes.now = me.now
+    past.changes.who = lambda: (me.state.owed and me.state.owed.asker) or AGENT
     called = set[str]()
     conversations = ConversationsExtension(
         me, past.dialogues, called, settings.has(MemoryExtension.name), secrets

@@ -20,7 +20,8 @@ from dory.text import formatting, references
 from dory.text.answers import parse, saying
 from dory.text.thoughts import CLOSING, OPENING
 from dory.turn.compaction import Compaction
-from dory.turn.extension import ExtensionHost, Tool
+from dory.turn.extension import Tool
+from dory.turn.extension_host import ExtensionHost
 from dory.types import Call
 
 PAUSE = 0.1

@@ -7,14 +7,15 @@ from typing import Protocol, runtime_checkable
 
 from dory.config.settings import Config
 from dory.constants import MEMORY_LIMIT
-from dory.errors import BlobError, DoryError
+from dory.errors import BlobError, DoryError, ToolError
 from dory.identity.identity import Identity
 from dory.llm import usage_log
 from dory.llm.usage_report import UsageReport
 from dory.text import formatting, references
 from dory.turn import layouts
 from dory.turn.compaction import Compaction
-from dory.turn.extension import Command, Extension, ExtensionHost
+from dory.turn.extension import Command, Extension
+from dory.turn.extension_host import ExtensionHost
 from dory.turn.model_choice import ModelChoice
 from dory.turn.models import Models, way_out
 from dory.turn.uncompact import add_opened, open_original
@@ -162,9 +163,22 @@ class CoreCommands(Extension):
         )
         return "stopped: nothing of that answer counts, and I wait for what you say next"
 
-    def undo(self, _: str) -> str:
+    def undo_compaction(self, _: str) -> str:
         """Take the last compaction back."""
         return self._compaction.undo()
+
+    def undo_change(self, argument: str) -> str:
+        """Take one change back. Raises ``ToolError`` if there is none, or it has changed since."""
+        digits = argument.strip().removeprefix("#")
+        if not (digits.isascii() and digits.isdecimal() and len(digits) < 19):
+            raise ToolError("which change? write /undo and its number; /help names the logs")
+        for member in self._host.members:
+            if answer := member.undo(int(digits)):
+                return answer
+        raise ToolError(
+            f"there is no change {digits} that can be taken back: /help names the logs, which"
+            " number the changes"
+        )
 
     COMMANDS = (
         Command("/help  this list", help),
@@ -189,5 +203,10 @@ class CoreCommands(Extension):
         ),
         Command("/stop  end the turn that is under way (not what is done in the background)", stop),
         Command("/compact  start a compaction now", compact),
-        Command("/undo-compaction  take the last compaction back", undo),
+        Command("/undo-compaction  take the last compaction back", undo_compaction),
+        Command(
+            "/undo <number>  take one change back; the log that shows it says its number",
+            undo_change,
+            private=True,
+        ),
     )

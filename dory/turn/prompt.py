@@ -41,7 +41,7 @@ from dory.identity.secrecy import RoomSecrets
 from dory.text import prompt_files, references
 from dory.text.prompt_files import MEMORY
 from dory.turn import layouts, life_tail
-from dory.turn.extension import ExtensionHost
+from dory.turn.extension_host import ExtensionHost
 from dory.turn.system_message import SystemMessage
 from dory.types import TURN, Message, Prompt
 

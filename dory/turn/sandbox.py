@@ -24,7 +24,7 @@ from dory.text.prompt_files import DURABLE, ROOT, SEGMENT, SUMMARISE
 _TEXTS = (SEGMENT, SUMMARISE)
 EDITABLE = (*DURABLE, *_TEXTS)
 _OWN = (*EDITABLE, LIFE, "context.md")
-_FOLDERS = ("workspace", "diary")
+_FOLDERS = ("workspace", "notes", "diary")
 _SHARED = ("chats", "blobs")
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 
@@ -66,10 +66,10 @@ def place(folder: Path, home: Path, path: str) -> tuple[Path, list[str]]:
 def may_edit(path: str) -> None:
     """Raise ``ToolError`` unless ``path`` may be edited."""
     name = path.removeprefix("./")
-    if name not in EDITABLE and not name.startswith("workspace/"):
+    if name not in EDITABLE and not name.startswith(("workspace/", "notes/")):
         raise ToolError(
             f"{path[:70]!r} may not be edited: only {', '.join(EDITABLE)} and files under"
-            " workspace/"
+            " workspace/ and notes/"
         )
 
 

@@ -17,7 +17,7 @@ from dory.identity.identity import Identity
 from dory.text import formatting, prompt_files, references
 from dory.text.prompt_files import SEGMENT, SUMMARISE
 from dory.turn import lessons, stores
-from dory.turn.extension import ExtensionHost
+from dory.turn.extension_host import ExtensionHost
 
 _FILES_SHOWN = 20
 """Names of the workspace that are listed."""

@@ -28,7 +28,8 @@ from dory.offline.server.faults import Fault
 from dory.storage.blobs import Blobs
 from dory.storage.rooms import Rooms
 from dory.text import formatting
-from dory.turn.extension import Extension, ExtensionHost, Outcome, Tool
+from dory.turn.extension import Extension, Outcome, Tool
+from dory.turn.extension_host import ExtensionHost
 from dory.turn.inbox import Inbox
 from dory.turn.prompt import PromptBuilder
 from dory.types import Message, Prompt

@@ -16,7 +16,8 @@ from dory.identity import listing
 from dory.llm.budget import Budget
 from dory.offline import OfflineModel
 from dory.process.signals import ShutdownSignal
-from dory.turn.extension import Extension, ExtensionHost
+from dory.turn.extension import Extension
+from dory.turn.extension_host import ExtensionHost
 from dory.turn.models import Models
 from tests.support.household import Household
 from tests.support.processes import PATIENCE, ROOT

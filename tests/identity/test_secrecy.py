@@ -7,7 +7,8 @@ import pytest
 from dory.config.settings import Config
 from dory.identity.secrecy import RoomSecrets
 from dory.storage.rooms import A_PERSON
-from dory.turn.extension import Command, ExtensionHost
+from dory.turn.extension import Command
+from dory.turn.extension_host import ExtensionHost
 from dory.turn.inbox import Inbox
 from dory.turn.prompt import PromptBuilder
 from tests.support.household import Household

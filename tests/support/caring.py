@@ -15,7 +15,8 @@ from dory.extensions.memories.self_care import SelfCare
 from dory.extensions.memories.self_care_extension import SelfCareExtension
 from dory.identity.identity import Identity
 from dory.text.formatting import tokens
-from dory.turn.extension import Extension, ExtensionHost
+from dory.turn.extension import Extension
+from dory.turn.extension_host import ExtensionHost
 from dory.types import Batch, Call, Prompt, Purpose, Reply, Usage
 from tests.support.household import NOON, Killed, Living, Mishap, bodies
 

@@ -27,7 +27,8 @@ from dory.identity.create import boot
 from dory.identity.identity import Identity
 from dory.text import references
 from dory.turn.core_tools import CoreTools
-from dory.turn.extension import Extension, ExtensionHost, Freshness
+from dory.turn.extension import Extension, Freshness
+from dory.turn.extension_host import ExtensionHost
 from dory.turn.inbox import Inbox
 from dory.turn.tool_runner import ToolRunner
 

@@ -16,7 +16,7 @@ from dory.extensions.dream.versions import Versions
 from dory.extensions.dream.versions_extension import VersionExtension
 from dory.text import references, tool_calls
 from dory.text.prompt_files import DURABLE
-from dory.turn.extension import ExtensionHost
+from dory.turn.extension_host import ExtensionHost
 from dory.turn.inbox import Inbox
 from dory.types import Call, Message, Model, Prompt, Purpose, Reply, Usage
 from tests.support.household import Household

@@ -15,7 +15,7 @@ from dory.extensions.dream.versions import Versions
 from dory.extensions.dream.versions_extension import VersionExtension
 from dory.extensions.durable_texts import TextExtension
 from dory.text.prompt_files import USER, VOICE
-from dory.turn.extension import ExtensionHost
+from dory.turn.extension_host import ExtensionHost
 from tests.support.household import Household, Time
 from tests.support.processes import PATIENCE
 

@@ -12,7 +12,6 @@ from dory.turn.delivery import Delivery
 from dory.turn.extension import (
     Command,
     Extension,
-    ExtensionHost,
     Freshness,
     Outcome,
     PartlyDone,
@@ -21,6 +20,7 @@ from dory.turn.extension import (
     Work,
     WorkFailed,
 )
+from dory.turn.extension_host import ExtensionHost
 from dory.turn.inbox import Inbox
 from dory.turn.model_call import ModelCall
 from dory.turn.tool_runner import ToolRunner

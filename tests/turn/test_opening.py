@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from dory.config.settings import Config
 from dory.errors import DoryError
-from dory.turn.extension import Extension, ExtensionHost, Freshness
+from dory.turn.extension import Extension, Freshness
+from dory.turn.extension_host import ExtensionHost
 from dory.turn.prompt import PromptBuilder
 from tests.support.household import Household, household, moments
 

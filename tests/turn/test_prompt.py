@@ -19,7 +19,8 @@ from dory.identity import heard_entry
 from dory.identity.context import Entry
 from dory.text import references
 from dory.text.formatting import one_line
-from dory.turn.extension import Extension, ExtensionHost, Freshness
+from dory.turn.extension import Extension, Freshness
+from dory.turn.extension_host import ExtensionHost
 from dory.turn.inbox import Inbox
 from dory.turn.prompt import PromptBuilder
 from dory.types import Message, Prompt

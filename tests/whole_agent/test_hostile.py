@@ -27,7 +27,7 @@ from dory.offline.server import Server
 from dory.offline.server.faults import Fault
 from dory.text import answers, formatting, references, thoughts
 from dory.turn import segments
-from dory.turn.extension import ExtensionHost
+from dory.turn.extension_host import ExtensionHost
 from dory.turn.inbox import Inbox
 from dory.turn.prompt import PromptBuilder
 from dory.types import Prompt, Usage

@@ -96,7 +96,7 @@ class VersionExtension(Extension):
         )
         return "\n\n".join(parts)
 
-    def undo(self, argument: str) -> str:
+    def undo_dream(self, argument: str) -> str:
         """Take the latest Dream back. Raises ``VersionError``."""
         if argument.strip() not in ("", "anyway"):
             raise VersionError("write /dream-undo, or /dream-undo anyway")
@@ -247,7 +247,7 @@ class VersionExtension(Extension):
         Command(
             "/dream-undo [anyway]  take the latest Dream back; anyway also if later changes are"
             " lost",
-            undo,
+            undo_dream,
         ),
         Command(
             "/dream-restore [sha]  their versions; with a sha: back to the state before that"

@@ -9,11 +9,13 @@ run again, so each of them does nothing more if its change is there already, and
 import re
 
 from dory.errors import ToolError
+from dory.extensions.memories.log import LAYER
 from dory.extensions.memories.record import PERSON, Memory, numbered
 from dory.extensions.memories.self_care import SelfCare
 from dory.extensions.memories.store import MemoryStore
 from dory.identity.identity import Identity
 from dory.text import formatting, pages
+from dory.turn import change_log
 from dory.turn.extension import Command, Extension
 
 _SHOWN = 100
@@ -126,6 +128,24 @@ class MendingExtension(Extension):
         )
         return f"{restored} active again in the place of summary {id}; {self._care.extent}"
 
+    def log(self, argument: str) -> str:
+        """A page of the changes of all memories, or of one."""
+        changes = self._bank.log.changes
+        given, page = pages.wanted(argument)
+        if not given:
+            return change_log.listed(changes, LAYER, "/memory-log", page)
+        id = numbered(given)
+        if id is None:
+            raise ToolError("which one? write /memory-log #17 and the memory's id, or a page")
+        return change_log.told(changes, LAYER, f"/memory-log #{id}", page, [id], "text")
+
+    def undo(self, number: int) -> str | None:
+        """Take a change back. Raises ``ToolError`` while self-care sums the memories up."""
+        changes = self._bank.log.changes
+        if changes.find(LAYER, number):
+            self._quiet()
+        return change_log.undone(self._identity, changes, LAYER, number, self._bank.log)
+
     def _found(self, id: int) -> Memory:
         memory = self._bank.find(id)
         if not memory:
@@ -159,10 +179,19 @@ class MendingExtension(Extension):
         ),
         Command("/remember <text>  add a long-term memory", remember),
         Command("/forget <id>  remove a long-term memory for good", forget, private=True),
-        Command("/correct <id> <text>  replace the text of a memory or a summary", correct),
+        Command(
+            "/correct <id> <text>  replace the text of a memory or a summary", correct, private=True
+        ),
         Command(
             "/restore-memories <summary id>  bring back the memories for which a summary stands",
             restore,
+            private=True,
+        ),
+        Command(
+            "/memory-log [#id] [page]  every change of the memories, or of one: when, by whom, what"
+            " was before and after",
+            log,
+            private=True,
         ),
     )
 

@@ -15,8 +15,9 @@ was removed since, and a copied summary stands for nothing here. Another text of
 another memory, because a store that was begun anew counts from 1 again; but if it was made in the
 same second, it is a memory that was corrected there, and is known.
 
-Every write is one transaction together with its index entries. Only copies are indexed later, by
-``catch_up``, because there may be very many.
+Every write is one transaction together with its index entries and its row in the log of changes
+(``extensions/memories/log.py``). Only copies are indexed later, by ``catch_up``, because there may
+be very many.
 """
 
 import hashlib
@@ -27,6 +28,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from dory.errors import FormatError, ToolError
+from dory.extensions.memories.log import MemoryLog
 from dory.extensions.memories.record import (
     KINDS,
     NARRATIVE_LIMIT,
@@ -40,6 +42,7 @@ from dory.extensions.memories.record import (
 )
 from dory.search.index import Index
 from dory.search.passages import Document
+from dory.storage.changes import LINK, SELF_CARE, Changes
 from dory.storage.database import Store, marks
 from dory.text import formatting
 
@@ -77,9 +80,10 @@ class MemoryStore:
 
     kinds: tuple[str, ...] = KINDS
 
-    def __init__(self, store: Store, index: Index) -> None:
+    def __init__(self, store: Store, index: Index, changes: Changes | None = None) -> None:
         self._store = store
         self._index = index
+        self.log = MemoryLog(store, index, changes or Changes(store))
         self.behind = True  # whether copies may wait for the index
         store.tables(*_SCHEMA)
 
@@ -175,7 +179,8 @@ class MemoryStore:
                 "between <<END and END"
             )
         self._bound("Memory", text)
-        return self._insert("Memory", text, at, origin)
+        with self.log.change("added"):
+            return self._insert("Memory", text, at, origin)
 
     def correct(self, id: int, text: str) -> Memory:
         """Replace the text of a memory or a summary by what a person says; returns it as it is now.
@@ -191,7 +196,7 @@ class MemoryStore:
         # a summary with an origin would stand for nothing here
         origin = memory.origin or (PERSON if memory.kind == "Memory" else "")
         corrected = replace(memory, text=text, origin=origin)
-        with self._store.writing() as connection:
+        with self.log.change("corrected", [id]) as connection:
             sql = "UPDATE memory SET text = ?, origin = ? WHERE id = ?"
             connection.execute(sql, (text, corrected.origin, id))
             if not self._store.number("SELECT waits FROM memory WHERE id = ?", id):
@@ -212,7 +217,7 @@ class MemoryStore:
                 f"summary {id} stands for others, and stays: a person can say "
                 f"/restore-memories {id}, which brings them back"
             )
-        with self._store.writing() as connection:
+        with self.log.change("removed", [id]) as connection:
             connection.execute("DELETE FROM memory WHERE id = ?", (id,))
             self._index.remove(memory.kind, id)
         return memory
@@ -225,7 +230,8 @@ class MemoryStore:
         where = f"id IN ({marks(ids)}) AND summary IS NULL"
         if self._store.number(f"SELECT count(*) FROM memory WHERE {where}", *ids) < len(ids):
             return None
-        with self._store.writing() as connection:
+        changed = self.log.change(f"summed up {len(ids)} memories in", members=ids)
+        with self.log.changes.by(SELF_CARE), changed as connection:
             summary = self._insert("Summary", narrative, at)
             connection.execute(f"UPDATE memory SET summary = ? WHERE {where}", (summary.id, *ids))
         return summary
@@ -243,7 +249,8 @@ class MemoryStore:
                 f"summary {id} is itself summed up in summary {summary.summary}: "
                 f"say /restore-memories {summary.summary} first"
             )
-        with self._store.writing() as connection:
+        members = [member.id for member in self._select("WHERE summary = ?", id)]
+        with self.log.change("brought back the memories of", [id], members) as connection:
             sql = "UPDATE memory SET summary = NULL WHERE summary = ?"
             restored = connection.execute(sql, (id,)).rowcount
             connection.execute("DELETE FROM memory WHERE id = ?", (id,))
@@ -270,7 +277,8 @@ class MemoryStore:
         them.
         """
         check(copies)
-        with self._store.writing() as connection:
+        by_link = self.log.changes.by(LINK)
+        with by_link, self.log.change("copied memories, up to", copies=True) as connection:
             known = set[str]()
             for (key,) in connection.execute("SELECT origin FROM memory_taken"):
                 known.update(_known_by(key))

@@ -13,6 +13,8 @@ order the entries, oldest first:
     ---
     Miramar, booked until 9 May.
 
+What a person has written into the front matter of a note's own file follows in a field ``head``.
+
 ``load`` replaces all entries by those in the folder. It reads and checks every file before it
 changes anything, and changes all or nothing. Entries get new ids, in the order of the file names.
 While a dump is not complete, its folder holds the file ``UNFINISHED``, and is not loaded.
@@ -27,14 +29,16 @@ from typing import Any
 
 from dory import clock
 from dory.errors import DoryError, FormatError, ToolError, UnknownVersion
-from dory.extensions.notes.store import KINDS, Note, Notes, check, check_name
+from dory.extensions.notes.names import check_name
+from dory.extensions.notes.store import KINDS, Note, Notes, check
 from dory.storage import files
-from dory.storage.database import Store
 from dory.text import front_matter
 
 UNFINISHED = "UNFINISHED"
+LOADED = "a person, with dory.recall"
 _VERSION = "note 1"
 _FIELDS = ("dory", "name", "aliases", "kind", "at", "hash")
+_HEAD = "head"
 _HASH = re.compile(r"[0-9a-f]{16,64}")
 _STRANGE = re.compile(r"[^\w.-]+")
 
@@ -56,7 +60,7 @@ def dump(notes: Notes, folder: Path) -> int:
     return len(entries)
 
 
-def load(store: Store, notes: Notes, folder: Path) -> int:
+def load(notes: Notes, folder: Path) -> int:
     """Replace all entries by those in ``folder``; returns how many.
 
     Raises a ``FormatError`` that names the file at fault.
@@ -70,13 +74,15 @@ def load(store: Store, notes: Notes, folder: Path) -> int:
     if not entries:
         raise FormatError(f"{folder} holds no markdown files: the notes stay as they are")
     _check_names(entries)
-    with store.writing():
+    with notes.changes.by(LOADED), notes.changes.as_one("loaded notes from a folder:"):
         for note in notes:
             notes.remove(note.name)
         for note in entries:
             notes.add(note.name, note.content, note.kind, note.at, note.hash)
             for alias in note.aliases:
                 notes.alias(note.name, alias)
+            if note.head:
+                notes.set_head(note.name, note.head)
     return len(entries)
 
 
@@ -94,7 +100,8 @@ def _written(note: Note) -> str:
         clock.second(note.at),
         _json(note.hash),
     )
-    return front_matter.join(dict(zip(_FIELDS, values, strict=True)), note.content)
+    head = {_HEAD: _json(note.head)} if note.head else {}
+    return front_matter.join({**dict(zip(_FIELDS, values, strict=True)), **head}, note.content)
 
 
 def _json(value: object) -> str:
@@ -104,7 +111,9 @@ def _json(value: object) -> str:
 def _read(path: Path) -> Note:
     try:
         text = path.read_bytes().decode("utf-8")
-        return _note(*front_matter.split(text, _FIELDS))
+        fields, _ = front_matter.split(text)
+        names = (*_FIELDS, _HEAD) if _HEAD in fields else _FIELDS
+        return _note(*front_matter.split(text, names))
     except (ValueError, RecursionError, ToolError, UnknownVersion) as error:
         raise FormatError(
             f"{path.name}: {' '.join(str(error).split())}; nothing was loaded"
@@ -119,16 +128,23 @@ def _note(fields: dict[str, str], content: str) -> Note:
     if fields["dory"] != _VERSION:
         raise UnknownVersion("it", fields["dory"], _VERSION)
     name, aliases, hash = (json.loads(fields[field]) for field in ("name", "aliases", "hash"))
+    head = json.loads(fields.get(_HEAD, '""'))
     kind = next((kind for kind in KINDS if kind == fields["kind"]), None)
     if kind is None:
         raise ValueError(f"there is no kind {fields['kind']!r}, only {' and '.join(KINDS)}")
-    if not isinstance(name, str) or not _texts(aliases):
-        raise ValueError("name must be a text in quotes, aliases a list of such texts")
+    if not _texts([name, head]) or not _texts(aliases):
+        raise ValueError("name and head must be texts in quotes, aliases a list of such texts")
     if hash is not None and not (isinstance(hash, str) and _HASH.fullmatch(hash)):
         raise ValueError("hash must be null or the name of a blob in quotes")
-    check(name, content, kind)
     return Note(
-        0, name, kind, content, _moment(fields["at"]), hash, tuple(map(check_name, aliases))
+        0,
+        check(name, content, kind),
+        kind,
+        content,
+        _moment(fields["at"]),
+        hash,
+        tuple(map(check_name, aliases)),
+        head,
     )
 
 

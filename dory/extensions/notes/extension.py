@@ -8,21 +8,30 @@ compacted before this extension was switched on: they are found beside the loop,
 at a time.
 """
 
-from collections.abc import Sequence
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
 
 from dory import clock
 from dory.errors import DoryError, ToolError
 from dory.extensions.notes.archives import EVENT, Archives, markers
-from dory.extensions.notes.store import KINDS, Note, Notes
+from dory.extensions.notes.file_table import FOLDER
+from dory.extensions.notes.files import NoteFiles
+from dory.extensions.notes.names import NAME_LIMIT, check_name, cleaned
+from dory.extensions.notes.news import FileNews
+from dory.extensions.notes.store import LAYER, Note, Notes
 from dory.identity import expand
 from dory.identity.context import Entry
 from dory.identity.identity import Identity
 from dory.storage import files
 from dory.storage.database import Store
-from dory.text import formatting
+from dory.text import formatting, pages
+from dory.text.edits import edited
+from dory.turn import change_log
 from dory.turn.extension import Apply, Command, Extension, Outcome, PartlyDone, Tool, Work, counted
 from dory.turn.lessons import taught
-from dory.types import Call, Compacted
+from dory.types import Call, Compacted, Event
 
 BATCH = 50
 """Archives that are written at once."""
@@ -31,7 +40,15 @@ _LAST = 500
 the archives knew that they have one.
 """
 _LISTED = 40
-"""Notes, and archives, that are listed. A search finds the others."""
+"""Notes in the prompt. A search finds the others."""
+
+
+_EDITED = re.compile(rf"(?:\./)?{FOLDER}/(.+\.md) changed; ")
+"""What EDIT_FILE answers when the agent has edited the file of a note."""
+_BESIDE = 350
+"""Characters of a result that are left to say where the whole note is."""
+_LINKING = 20
+"""Notes that are named because they link to one."""
 
 
 class NoteExtension(Extension):
@@ -39,12 +56,21 @@ class NoteExtension(Extension):
 
     name = "notes"
 
-    def __init__(self, identity: Identity, store: Store, notes: Notes, limit: int) -> None:
+    def __init__(
+        self,
+        identity: Identity,
+        store: Store,
+        notes: Notes,
+        limit: int,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         """``limit``: characters of a note that fit into one result."""
         self._identity = identity
         self._store = store
         self._notes = notes
         self._limit = limit
+        self._files = NoteFiles(identity.folder, store, notes, identity.redact, clock)
+        self._news = FileNews(identity, notes, self._files)
         self._archives = Archives(store, notes)
         self._marked = {marker.hash for marker in markers(files.tail(identity.life.path, _LAST))}
         self._new: list[tuple[Compacted, bool]] = []
@@ -53,15 +79,65 @@ class NoteExtension(Extension):
 
     def add(self, call: Call) -> Outcome:
         """A new note."""
-        name, content = self._fitting(call)
+        name, content = self._named(call)
+        self._check_size(name, content)
         note = self._notes.add(name, content, "Note", self._identity.now())
         return Outcome(f"noted as {note.name}")
 
     def write(self, call: Call) -> Outcome:
         """Another content for a note."""
-        name, content = self._fitting(call)
-        note = self._notes.write(self._own(name).name, content)
-        return Outcome(f"{note.name} changed; it has {len(content)} characters now")
+        name, content = self._named(call)
+        return self._written(self._own(name), content)
+
+    def append(self, call: Call) -> Outcome:
+        """More text at the end of a note."""
+        name, text = self._named(call)
+        note = self._own(name)
+        if not text.strip():
+            raise ToolError(f"append what? write NOTE_APPEND {note.name} <text>")
+        gap = "" if note.content.endswith("\n") else "\n"
+        return self._written(note, f"{note.content}{gap}{text}")
+
+    def edit(self, call: Call) -> Outcome:
+        """A note after all search/replace blocks of the call, or none."""
+        note = self._own(call.args)
+        if not call.edits:
+            raise ToolError(
+                "no search/replace block: put '<<<<<<< SEARCH', old text, '=======', new text,"
+                " '>>>>>>> REPLACE' below the line"
+            )
+        content = note.content
+        for search, replacement in call.edits:
+            redacted = self._identity.redact(replacement)
+            content = edited(content, search, redacted, f"the note {note.name}")
+        if not note.content.endswith("\n"):
+            content = content.removesuffix("\n")
+        return self._written(note, content)
+
+    def by_tag(self, call: Call) -> Outcome:
+        """A page of all notes, or of those with a tag, a line each."""
+        wanted, page = pages.wanted(call.args)
+        tag = wanted.lstrip("#")
+        notes = [note for note in self._notes if note.kind == "Note"]
+        tags = Counter(known for note in notes for known in note.tags)
+        if tag:
+            meant = tag.casefold()
+            notes = [note for note in notes if meant in map(str.casefold, note.tags)]
+        if not notes:
+            known = ", ".join(f"#{name} ({count})" for name, count in tags.most_common(_LISTED))
+            return Outcome(
+                (f"no note has the tag #{tag[:NAME_LIMIT]}" if tag else "you have no notes")
+                + (f"; tags: {known}" if known else "")
+            )
+        command = f"NOTE_LIST {tag}".strip()
+        return Outcome(
+            pages.page(
+                command,
+                len(notes),
+                page,
+                lambda start, count: [_line(note) for note in notes[start : start + count]],
+            )
+        )
 
     def rename(self, call: Call) -> Outcome:
         """Another name for a note, by which it is listed from now on."""
@@ -75,6 +151,7 @@ class NoteExtension(Extension):
         """One more name for a note."""
         name, alias = self._named(call)
         note = self._own(name)
+        alias = check_name(alias)
         before = self._notes.alias(note.name, alias)
         return Outcome(
             f"{alias} means {note.name} now" + (f", and no longer {before.name}" if before else "")
@@ -89,27 +166,64 @@ class NoteExtension(Extension):
         )
 
     def read(self, call: Call) -> Outcome:
-        """What a note or an archive holds."""
-        return Outcome(self.show(call.args))
+        """What a note or an archive holds. Only people write notes that no result can hold."""
+        text = self.show(call.args)
+        path = self._files.path(self._notes.get(call.args))
+        if len(text) > self._limit and path:
+            text = (
+                f"{text[: self._limit - _BESIDE]}\n… it goes on: READ_FILE {path} shows all of it"
+            )
+        return Outcome(text)
 
     def show(self, name: str) -> str:
         """The same for people."""
-        return _shown(self._notes.get(name))
+        note = self._notes.get(name)
+        about = [f"{note.kind.lower()} of {clock.minute(note.at)}"]
+        if note.aliases:
+            about.append(f"also {', '.join(note.aliases)}")
+        if note.kind == "Note":
+            if note.tags:
+                about.append(" ".join(f"#{tag}" for tag in note.tags))
+            if linking := self._notes.linking(note):
+                about.append(f"linked from: {_few(linking)}")
+        return f"{note.name} ({'; '.join(about)})\n{note.content}"
 
     def section(self) -> str:
         """The names of notes. Those of archives stand in the context, with their references."""
         names = [note.name for note in self._notes.newest("Note", _LISTED)]
         return f"Your notes, the newest first: {', '.join(names)}" if names else ""
 
-    def listed(self, _: str) -> str:
-        """A line for each of the newest notes and archives."""
-        entries = [note for kind in KINDS for note in self._notes.newest(kind, _LISTED)]
-        lines = [
-            f"{note.name}  {note.kind.lower()} of {clock.minute(note.at)}:"
-            f" {formatting.one_line(note.content, 60)}"
-            for note in entries
-        ]
-        return "\n".join(lines) or "there are no notes yet"
+    def listed(self, argument: str) -> str:
+        """A page of all notes and archives, a line each."""
+        given, page = pages.wanted(argument)
+        if given:
+            raise ToolError("write /notes, or /notes and a page; /note <name> shows one")
+
+        def lines(offset: int, limit: int) -> list[str]:
+            return [
+                f"{note.name}  {note.kind.lower()} of {clock.minute(note.at)}:"
+                f" {formatting.one_line(note.content, 60)}"
+                for note in self._notes.listed(offset, limit)
+            ]
+
+        total = self._notes.count
+        return pages.page("/notes", total, page, lines) or "there are no notes yet"
+
+    def log(self, argument: str) -> str:
+        """A page of the changes of all notes, or of one, also of one that is gone."""
+        changes = self._notes.changes
+        name, page = pages.wanted(argument)
+        if not name:
+            return change_log.listed(changes, LAYER, "/note-log", page)
+        note = self._notes.find(name)
+        ids = [note.id] if note else changes.named(LAYER, cleaned(name))
+        if not ids:
+            raise ToolError(f"no note {name[:NAME_LIMIT]!r} was ever changed: /note-log lists all")
+        return change_log.told(changes, LAYER, f"/note-log {name}", page, ids, "content")
+
+    def undo(self, number: int) -> str | None:
+        """Take a change of notes back."""
+        return change_log.undone(self._identity, self._notes.changes, LAYER, number, self._notes)
 
     def on_compacted(self, record: Compacted) -> None:
         """A stretch has left the context: archive and marker follow. They stay when the compaction
@@ -117,10 +231,21 @@ class NoteExtension(Extension):
         """
         self._new.append((record, True))
 
-    def background(self) -> Work | None:
-        """Write archives that are due, and their markers. Once after the start, find out what a
-        kill withheld.
+    def on_event(self, event: Event) -> None:
+        """Before a response acts, what people have changed in files is taken in; right after its
+        EDIT_FILE, what the agent has.
         """
+        if event.kind == "response":
+            self._files.look()
+        elif event.kind == "EDIT_FILE" and (edit := _EDITED.match(event.text)):
+            self._files.look(own=edit[1])
+
+    def background(self) -> Work | None:
+        """Let notes and files say the same. Write archives that are due, and their markers. Once
+        after the start, find out what a kill withheld.
+        """
+        self._files.step()
+        self._news.tell()
         if not self._complete:
             live = [entry for entry in self._identity.context if entry.kind == "compacted"]
             if not all(self._notes.archive_of(entry.hash or "") for entry in live):
@@ -182,14 +307,21 @@ class NoteExtension(Extension):
             )
         return note
 
-    def _fitting(self, call: Call) -> tuple[str, str]:
-        name, content = self._named(call)
+    def _written(self, note: Note, content: str) -> Outcome:
+        """A note with another content. A person may have made it longer than the agent may: then it
+        may become shorter step by step.
+        """
+        if len(content) >= len(note.content):
+            self._check_size(note.name, content)
+        self._notes.write(note.name, content)
+        return Outcome(f"{note.name} changed; it has {len(content)} characters now")
+
+    def _check_size(self, name: str, content: str) -> None:
         if len(content) > self._limit:
             raise ToolError(
                 f"{name} would have {len(content)} characters, of which NOTE_READ can show"
                 f" {self._limit}: make two of it"
             )
-        return name, content
 
     def _named(self, call: Call) -> tuple[str, str]:
         """The name and the text behind it, without secrets."""
@@ -208,6 +340,16 @@ class NoteExtension(Extension):
             "NOTE_WRITE <name> <content>", write, _writes, quiet=True, doing="writes the note {}"
         ),
         counted(
+            "NOTE_APPEND <name> <text>", append, _writes, quiet=True, doing="adds to the note {}"
+        ),
+        counted(
+            "NOTE_EDIT <name>, then one or more search/replace blocks",
+            edit,
+            _writes,
+            quiet=True,
+            doing="edits the note {}",
+        ),
+        counted(
             "NOTE_RENAME <name> <new name>",
             rename,
             _writes,
@@ -223,15 +365,30 @@ class NoteExtension(Extension):
         ),
         counted("NOTE_REMOVE <name>", remove, _writes, quiet=True, doing="removes the note {}"),
         Tool("NOTE_READ <name>", read, looks_up=True, everyday=True, doing="reads the note {}"),
+        Tool("NOTE_LIST [tag]", by_tag, looks_up=True, doing="looks through its notes"),
     )
     COMMANDS = (
         Command(
-            "/notes  the agent's notes and archives by name, the newest first", listed, private=True
+            "/notes [page]  the agent's notes and archives by name, the newest first",
+            listed,
+            private=True,
         ),
         Command("/note <name>  what a note or an archive holds", show, private=True),
+        Command(
+            "/note-log [name] [page]  every change of the notes, or of one: when, by whom, what was"
+            " before and after",
+            log,
+            private=True,
+        ),
     )
 
 
-def _shown(note: Note) -> str:
-    names = f"; also {', '.join(note.aliases)}" if note.aliases else ""
-    return f"{note.name} ({note.kind.lower()} of {clock.minute(note.at)}{names})\n{note.content}"
+def _line(note: Note) -> str:
+    tags = "".join(f" #{tag}" for tag in note.tags)
+    return f"{note.name}{tags}: {formatting.one_line(note.content, 60)}"
+
+
+def _few(names: Sequence[str]) -> str:
+    """The names, and how many more there are if there are many."""
+    more = f" and {len(names) - _LINKING} more" if len(names) > _LINKING else ""
+    return f"{', '.join(names[:_LINKING])}{more}"

@@ -1,37 +1,41 @@
 """Notes, which the agent writes, and archives, which compaction leaves.
 
-Three tables of the agent's SQLite file:
+Five tables of the agent's SQLite file:
 
     note          id (rising, never used again), name, kind, content, when, the blob of an archive's
                   original
     alias         every name of every entry; names and aliases share one namespace
+    note_head     front matter that a person has given a note in its file, beyond Dory's own fields
     note_writes   how many writes there have been
+    note_due      the notes whose files in ``notes/`` are not as the notes are
 
-Every write is one transaction together with its index entry, and durable when it returns. A write
-that fails changes nothing; what cannot be done is refused before it begins. ``search`` returns weak
+Every write is one transaction together with its index entry and its row in the log of changes, and
+durable when it returns. A write that fails changes nothing; what cannot be done is refused before
+it begins. Archives are in no log and have no files: nobody changes them. ``search`` returns weak
 hits too: its caller decides which are good enough.
 """
 
-import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, get_args
 
 from dory.errors import ToolError
+from dory.extensions.notes import links
+from dory.extensions.notes.names import NAME_LIMIT, check_name, spellings
 from dory.search.index import Index
 from dory.search.passages import Document
+from dory.storage.changes import Changes, Snapshot
 from dory.storage.database import Store
 
+LAYER = "notes"
+"""Of its changes in the log."""
 Kind = Literal["Note", "Archive"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-NAME_LIMIT = 80
-"""Characters of a name."""
 CONTENT_LIMIT = 20_000
 """Characters of a note. An archive holds a summary, whose length is not checked."""
-_NAME = re.compile(r"(?!.*->)[^\s◱◲\[\]\"]+")
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS note (id INTEGER PRIMARY KEY AUTOINCREMENT, name UNIQUE,"
     " kind TEXT, content TEXT, at INTEGER, hash TEXT)",
@@ -41,6 +45,11 @@ _SCHEMA = (
     "CREATE INDEX IF NOT EXISTS alias_id ON alias (id)",
     "CREATE TABLE IF NOT EXISTS note_writes (id INTEGER PRIMARY KEY, count INTEGER)",
 )
+_NEWER = (
+    "CREATE TABLE IF NOT EXISTS note_head (id INTEGER PRIMARY KEY, text TEXT)",
+    "CREATE TABLE IF NOT EXISTS note_due (id INTEGER PRIMARY KEY)",
+)
+"""Tables that a file from before there were files of notes lacks."""
 _COUNT_WRITE = (
     "INSERT INTO note_writes VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET count = count + 1"
 )
@@ -50,7 +59,9 @@ _COUNT_WRITE = (
 class Note:
     """A note or an archive.
 
-    ``aliases`` are its other names; ``hash`` is the blob of the stretch that an archive sums up.
+    ``aliases`` are its other names; ``hash`` is the blob of the stretch that an archive sums up;
+    ``head`` is what a person has written into the front matter of its file, beyond name, aliases
+    and time.
     """
 
     id: int
@@ -60,6 +71,24 @@ class Note:
     at: datetime
     hash: str | None = None
     aliases: tuple[str, ...] = ()
+    head: str = ""
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """Its tags, without their ``#``."""
+        return links.tags(self.head, self.content)
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The note as the log of changes keeps it."""
+        return {
+            "id": self.id,
+            "name": self.name,
+            "content": self.content,
+            "at": int(self.at.timestamp()),
+            "aliases": list(self.aliases),
+            "head": self.head,
+        }
 
 
 class Notes:
@@ -69,10 +98,11 @@ class Notes:
     ``Store`` raises.
     """
 
-    def __init__(self, store: Store, index: Index) -> None:
+    def __init__(self, store: Store, index: Index, changes: Changes | None = None) -> None:
         self._store = store
         self._index = index
-        store.tables(*_SCHEMA)
+        self.changes = changes or Changes(store)
+        store.tables(*_SCHEMA, *(() if store.readonly else _NEWER))
 
     def __iter__(self) -> Iterator[Note]:
         """All entries, newest first."""
@@ -85,9 +115,11 @@ class Notes:
 
     def find(self, name: str) -> Note | None:
         """The entry with this name or alias."""
-        if not name.isprintable():
-            return None
-        return self._first("JOIN alias USING (id) WHERE alias.name = ?", name)
+        if name.isprintable():
+            for spelling in spellings(name):
+                if note := self._first("JOIN alias USING (id) WHERE alias.name = ?", spelling):
+                    return note
+        return None
 
     def get(self, name: str) -> Note:
         """The entry with this name or alias; a ``ToolError`` that lists similar ones if none."""
@@ -110,6 +142,32 @@ class Notes:
         """The newest entries of one kind."""
         return self._select("WHERE kind = ? ORDER BY id DESC LIMIT ?", kind, limit)
 
+    def listed(self, offset: int, limit: int) -> list[Note]:
+        """All entries, first the notes and then the archives, the newest first."""
+        return self._select("ORDER BY kind DESC, id DESC LIMIT ? OFFSET ?", limit, offset)
+
+    @property
+    def next_id(self) -> int:
+        """An id that no entry has ever had."""
+        sql = "SELECT max(seq) FROM sqlite_sequence WHERE name = 'note'"
+        return self._store.number(sql) + 1
+
+    @property
+    def count(self) -> int:
+        """How many entries there are."""
+        return self._store.number("SELECT count(*) FROM note")
+
+    def linking(self, note: Note) -> list[str]:
+        """The names of other notes that link to a note, by any of its names, the newest first."""
+        names = {name.casefold() for name in (note.name, *note.aliases)}
+        sql = "SELECT id, name, content FROM note WHERE instr(content, ?) AND kind = 'Note'"
+        rows = self._store.rows(f"{sql} ORDER BY id DESC", (links.MARK,))
+        return [
+            name
+            for id, name, content in rows
+            if id != note.id and not names.isdisjoint(map(str.casefold, links.linked(content)))
+        ]
+
     @property
     def hashes(self) -> set[str]:
         """The blobs of all archives."""
@@ -120,13 +178,13 @@ class Notes:
         self, name: str, content: str, kind: Kind, at: datetime, hash: str | None = None
     ) -> Note:
         """Add an entry."""
-        check(name, content, kind)
+        name = check(name, content, kind)
         holder = self.find(name)
         if holder:
             raise ToolError(
                 f"{_taken(name, holder)}: NOTE_WRITE changes it, or choose another name"
             )
-        with self._writing() as connection:
+        with self._writing("added") as connection:
             values = (name, kind, content, int(at.timestamp()), hash)
             insert = "INSERT INTO note VALUES (NULL, ?, ?, ?, ?, ?)"
             id = connection.execute(insert, values).lastrowid or 0
@@ -136,10 +194,11 @@ class Notes:
     def rename(self, name: str, new: str) -> Note:
         """Give an entry another name; the old one stays as an alias."""
         note = self.get(name)
-        holder = self.find(check_name(new))
+        new = check_name(new)
+        holder = self.find(new)
         if holder and (holder.id != note.id or new == note.name):
             raise ToolError(f"{_taken(new, holder)}: choose another name")
-        with self._writing() as connection:
+        with self._writing("renamed", note) as connection:
             connection.execute("INSERT OR IGNORE INTO alias VALUES (?, ?)", (new, note.id))
             connection.execute("UPDATE note SET name = ? WHERE id = ?", (new, note.id))
             return self._indexed(note.id)
@@ -150,10 +209,11 @@ class Notes:
         If ``alias`` was an alias of another entry, that entry loses it and is returned.
         """
         note = self.get(name)
-        holder = self.find(check_name(alias))
+        alias = check_name(alias)
+        holder = self.find(alias)
         if holder and alias in (holder.name, *note.aliases):
             raise ToolError(f"{_taken(alias, holder)}: choose another one")
-        with self._writing() as connection:
+        with self._writing("gave another name to", note, *filter(None, [holder])) as connection:
             connection.execute("INSERT OR REPLACE INTO alias VALUES (?, ?)", (alias, note.id))
         return holder
 
@@ -163,18 +223,55 @@ class Notes:
         check(note.name, content, note.kind)
         if content == note.content:
             raise ToolError(f"{note.name} would not change: it holds that already")
-        with self._writing() as connection:
+        with self._writing("changed", note) as connection:
             connection.execute("UPDATE note SET content = ? WHERE id = ?", (content, note.id))
+            return self._indexed(note.id)
+
+    def set_head(self, name: str, head: str) -> Note:
+        """Give an entry what a person has written into its front matter."""
+        note = self.get(name)
+        with self._writing("changed", note) as connection:
+            connection.execute("INSERT OR REPLACE INTO note_head VALUES (?, ?)", (note.id, head))
             return self._indexed(note.id)
 
     def remove(self, name: str) -> Note:
         """Remove an entry and all its aliases."""
         note = self.get(name)
-        with self._writing() as connection:
-            connection.execute("DELETE FROM alias WHERE id = ?", (note.id,))
-            connection.execute("DELETE FROM note WHERE id = ?", (note.id,))
-            self._index.remove(note.kind, note.id)
+        with self._writing("removed", note) as connection:
+            self._delete(connection, note)
         return note
+
+    def snapshot(self, item: int) -> Snapshot | None:
+        """The note with that id as the log of changes keeps it."""
+        note = self.numbered(item)
+        return note.snapshot if note else None
+
+    def put(self, states: Mapping[int, Snapshot | None]) -> None:
+        """Let these notes be so, all or none, without logging it. It does not count as a write:
+        those tell after a crash what the agent has done.
+
+        Raises a ``ToolError`` if another note has one of their names.
+        """
+        wanted = filter(None, states.values())
+        for name in (name for state in wanted for name in (state["name"], *state["aliases"])):
+            holder = self._first("JOIN alias USING (id) WHERE alias.name = ?", name)
+            if holder and holder.id not in states:
+                raise ToolError(f"{_taken(name, holder)}: rename that one first")
+        with self._store.writing() as connection:
+            for note in [self.numbered(id) for id in states]:
+                if note:
+                    self._delete(connection, note)
+            for state in filter(None, states.values()):
+                id, name = state["id"], state["name"]
+                values = (id, name, "Note", state["content"], state["at"], None)
+                connection.execute("INSERT INTO note VALUES (?, ?, ?, ?, ?, ?)", values)
+                names = [(known, id) for known in (name, *state["aliases"])]
+                connection.executemany("INSERT INTO alias VALUES (?, ?)", names)
+                if state["head"]:
+                    head = (id, state["head"])
+                    connection.execute("INSERT INTO note_head VALUES (?, ?)", head)
+                self._indexed(id)
+            self._due(connection, list(states))
 
     def search(self, query: str, limit: int = 10) -> list[tuple[Note, float]]:
         """The best entries of both kinds with their scores; of equal ones the newer comes first.
@@ -189,10 +286,39 @@ class Notes:
         return sorted(scored, key=lambda result: (-result[1], -result[0].id))
 
     @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
+    def _writing(self, what: str, *notes: Note) -> Iterator[sqlite3.Connection]:
+        """A transaction that changes these ``notes``, or adds one. It is logged, and the files of
+        the notes are due.
+        """
         with self._store.writing() as connection:
+            newest = self._store.number("SELECT max(id) FROM note")
             yield connection
             connection.execute(_COUNT_WRITE)
+            ids = [note.id for note in notes]
+            ids += [
+                id for (id,) in connection.execute("SELECT id FROM note WHERE id > ?", [newest])
+            ]
+            after = [note for id in ids if (note := self.numbered(id)) and note.kind == "Note"]
+            before = [note for note in notes if note.kind == "Note"]
+            if before or after:
+                name = (after or before)[0].name
+                self.changes.record(
+                    LAYER,
+                    what,
+                    name,
+                    [note.snapshot for note in before],
+                    [note.snapshot for note in after],
+                )
+                self._due(connection, [note.id for note in before or after])
+
+    def _due(self, connection: sqlite3.Connection, ids: Sequence[int]) -> None:
+        connection.executemany("INSERT OR IGNORE INTO note_due VALUES (?)", ((id,) for id in ids))
+
+    def _delete(self, connection: sqlite3.Connection, note: Note) -> None:
+        connection.execute("DELETE FROM alias WHERE id = ?", (note.id,))
+        connection.execute("DELETE FROM note WHERE id = ?", (note.id,))
+        connection.execute("DELETE FROM note_head WHERE id = ?", (note.id,))
+        self._index.remove(note.kind, note.id)
 
     def _indexed(self, id: int) -> Note:
         (note,) = self._select("WHERE id = ?", id)
@@ -204,10 +330,23 @@ class Notes:
         return next(iter(self._select(where, value)), None)
 
     def _select(self, where: str, *values: object) -> list[Note]:
-        sql = f"SELECT id, note.name, kind, content, at, hash FROM note {where}"
+        head = "''"
+        if not self._store.readonly or self._store.has("note_head"):
+            head = "ifnull((SELECT text FROM note_head WHERE note_head.id = note.id), '')"
+        sql = f"SELECT id, note.name, kind, content, at, hash, {head} FROM note {where}"
+        rows = self._store.rows(sql, values)
         return [
-            Note(id, name, kind, content, self._store.moment(at), hash, self._aliases(id, name))
-            for id, name, kind, content, at, hash in self._store.rows(sql, values)
+            Note(
+                id,
+                name,
+                kind,
+                content,
+                self._store.moment(at),
+                hash,
+                self._aliases(id, name),
+                head,
+            )
+            for id, name, kind, content, at, hash, head in rows
         ]
 
     def _aliases(self, id: int, name: str) -> tuple[str, ...]:
@@ -215,19 +354,11 @@ class Notes:
         return tuple(alias for (alias,) in self._store.rows(sql, (id, name)))
 
 
-def check_name(name: str) -> str:
-    """Return ``name`` if an entry may have it, else raise a ``ToolError``."""
-    if not _NAME.fullmatch(name) or len(name) > NAME_LIMIT or not name.isprintable():
-        raise ToolError(
-            f"{name[:NAME_LIMIT]!r} is no name for a note: "
-            f"one word of at most {NAME_LIMIT} characters, such as lisbon-hotel"
-        )
-    return name
-
-
-def check(name: str, content: str, kind: Kind) -> None:
-    """Raise a ``ToolError`` unless an entry of that kind may have this name and content."""
-    check_name(name)
+def check(name: str, content: str, kind: Kind) -> str:
+    """Return the name that ``name`` means. Raise a ``ToolError`` unless an entry of that kind may
+    have this name and content.
+    """
+    name = check_name(name)
     if not content.strip():
         raise ToolError(
             f"{name} needs a content: write it behind the name, "
@@ -238,11 +369,14 @@ def check(name: str, content: str, kind: Kind) -> None:
             f"{name} would have {len(content)} characters, a note may have {CONTENT_LIMIT}: "
             "shorten it, or make two of it"
         )
+    return name
 
 
 def document(note: Note) -> Document:
-    """The entry as it is indexed, without its aliases."""
-    return Document(note.kind, note.id, note.at, f"{note.name}\n{note.content}", hash=note.hash)
+    """The entry as it is indexed: with the tags of its front matter, without its aliases."""
+    words = " ".join(f"#{tag}" for tag in links.tags(note.head, ""))
+    text = "\n".join(filter(None, (note.name, note.content, words)))
+    return Document(note.kind, note.id, note.at, text, hash=note.hash)
 
 
 def _taken(name: str, holder: Note) -> str:

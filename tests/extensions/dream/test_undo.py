@@ -44,7 +44,7 @@ def test_the_latest_dream_is_taken_back_as_a_new_version_and_only_once(tmp_path:
     dreamer = asleep(tmp_path)
     commands = versions_of(dreamer)
     (dream,) = dreamer.log()
-    told = commands.undo("")
+    told = commands.undo_dream("")
     assert told.startswith(f"Restored to the state before {dream.sha[:8]} (USER +2, MEMORY +1 −1).")
     assert (
         dreamer.read("USER.md") == "" and dreamer.read("MEMORY.md") == "The release is on Friday\n"
@@ -57,11 +57,11 @@ def test_the_latest_dream_is_taken_back_as_a_new_version_and_only_once(tmp_path:
     notices = bodies(dreamer.me.context.entries, "notice")
     assert "A person has taken back your Dream of 2026-03-02 12:00" in notices[-1]
     with pytest.raises(VersionError, match="was taken back on 2026-03-02 12:00 already"):
-        commands.undo("anyway")
+        commands.undo_dream("anyway")
     assert f"took this Dream back on 2026-03-02 12:00: {newest.sha[:8]}" in commands.log("")
     commands.restore(newest.sha)
     assert dreamer.read("USER.md").startswith("Ada's birthday")
-    commands.undo("")
+    commands.undo_dream("")
     assert dreamer.read("USER.md") == ""
 
 
@@ -69,11 +69,11 @@ def test_what_later_changes_would_be_lost_is_told_first(tmp_path: Path) -> None:
     dreamer = asleep(tmp_path)
     commands = versions_of(dreamer)
     dreamer.write("VOICE.md", "warm\n")
-    told = commands.undo("")
+    told = commands.undo_dream("")
     assert told.startswith("Not done yet: later changes would be lost:\n")
     assert "a person: VOICE.md: + warm" in told and "\n/dream-undo anyway restores all" in told
     assert dreamer.read("USER.md").startswith("Ada's birthday")
-    commands.undo("anyway")
+    commands.undo_dream("anyway")
     assert dreamer.read("USER.md") == dreamer.read("VOICE.md") == ""
 
 
@@ -81,15 +81,15 @@ def test_without_a_dream_there_is_nothing_to_take_back(tmp_path: Path) -> None:
     dreamer = sleeper(tmp_path)
     commands = versions_of(dreamer)
     with pytest.raises(VersionError, match="no Dream has changed anything yet"):
-        commands.undo("")
+        commands.undo_dream("")
     with pytest.raises(VersionError, match="write /dream-undo, or /dream-undo anyway"):
-        commands.undo("all")
+        commands.undo_dream("all")
     assert commands.log("").endswith("no Dream has changed anything yet: this is the latest change")
 
 
 def test_the_next_dream_is_told_that_a_person_took_back_the_last_and_what(tmp_path: Path) -> None:
     dreamer = asleep(tmp_path)
-    versions_of(dreamer).undo("")
+    versions_of(dreamer).undo_dream("")
     for _ in range(2):
         dreamer.model = Answering("NOTHING")
         dreamer.wake()
@@ -113,7 +113,7 @@ def test_what_a_person_took_back_is_not_done_again_on_the_word_of_old_history(
     tmp_path: Path,
 ) -> None:
     dreamer = asleep(tmp_path)
-    versions_of(dreamer).undo("")
+    versions_of(dreamer).undo_dream("")
     again = "\n".join(
         [
             edit("USER.md", "", "Ada's birthday is on 4 May"),
@@ -141,7 +141,7 @@ def test_a_kill_at_any_write_of_an_undoing_leaves_all_of_it_or_nothing(tmp_path:
         dreamer.wake(home)
         dreamer.step()
         with mishap(at, Killed()) as kill:
-            versions_of(dreamer).undo("")
+            versions_of(dreamer).undo_dream("")
         dreamer.wake(home)
         dreamer.step()
         texts = dreamer.read("USER.md"), dreamer.read("MEMORY.md")
@@ -168,5 +168,5 @@ def test_a_dream_of_an_older_home_may_be_several_versions_and_is_taken_back_as_o
     assert (
         "+b 1/2\n+b 2/2\n" in told and "Dream: USER.md: + a 1/1" in told.partition("Before it")[2]
     )
-    commands.undo("")
+    commands.undo_dream("")
     assert dreamer.read("USER.md") == "a 1/1\n"

@@ -55,10 +55,11 @@ def test_an_entry_is_a_file_that_a_person_can_read(shelf: Shelf, tmp_path: Path)
 def test_what_was_dumped_is_loaded_and_dumped_again_byte_for_byte(
     shelf: Shelf, tmp_path: Path
 ) -> None:
+    shelf.notes.set_head("hotel", "tags: [travel]\ncssclass: wide\n")
     dump(shelf.notes, tmp_path / "out")
     other = Shelf(tmp_path / "out")
     other.add("gone", "this goes")
-    assert load(other.store, other.notes, tmp_path / "out") == 2
+    assert load(other.notes, tmp_path / "out") == 2
     dump(other.notes, tmp_path / "again")
     assert files(tmp_path / "again") == {
         name: content for name, content in files(tmp_path / "out").items() if name.endswith(".md")
@@ -66,6 +67,8 @@ def test_what_was_dumped_is_loaded_and_dumped_again_byte_for_byte(
     assert other.notes.find("gone") is None and [note.id for note in other.notes] == [3, 2]
     assert [note.name for note, _ in other.notes.search("miramar gone")] == ["lisbon-hotel"]
     assert other.notes.get("hotel").name == "lisbon-hotel"
+    assert other.notes.get("hotel").tags == ("travel",)
+    assert [note.name for note, _ in other.notes.search("travel")] == ["lisbon-hotel"]
 
 
 @given(st.dictionaries(st.from_regex(r"[a-z/.你]{1,8}", fullmatch=True), texts, max_size=5))
@@ -79,7 +82,7 @@ def test_any_contents_survive_the_way_there_and_back(contents: dict[str, str]) -
         for name, content in kept.items():
             source.add(name, content)
         dump(source.notes, house.home / "out")
-        load(target.store, target.notes, house.home / "out")
+        load(target.notes, house.home / "out")
         assert target.held == kept and [note.name for note in source.notes] == [
             note.name for note in target.notes
         ]
@@ -180,7 +183,7 @@ def test_the_files_sort_in_the_order_of_the_entries_however_many_there_are() -> 
 def refused(shelf: Shelf, folder: Path, words: str) -> None:
     before = shelf.whole
     with pytest.raises(FormatError) as error:
-        load(shelf.store, shelf.notes, folder)
+        load(shelf.notes, folder)
     assert (
         words in str(error.value) and "\n" not in str(error.value) and len(str(error.value)) < 400
     )

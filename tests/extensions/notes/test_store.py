@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dory.errors import ToolError
-from dory.extensions.notes.store import CONTENT_LIMIT, NAME_LIMIT, Notes, document
+from dory.extensions.notes.names import NAME_LIMIT
+from dory.extensions.notes.store import CONTENT_LIMIT, Notes, document
 from dory.search.index import Index
 from dory.storage.database import NAME, Store
 from dory.text.prompt_files import ROOT
