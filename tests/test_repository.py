@@ -51,7 +51,7 @@ def test_only_the_extension_boundary_catches_every_exception() -> None:
         path.name for path in PROGRAM for name, _ in caught(path) if name in ("Exception", "")
     }
     # of the agent: where work beside the loop is retried, and where it ends; of other packages
-    assert catching <= {"extension.py", "boundary.py", "entry_points.py"}
+    assert catching <= {"extension_host.py", "boundary.py", "entry_points.py"}
 
 
 def test_what_ends_the_process_is_caught_only_to_clean_up_or_at_the_top_of_a_thread() -> None:

@@ -294,3 +294,19 @@ def test_several_changes_in_one_block_are_one_change_and_none_if_it_fails(tmp_pa
         changes.record("x", "a", "one", [], [{"id": 2, "v": 1}])
         raise RuntimeError
     assert changes.count("x") == 1
+
+
+def test_what_a_person_corrects_is_logged_and_can_be_taken_back(house: Logging) -> None:
+    house.respond("ADD_TO_LONGTERM_MEMORY Ada likes tea")
+    commands = {command.name: command.run for command in house.mending.commands()}
+    commands["correct"]("1 Ada likes coffee")
+    assert house.bank.get(1).text == "Ada likes coffee"
+    assert [title.partition(": ")[2] for title in house.titles("memories")] == [
+        "added memory 1",
+        "corrected memory 1",
+    ]
+    assert "- Ada likes tea" in commands["memory-log"]("#1")
+    house.undo(2)
+    assert house.bank.get(1).text == "Ada likes tea"
+    assert [hit.id for hit in house.bank.search("tea", 5)] == [1]
+    assert list(check.problems(house.me.home)) == []
