@@ -8,6 +8,7 @@ line, or grows with the context and is paid from its limit. Exit code 0, 130 aft
 """
 
 import json
+import re
 import tempfile
 from datetime import timedelta
 from pathlib import Path
@@ -29,13 +30,12 @@ from dory.identity import life
 from dory.identity.create import boot
 from dory.identity.identity import Identity
 from dory.offline import OfflineModel
-from dory.offline.prompt_reader import read
 from dory.process.signals import ShutdownSignal
 from dory.text.formatting import CHARACTERS_PER_TOKEN, table
 from dory.types import Line
 
 PEOPLE, NOTES, LINES = 12, 10, 20
-"""Whom it knows, what it noted, and lines of USER.md and MEMORY.md each."""
+"""Whom it knows, what it noted, and lines of USER.md, of MEMORY.md, and that it has heard."""
 _MOST = {
     **dict.fromkeys(("user", "voice", "memory"), MEMORY_LIMIT),
     "soul": store.LIMIT,
@@ -44,6 +44,8 @@ _MOST = {
     "memories": memories.ROOM * CHARACTERS_PER_TOKEN,
     "life": LIFE_SHOWN * life.LINE_LIMIT,
 }
+_SECTION = re.compile(r"^\[#([a-z]+)\b.*\n(?:(?!\[#).*\n)*", re.MULTILINE)
+"""With its header; entries have numbers in theirs."""
 
 
 def measure(home: Path) -> dict[str, int]:
@@ -62,10 +64,7 @@ def measure(home: Path) -> dict[str, int]:
         stop=ShutdownSignal(),
     )
     prompt = agent.prompts.build()
-    sizes = {
-        name: len(f"[#{name} {heading}]\n{text}\n\n")
-        for name, (heading, text) in read(prompt).sections.items()
-    }
+    sizes = {part[1]: len(part[0]) for part in _SECTION.finditer(prompt.text)}
     settled = sum(
         count for name, count in sizes.items() if f"\n[#{name}" in prompt.messages[0].content
     )
@@ -95,6 +94,8 @@ def _known(me: Identity) -> None:
         for number in range(NOTES):
             past.notes.add(f"note-{number}", noise.text(LINE), "Note", utc())
     past.store.close()
+    for number in range(LINES):
+        me.log("heard", f"{ROOM} {people[number % PEOPLE]}: {noise.text(LINE)}")
     for file in ("USER.md", "MEMORY.md"):
         (me.folder / file).write_text(
             "".join(f"{noise.text(LINE)}\n" for _ in range(LINES)), encoding="utf-8"

@@ -20,6 +20,7 @@ IN_DOCS = [
     "relationships",
     "notes",
     "now",
+    "window",
     "life",
     "all",
 ]
