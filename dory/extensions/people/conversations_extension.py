@@ -89,9 +89,11 @@ class ConversationsExtension(Extension):
         told = [record.told(record.room in private) for record in gone[-SHOWN:]]
         lines = [formatting.one_line(line, LINE_LIMIT) for line in told]
         lines[:0] = self._narratives()
-        if self._cared and self._dialogues.waiting > HELD:
-            lines.insert(0, _MANY)
         return "\n".join(references.escape(line) for line in lines)
+
+    def present(self) -> str:
+        """What is true now: whether very many lines wait for self-care."""
+        return _MANY if self._cared and self._dialogues.waiting > HELD else ""
 
     def _narratives(self) -> Iterator[str]:
         """What self-care made of the newest records that are summed up."""
