@@ -3,6 +3,7 @@ they work again. If all calls fail until the context reaches its hard limit, the
 without the model, and nothing is lost.
 """
 
+import re
 import time
 from collections.abc import Sequence
 
@@ -26,7 +27,7 @@ _IN_THE_PAUSE = 2
 _FLOOD = 12
 _LONG = 8
 """Messages, and statements in each: together more than the context holds at its hard limit."""
-_WORKED = "stretches, "
+_WORKED = re.compile(r"stretch(?:es)?, ")
 
 
 def named(stage: Stage, case: Case) -> Outcome:
@@ -73,9 +74,9 @@ def _forgotten(stage: Stage, case: Case, purposes: Sequence[Purpose], outcome: O
         marks.append(stage.say_and_wait(_STATEMENT * 3))
         now = stage.state
         paused += now.paused_until > now.turn
-        if _WORKED in now.last_compaction and now.last_compaction != known:
+        if _WORKED.search(now.last_compaction) and now.last_compaction != known:
             break
-    worked = _WORKED in now.last_compaction and not paused
+    worked = _WORKED.search(now.last_compaction) is not None and not paused
     heard = stage.heard()
     outcome.lines = len(marks)
     outcome.calls = stage.calls - before - len(marks)
@@ -92,7 +93,8 @@ def _forgotten(stage: Stage, case: Case, purposes: Sequence[Purpose], outcome: O
     if not worked:
         stage.command("/compact")
         stage.wait(
-            lambda: _WORKED in stage.state.last_compaction, "compact when the fault was over"
+            lambda: _WORKED.search(stage.state.last_compaction) is not None,
+            "compact when the fault was over",
         )
     return outcome
 
