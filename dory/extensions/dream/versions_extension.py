@@ -248,6 +248,7 @@ class VersionExtension(Extension):
             "/dream-undo [anyway]  take the latest Dream back; anyway also if later changes are"
             " lost",
             undo_dream,
+            private=True,
         ),
         Command(
             "/dream-restore [sha]  their versions; with a sha: back to the state before that"
