@@ -56,9 +56,10 @@ class FileNews:
         count = len(self._notes.newest("Note", -1))
         notes = "1 note came" if count == 1 else f"{count} notes came"
         yield (
-            f"{NAME} was missing and is begun anew. {notes} back from the files in notes/. What"
-            " else was in it (memories, conversations, relationships) is gone; to have it back,"
-            " stop the agent and put the file back from a backup."
+            f"{NAME} was missing and is begun anew. {notes} back from the files in notes/, and"
+            " conversations come back from the rooms' files. Memories, relationships, summaries and"
+            " the log of changes are gone; to have them back, stop the agent and put the file back"
+            " from a backup."
         )
 
     def _changes(self, changes: Sequence[Change]) -> Iterator[str]:
