@@ -113,12 +113,14 @@ class CoreCommands(Extension):
 
     def context(self, _: str) -> str:
         """One line per entry: id, kind, size in tokens, and the reference of a compacted entry or
-        the beginning of another one.
+        the beginning of another one, unless it was said in a private room.
         """
         lines = []
         for entry in self._identity.context:
             if entry.hash:
                 shown = references.reference(entry.hash, entry.gist)
+            elif entry.kind == "heard" and not self._secrets.shows(entry.about):
+                shown = "(said in a private room)"
             else:
                 shown = formatting.one_line(references.unescape(entry.body), 60)
             size = self._identity.tokens(entry.size)

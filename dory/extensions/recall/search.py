@@ -211,8 +211,16 @@ class RecallSearch:
         self, query: str, live: Sequence[Entry], asked: Asked | None
     ) -> tuple[list[tuple[Hit, Source]], list[str]]:
         """The hits of an answer, and the rooms in which the person who ``asked`` may find more."""
-        if asked is None or asked.shows(""):
+        if asked is None:
             return _without_repeated_archives(self._search(query, live))[:HITS], []
+        if asked.shows(""):  # all but what is of a private room
+            found = self._search(query, live, considered=CONSIDERED_FOR_PEOPLE)
+            shown = [
+                (hit, source)
+                for hit, source in found
+                if all(map(asked.shows, self._rooms(hit, source)))
+            ]
+            return _without_repeated_archives(shown)[:HITS], []
         hits: list[tuple[Hit, Source]] = []
         elsewhere = set[str]()
         for hit, source in self._search(query, live, considered=CONSIDERED_FOR_PEOPLE):

@@ -118,6 +118,8 @@ def test_of_a_private_room_the_agent_is_told_so(tmp_path: Path) -> None:
         house.me.state.rooms["lab"].waiting = []
         assert any("(private room lab: not for dev)" in line for line in recalled(house))
         assert "Friday" not in house.asked("dev", "bob")
+        house.me.join("office")
+        assert "Friday" not in house.asked("office", "olga"), "not even to an owner"
     finally:
         Recalling.private = ()
 
