@@ -170,7 +170,9 @@ class VersionExtension(Extension):
         lost = versions.diff_to_now(goal.last.sha)
         if lost and not anyway:
             return self._warning(goal, lost)
-        reason = f"{dreams.RESTORED.format(short)} ({goal.last.subject})."
+        owed = self._identity.state.owed
+        by = f", as {owed.asker} asked" if owed and owed.asker else ""
+        reason = f"{dreams.RESTORED.format(short)} ({goal.last.subject}){by}."
         try:
             new = versions.restore(goal.first.before, reason)
         except VersionError:
