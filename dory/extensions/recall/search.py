@@ -112,6 +112,9 @@ class Layer(Protocol):
     def way(self, kind: str, origin: int) -> str:
         """The tool call that returns a document; empty if the document is gone."""
 
+    def heard_in(self, kind: str, origin: int) -> Sequence[str]:
+        """The rooms of which a document tells; none if that is not known."""
+
 
 class RecallSearch:
     """The search over the life, the notes and the ``layers`` of one agent. ``hidden`` are those of
@@ -236,8 +239,11 @@ class RecallSearch:
 
     def _rooms(self, hit: Hit, source: Source) -> set[str]:
         """The rooms in which that was said of which a hit tells, as far as that is known."""
-        if hit.document.kind in KINDS:
+        kind = hit.document.kind
+        if kind in KINDS:
             return self._heard_in(source)
+        if layer := self._layer(kind):
+            return set(layer.heard_in(kind, hit.document.origin))
         return {_said_in(hit.document) or hit.document.room} - {""}
 
     def _heard_in(self, source: Source) -> set[str]:
@@ -272,13 +278,16 @@ class RecallSearch:
         kind, origin = hit.document.kind, hit.document.origin
         if kind in KINDS:
             return self._note_source(hit, live, place)
-        layer = next((layer for layer in self._layers if kind in layer.kinds), None)
+        layer = self._layer(kind)
         if layer is None:
             return _entry_source(place(origin))
         hint = layer.way(kind, origin)
         if not hint:
             return None
         return _live_source(hit.document.text.strip(), live) or Source(hint=hint)
+
+    def _layer(self, kind: str) -> Layer | None:
+        return next((layer for layer in self._layers if kind in layer.kinds), None)
 
     def _note_source(
         self, hit: Hit, live: Sequence[Entry], place: Callable[[int], Entry | None]
