@@ -113,8 +113,9 @@ class VersionExtension(Extension):
 
     def restore(self, argument: str) -> str:
         """The versions, or back to before one of them. Raises ``VersionError``."""
-        self._look()
-        match argument.split():
+        words = argument.split()
+        self._look(only_reads=words[:1] in ([], ["page"]))
+        match words:
             case []:
                 return self._listed(1)
             case ["page", number] if number.isdecimal() and int(number):
