@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from dory import check
-from dory.errors import ToolError
 from dory.extensions import Stores
 from dory.extensions.notes.archives import Marker, markers
 from dory.extensions.notes.extension import NoteExtension
@@ -69,17 +68,6 @@ def test_a_note_is_added_read_written_renamed_aliased_and_removed_by_tool_lines(
 def test_an_alias_that_meant_another_note_is_said_to(house: Noting) -> None:
     house.respond("NOTE_ADD a x\nNOTE_ADD b y\nNOTE_ALIAS a it")
     assert house.result("NOTE_ALIAS b it").body == "it means b now, and no longer a"
-
-
-def test_a_note_is_found_as_people_write_its_name(house: Noting) -> None:
-    house.respond("NOTE_ADD Lisbon-trip in May")
-    house.respond("NOTE_ADD Trip one")
-    house.respond("NOTE_ADD trip two")
-    for name in ("Lisbon trip", "lisbon-trip", "LISBON TRIP"):
-        assert house.notes.get(name).content == "in May"
-    assert (house.notes.get("Trip").content, house.notes.get("trip").content) == ("one", "two")
-    with pytest.raises(ToolError, match="there is no note 'TRIP'"):
-        house.notes.get("TRIP")  # it may be either
 
 
 @pytest.mark.parametrize(
