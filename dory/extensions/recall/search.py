@@ -55,6 +55,13 @@ CONSIDERED = 20
 """Hits that are examined for one answer or cue."""
 CONSIDERED_FOR_PEOPLE = 200
 """Hits that are examined if some of them may not be shown."""
+_COMMANDS = {
+    "UNCOMPACT": "/show",
+    "NOTE_READ": "/note",
+    "RETRIEVE_SPECIFIC_MEMORIES": "/memory",
+    "SHOW_DIARY_ENTRIES_FROM_DAY": "/diary",
+}
+"""What people write instead of a tool line."""
 _SAY = re.compile(r"SAY ([a-z0-9_-]{1,64}) .*")
 _THOUGHT = re.compile(r"<(?:think|thought|reasoning)", re.IGNORECASE)
 
@@ -80,6 +87,14 @@ class Source:
         if not self.hash:
             return f"NOTE_READ {self.name}"
         return f"UNCOMPACT {self.hash}" + ("" if self.name else f" ({_plain(self.gist)})")
+
+    @property
+    def for_people(self) -> str:
+        """The source as an answer to ``/recall`` names it."""
+        if self.entry is not None:
+            return f"in its context at #{self.entry}"
+        tool, space, given = str(self).partition(" ")
+        return f"{_COMMANDS.get(tool, tool)}{space}{given}"
 
     @property
     def cue(self) -> str:
@@ -160,7 +175,8 @@ class RecallSearch:
             )
         noun = "hit" if len(hits) == 1 else "hits"
         lines = [
-            f"{number}. {_described(hit)}{self._marks(hit, source, mark)} -> {source}"
+            f"{number}. {_described(hit)}{self._marks(hit, source, mark)}"
+            f" -> {source.for_people if asked else source}"
             for number, (hit, source) in enumerate(hits, 1)
         ]
         return "\n".join([f'{len(hits)} {noun} for "{quoted}"{more}', *lines])

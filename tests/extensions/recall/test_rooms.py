@@ -73,7 +73,10 @@ def test_people_find_what_was_said_in_a_room_only_there_or_where_all_were_there(
 
 def test_an_owner_finds_everything_where_nobody_else_reads(house: Recalling) -> None:
     house.me.join("office")
-    assert "Friday" in house.asked("office", "olga")
+    told = house.asked("office", "olga")
+    assert "Friday" in told and "-> in its context at #" in told and "your context" not in told
+    house.fade(house.me.context.entries, "Bob's merger")
+    assert "-> /show " in house.asked("office", "olga")
     assert "Friday" not in house.asked("dev", "olga")
     assert "more was said in lab: ask there" in house.asked("dev", "olga")
 
