@@ -61,13 +61,13 @@ class Agent:
         self.prompts = PromptBuilder(me, settings, self.extensions, secrets)
         own = self.models.own
         self.compaction = Compaction(me, settings, own, self.prompts, host.on_compacted, self.say)
-        core = CoreCommands(me, settings, self.compaction, self.models, self.extensions)
+        core = CoreCommands(me, settings, self.compaction, self.models, host, secrets)
         self.extensions.members.insert(0, core)
         limit = settings.result_limit
         commands, cue = self.extensions.commands(), self.extensions.cue
         self.inbox = Inbox(me, commands, self.say, limit, cue, settings.exchanges, secrets)
         known = {tool.name for tool in tools()}
-        self.tool_runner = ToolRunner(me, self.extensions.tools(), limit, known)
+        self.tool_runner = ToolRunner(me, host.tools(), limit, known, secrets)
         self.delivery = Delivery(me, settings, self.tool_runner)
         self.model_call = ModelCall(me, own, self.inbox, self.say, self.tool_runner.activity)
         me.listeners.append(self.extensions.on_event)

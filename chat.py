@@ -92,7 +92,8 @@ def commands() -> Collection[str]:
 @click.pass_obj
 def main(flags: Sequence[str], room: str, boot: bool, name: str, wait: float, home: Path) -> int:
     """Run the chat; 0 if all went well, 1 if nobody answers in time or listens, 2 if the command
-    line is wrong, 3 if all agents sleep without an answer, 128 and more after a signal.
+    line is wrong or the name is an agent's, 3 if all agents sleep without an answer, 128 and more
+    after a signal.
     """
     from dory.chat import pipe  # here, so that --help and a wrong flag do not wait for them
     from dory.chat.keeper import listening_agent, visiting
@@ -125,10 +126,17 @@ def main(flags: Sequence[str], room: str, boot: bool, name: str, wait: float, ho
         return 1
     except (DoryError, OSError) as error:
         complain(f"{main.shown_name}: {failure(error, home)}")
-        return UNANSWERED if isinstance(error, Unanswered) else 1
+        return exit_code(error)
     finally:
         hush()
     return 0
+
+
+def exit_code(error: Exception) -> int:
+    """The exit code after a failure; a ``ToolError`` is about what was typed."""
+    if isinstance(error, Unanswered):
+        return UNANSWERED
+    return 2 if isinstance(error, ToolError) else 1
 
 
 def complain(text: str) -> None:

@@ -237,7 +237,8 @@ _NEEDS = (
 
 
 def _notes(of: _Shared) -> Sequence[Extension]:
-    return [NoteExtension(of.me, of.past.store, of.past.notes, of.settings.result_limit)]
+    limit = of.settings.result_limit
+    return [NoteExtension(of.me, of.past.store, of.past.notes, limit, secrets=of.secrets)]
 
 
 def _recall(of: _Shared) -> Sequence[Extension]:

@@ -3,17 +3,20 @@ it is writing. All of it goes into the side channel (``storage/live.py``); a roo
 each message whole, once.
 
 Nothing is written while nothing changes, and an agent that sleeps writes nothing. Thoughts are
-never shown, nor a secret, nor the beginning of a word that may become one. Only the loop's thread
-uses this.
+never shown, nor a secret, nor the beginning of a word that may become one. What a tool is given may
+have been said in any room, so it is shown where all of them may be shown (``identity/secrecy.py``);
+elsewhere there is ``…`` in its place. Only the loop's thread uses this.
 """
 
 import re
 import string
 import time
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from dory.identity.identity import Identity
+from dory.identity.secrecy import RoomSecrets
 from dory.storage import live
 from dory.storage.live import Live
 from dory.text import formatting, references
@@ -40,13 +43,32 @@ _TAG_BEGUN = re.compile(r"[<\[◁][\w|:]*")
 _LINE = re.compile(r"^([A-Z][A-Z_]+)\b(.*)$", re.MULTILINE)
 
 
+@dataclass(frozen=True, slots=True)
+class _Doing:
+    """What the agent is doing in a few words: ``recalls {}``, and what stands for ``{}``."""
+
+    words: str
+    given: str = ""
+
+    def told(self, whole: bool) -> str:
+        """``recalls lisbon``; if not the ``whole`` may be shown, ``recalls …``."""
+        shown = self.given if whole or not self.given else "…"
+        return self.words.replace("{}", shown).strip()
+
+
 class Activity:
     """What one identity is doing, in the rooms where people wait for it, or in all of its rooms if
-    nobody waits. ``tools`` are those in use.
+    nobody waits. ``tools`` are those in use. ``secrets``: what may be shown in which room.
     """
 
-    def __init__(self, identity: Identity, tools: Sequence[Tool] = ()) -> None:
+    def __init__(
+        self,
+        identity: Identity,
+        tools: Sequence[Tool] = (),
+        secrets: RoomSecrets | None = None,
+    ) -> None:
         self._identity = identity
+        self._secrets = secrets or RoomSecrets(identity)
         self._tools = {tool.name: tool for tool in tools}
         self._usages = [tool.usage for tool in tools]
         self.plainly = False
@@ -98,7 +120,7 @@ class Activity:
         """Show what is done beside the loop while no turn is due. Returns whether anything is."""
         doing = ["compacts"] if compaction.under_way else []
         doing += extensions.doing()
-        self._show(self._in_rooms(", ".join(doing)) if doing else {})
+        self._show(self._in_rooms(_Doing(", ".join(doing))) if doing else {})
         return compaction.under_way or bool(extensions.under_way())
 
     def ends(self) -> None:
@@ -110,12 +132,16 @@ class Activity:
     def _chats(self) -> Path:
         return self._identity.home / "chats"
 
-    def _in_rooms(self, doing: str) -> dict[str, Live]:
+    def _in_rooms(self, doing: _Doing) -> dict[str, Live]:
         """The record for each room that is shown what the agent is doing."""
         subscriptions = self._identity.subscriptions()
         asking = {room for room, _ in self._identity.state.waiting()}
         rooms = [room for room in subscriptions if room in asking] or subscriptions
-        return {room: Live(self._identity.name, doing) for room in rooms}
+        shows = self._secrets.may_show
+        return {
+            room: Live(self._identity.name, doing.told(not doing.given or shows("", "", room)))
+            for room in rooms
+        }
 
     def _show(self, records: Mapping[str, Live]) -> None:
         if not records and not self._shown:
@@ -145,18 +171,18 @@ class Activity:
             return text if match and match[1] in self._tools else ""
         return "" if self._thinks_first[model] else text
 
-    def _doing_now(self, text: str) -> str:
+    def _doing_now(self, text: str) -> _Doing:
         """What the last tool line of a partial answer does."""
         lines = _tool_lines(text, self._tools)
         if not lines:
-            return "writes" if text.strip() else "thinks"
+            return _Doing("writes" if text.strip() else "thinks")
         name, argument = lines[-1][1], lines[-1][2]
         if lines[-1].end() == len(text):
             argument = _whole_words(argument)
         return self._doing(self._tools[name], argument)
 
-    def _doing(self, tool: Tool, argument: str) -> str:
-        """``recalls lisbon``. Of what a hidden tool is given, nothing is shown."""
+    def _doing(self, tool: Tool, argument: str) -> _Doing:
+        """What a tool does. Of what a hidden one is given, nothing is shown."""
         shown = "" if tool.hidden else argument.strip()
         if len(re.findall(r"[<\[]", tool.usage)) > 1:
             shown = shown.partition(" ")[0]
@@ -165,7 +191,7 @@ class Activity:
             shown = next(gists, "")
         shown = formatting.one_line(self._identity.redact(shown), _ARGUMENT)
         words = tool.doing or f"{tool.name.lower().replace('_', ' ')} {{}}"
-        return words.replace("{}", shown).strip()
+        return _Doing(words, shown)
 
 
 def _tool_lines(partial: str, tools: Collection[str]) -> list[re.Match[str]]:

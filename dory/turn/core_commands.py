@@ -9,6 +9,7 @@ from dory.config.settings import Config
 from dory.constants import MEMORY_LIMIT
 from dory.errors import BlobError, DoryError, ToolError
 from dory.identity.identity import Identity
+from dory.identity.secrecy import RoomSecrets
 from dory.llm import usage_log
 from dory.llm.usage_report import UsageReport
 from dory.text import formatting, references
@@ -34,7 +35,7 @@ class Waiting(Protocol):
 
 class CoreCommands(Extension):
     """The commands of the core. ``host`` has all extensions in use, for ``/help`` and
-    ``/status``.
+    ``/status``. ``secrets``: what may be shown in which room.
     """
 
     name = "commands"
@@ -46,8 +47,10 @@ class CoreCommands(Extension):
         compaction: Compaction,
         models: Models,
         host: ExtensionHost,
+        secrets: RoomSecrets | None = None,
     ) -> None:
         self._identity = identity
+        self._secrets = secrets or RoomSecrets(identity)
         self._config = config
         self._compaction = compaction
         self._models = models
@@ -70,7 +73,9 @@ class CoreCommands(Extension):
         own = self._models.settings.own
         entries = formatting.plural(len(me.context.entries), "entry", "entries")
         context = f"{self._compaction.tokens} of {config.context_limit} tokens, {entries}"
-        self_now = {"mood": state.mood or "not said", "place": state.place}
+        # its own words, which may tell of any room
+        told = config.has("diary") and self._secrets.shows("")
+        self_now = {"mood": state.mood or "not said", "place": state.place} if told else {}
         rows = {
             "identity": f"{me.name} ({me.hash})",
             "model": way_out(own) if own.lacks else own.shown,
@@ -80,7 +85,7 @@ class CoreCommands(Extension):
             "layout": layouts.status(state, config),
             "rooms": ", ".join(me.subscriptions()) or "none",
             "last compaction": state.last_compaction or "none yet",
-            **(self_now if config.has("diary") else {}),
+            **self_now,
             "in the background": ", ".join(working) or "nothing",
             "waits": "; ".join(self._waiting()) or "nothing",
         }
@@ -88,7 +93,10 @@ class CoreCommands(Extension):
 
     def _waiting(self) -> list[str]:
         """Who waits for an answer, and what else has not been done yet."""
-        waiting = [f"{name} in {room}" for room, name in self._identity.state.waiting()]
+        people = self._identity.state.waiting()
+        waiting = [f"{name} in {room}" for room, name in people if self._secrets.shows(room)]
+        if elsewhere := len(people) - len(waiting):
+            waiting.append(f"{formatting.plural(elsewhere, 'person', 'people')} in other rooms")
         for extension in self._host.members:
             if isinstance(extension, Waiting):
                 with suppress(DoryError, OSError):  # reported between turns
@@ -105,12 +113,14 @@ class CoreCommands(Extension):
 
     def context(self, _: str) -> str:
         """One line per entry: id, kind, size in tokens, and the reference of a compacted entry or
-        the beginning of another one.
+        the beginning of another one, unless it was said in a private room.
         """
         lines = []
         for entry in self._identity.context:
             if entry.hash:
                 shown = references.reference(entry.hash, entry.gist)
+            elif entry.kind == "heard" and not self._secrets.shows(entry.about):
+                shown = "(said in a private room)"
             else:
                 shown = formatting.one_line(references.unescape(entry.body), 60)
             size = self._identity.tokens(entry.size)

@@ -19,6 +19,7 @@ from dory.constants import CALL_LIMIT
 from dory.errors import DoryError, ToolError
 from dory.identity.context import about, titles
 from dory.identity.identity import Identity
+from dory.identity.secrecy import RoomSecrets
 from dory.identity.state import Running
 from dory.text import hidden_arguments, references
 from dory.text.answers import parse
@@ -37,11 +38,16 @@ _OVER = 200
 
 class ToolRunner:
     """The tools of one identity. A result may have ``limit`` characters. ``known`` are the names of
-    all tools that there are, in use or not.
+    all tools that there are, in use or not. ``secrets``: what people may see of them where.
     """
 
     def __init__(
-        self, identity: Identity, tools: Sequence[Tool], limit: int, known: Collection[str] = ()
+        self,
+        identity: Identity,
+        tools: Sequence[Tool],
+        limit: int,
+        known: Collection[str] = (),
+        secrets: RoomSecrets | None = None,
     ) -> None:
         self._identity = identity
         self._known = known
@@ -49,7 +55,7 @@ class ToolRunner:
         self._hidden = {tool.name for tool in tools if tool.hidden}
         self._usages = [tool.usage for tool in tools]
         self._limit = limit
-        self.activity = Activity(identity, tools)
+        self.activity = Activity(identity, tools, secrets)
 
     def parse(self, text: str, cut: bool = False) -> Answer:
         """The answer taken apart. If it was ``cut`` at its length limit, its last call may be

@@ -4,13 +4,17 @@ from pathlib import Path
 
 import pytest
 
+from agent import Agent
 from dory.config.settings import Config
 from dory.identity.secrecy import RoomSecrets
+from dory.offline import OfflineModel
+from dory.process.signals import ShutdownSignal
 from dory.storage.rooms import A_PERSON
 from dory.turn.extension import Command
 from dory.turn.extension_host import ExtensionHost
 from dory.turn.inbox import Inbox
 from dory.turn.prompt import PromptBuilder
+from tests.support.everything import agent_with_everything
 from tests.support.household import Household
 
 
@@ -116,6 +120,38 @@ def test_a_private_command_is_answered_to_those_only_who_may_see_everything(
     )
     answers = {room: house.said(room, "NOTICE") for room in ("study", "lab", "dev")}
     assert answers == {"study": ["a secret of the lab"], "lab": [refusal], "dev": [refusal]}
+
+
+def test_what_is_for_everybody_is_listed_here_and_every_other_command_is_private(
+    tmp_path: Path,
+) -> None:
+    """Whoever adds a command has to say which it is. Those in the first line filter their answers
+    themselves.
+    """
+    filtering = {"recall", "conversations", "relationships", "soul", "status"}
+    telling_nothing = {"help", "model", "usage", "stop", "compact", "undo-compaction", "links"}
+    telling_nothing |= {"remember", "compact-memories", "dream", "dream-prompt"}
+    commands = agent_with_everything(tmp_path).extensions.commands()
+    assert {command.name for command in commands if not command.private} == (
+        filtering | telling_nothing
+    )
+
+
+def test_the_context_that_an_owner_sees_lacks_what_was_said_in_a_private_room(
+    tmp_path: Path,
+) -> None:
+    home = Household(tmp_path, Config(owners=("ada",), private_rooms=("lab",), extensions=""))
+    stop = ShutdownSignal()
+    agent = Agent(home.me, home.config, OfflineModel(), verbose=False, stop=stop)
+    home.me.join("lab")
+    home.hear("lab", "bob", "the merger closes on Friday")
+    home.hear("dev", "ada", "hello")
+    home.hear("dev", "ada", "/context")
+    agent.inbox.receive()
+    home.hear("dev", "ada", "/context")
+    agent.inbox.receive()
+    told = home.said("dev", "NOTICE")[-1]
+    assert "(said in a private room)" in told and "hello" in told and "merger" not in told
 
 
 def test_the_settings_name_owners_and_private_rooms(house: Household) -> None:

@@ -12,6 +12,7 @@ import pytest
 from dory.control import Control
 from dory.errors import ModelAway
 from dory.identity.identity import Identity
+from dory.identity.secrecy import RoomSecrets
 from dory.storage import live
 from dory.storage.live import Live
 from dory.text.thoughts import CLOSING
@@ -175,6 +176,22 @@ def test_a_plain_answer_is_shown_where_it_will_go_if_one_room_waits(house: House
     waiting(house, "ops")
     seen.writes("Well, I think so, too.", "fish")
     assert shown(house) == shown(house, "ops") == [("writes", "")]
+
+
+def test_what_a_tool_is_given_is_shown_only_where_every_room_may_be_shown(house: House) -> None:
+    waiting(house, "dev", "ops")
+    house.say("what was it about the vault?")
+    house.me.rooms.say("ops", "USER", "bob", "hello", house.me.now())
+    secrets = RoomSecrets(house.me, owners=["ada"])
+    seen = Activity(house.me, CoreTools(house.me, house.config).tools(), secrets)
+    seen.writes("READ_FILE workspace/vault.txt\n", "fish")
+    assert shown(house) == [("reads workspace/vault.txt", "")]
+    assert shown(house, "ops") == [("reads …", "")]
+    seen.ends()
+    house.me.state.rooms["ops"].waiting = []
+    house.me.state.rooms["dev"].waiting = []
+    seen.runs(Call("READ_FILE", "workspace/vault.txt"))
+    assert shown(house, "ops") == [("reads …", "")], "nobody waits"
 
 
 def test_thoughts_are_never_shown(house: House) -> None:

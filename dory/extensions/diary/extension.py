@@ -97,7 +97,7 @@ class DiaryExtension(Extension):
     def read(self, call: Call) -> Outcome:
         """As much of a day as a result may have, and where the rest is."""
         day = self._date(call.args)
-        text = self._shown(day)
+        text = self._shown(day, "your diary")
         if len(text) <= self._limit:
             return Outcome(text)
         kept = text[: self._limit]
@@ -121,7 +121,7 @@ class DiaryExtension(Extension):
                 pages.page("/diary", len(days), number, lines) if days else "the diary is empty yet"
             )
         if _DAY_NAMED.fullmatch(argument):
-            return self._shown(self._date(argument))
+            return self._shown(self._date(argument), "its diary")
         return self._found(argument)
 
     def _found(self, words: str) -> str:
@@ -139,13 +139,13 @@ class DiaryExtension(Extension):
             lines.append(f"{more} not searched yet: search again")
         return "\n".join(lines)
 
-    def _shown(self, wanted: date) -> str:
-        """The entries of one day. If there are none, raises a ``ToolError`` that names the nearest
-        days.
+    def _shown(self, wanted: date, title: str) -> str:
+        """The entries of one day of the diary, which is called so to whoever reads it. If there are
+        none, raises a ``ToolError`` that names the nearest days.
         """
         today = clock.day(self._identity.now())
         if entries := self._diary.entries(wanted):
-            return "\n\n".join([f"your diary of {wanted}", *map(str, entries)])
+            return "\n\n".join([f"{title} of {wanted}", *map(str, entries)])
         if wanted > today:
             raise ToolError(f"{wanted} is still to come: today is {today}")
         days = self._diary.days()
@@ -153,7 +153,7 @@ class DiaryExtension(Extension):
         after = [known for known in days if known > wanted]
         near = ", ".join(map(str, [*before[-1:], *after[:1]]))
         rest = f"near it: {near}" if near else "it is empty yet"
-        raise ToolError(f"nothing stands in your diary of {wanted}; {rest}")
+        raise ToolError(f"nothing stands in {title} of {wanted}; {rest}")
 
     def feel(self, call: Call) -> Outcome:
         """Another mood."""

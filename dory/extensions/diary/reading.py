@@ -4,6 +4,8 @@ and the place, before or behind it. Pure.
     WRITE_DIARY 2026-03-01 Ada came back.
     WRITE_DIARY mood: calm; place: the harbour; Ada came back.
     WRITE_DIARY Ada came back; mood: calm
+
+Between them may also stand ``|`` or a line break, as in ASSIGN_RELATIONSHIP.
 """
 
 import re
@@ -16,8 +18,8 @@ WORDS = 200
 """Characters of a mood, and of a place."""
 _DAY = re.compile(r"(?:date:\s*)?(\d{4}-\d\d-\d\d)(?:[:,;]\s*|\s+|\Z)", re.ASCII | re.I)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-_FIRST = re.compile(r"(mood|place):[ \t]*([^;\n.!?]+)(?:;|\n)\s*", re.IGNORECASE)
-_LAST = re.compile(r"\s*(?:;|\n)\s*(mood|place):[ \t]*([^;\n]+?)[;.\s]*\Z", re.IGNORECASE)
+_FIRST = re.compile(r"(mood|place):[ \t]*([^;|\n.!?]+)[;|\n]\s*", re.IGNORECASE)
+_LAST = re.compile(r"\s*[;|\n]\s*(mood|place):[ \t]*([^;|\n]+?)[;|.\s]*\Z", re.IGNORECASE)
 
 
 def written(given: str) -> tuple[str, str, dict[str, str]]:

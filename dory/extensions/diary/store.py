@@ -282,6 +282,10 @@ class Diary:
         exists = (self._folder / f"{day}.json").exists()
         return f"SHOW_DIARY_ENTRIES_FROM_DAY {day}" if exists else ""
 
+    def heard_in(self, kind: str, origin: int) -> list[str]:
+        """None: a day may tell of any room."""
+        return []
+
     def _take(self, connection: sqlite3.Connection, day: int, look: str | None) -> None:
         self._index.remove(KIND, day)
         connection.execute("DELETE FROM diary_page WHERE day = ?", (day,))

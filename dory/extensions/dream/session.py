@@ -60,8 +60,6 @@ _BLOCK = re.compile(
 )
 _TOOL_LINE = re.compile(rf"^(?:{READ}|{EDIT})(?: .*)?$", re.MULTILINE)
 _NOTHING_KNOWN = Deliberate()
-_ANSWER_SHOWN = 200
-"""Characters of an answer that could not be carried out, in the reason of the failure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,20 +172,20 @@ class _Dream:
         )
 
     def _failure(self) -> str:
-        """Why nothing of the list was made; empty if something was, or nothing had to be."""
+        """Why nothing of the list was made; empty if something was, or nothing had to be. Rooms are
+        told of it, so it quotes neither the answers nor the files; the record has them.
+        """
         if not self._answers or self._declined or _says(_NOTHING, self._answers[-1]):
             return ""
         if _says(_DONE, self._answers[-1]) and not _POINT.search(self._study) and not self._steps:
             return ""
         if any(step.outcome == "changed" for step in self._steps):
             return ""
-        if refused := [step.message for step in self._steps if step.outcome == "refused"]:
-            return f"nothing of the list was made, the last call was refused: {refused[-1]}"
-        answer = formatting.one_line(self._answers[-1], _ANSWER_SHOWN)
-        return (
-            f"nothing of the list was made: {len(self._answers)} answers held no edit that could be"
-            f" read, the last was {answer!r}"
-        )
+        if refused := sum(step.outcome == "refused" for step in self._steps):
+            calls = formatting.plural(refused, "call was", "calls were")
+            return f"nothing of the list was made: {calls} refused"
+        answers = formatting.plural(len(self._answers), "answer")
+        return f"nothing of the list was made: {answers} held no edit that could be read"
 
     def _add_message(self, text: str) -> None:
         self._messages.append(Message("user", self._redact(text)))

@@ -113,8 +113,9 @@ class VersionExtension(Extension):
 
     def restore(self, argument: str) -> str:
         """The versions, or back to before one of them. Raises ``VersionError``."""
-        self._look()
-        match argument.split():
+        words = argument.split()
+        self._look(only_reads=words[:1] in ([], ["page"]))
+        match words:
             case []:
                 return self._listed(1)
             case ["page", number] if number.isdecimal() and int(number):
@@ -170,7 +171,9 @@ class VersionExtension(Extension):
         lost = versions.diff_to_now(goal.last.sha)
         if lost and not anyway:
             return self._warning(goal, lost)
-        reason = f"{dreams.RESTORED.format(short)} ({goal.last.subject})."
+        owed = self._identity.state.owed
+        by = f", as {owed.asker} asked" if owed and owed.asker else ""
+        reason = f"{dreams.RESTORED.format(short)} ({goal.last.subject}){by}."
         try:
             new = versions.restore(goal.first.before, reason)
         except VersionError:
@@ -248,6 +251,7 @@ class VersionExtension(Extension):
             "/dream-undo [anyway]  take the latest Dream back; anyway also if later changes are"
             " lost",
             undo_dream,
+            private=True,
         ),
         Command(
             "/dream-restore [sha]  their versions; with a sha: back to the state before that"

@@ -76,7 +76,8 @@ class LinkRecord:
             new, known = self._bank.take(memories, at)
             insert = "INSERT INTO link VALUES (?, ?, 0, ?, ?, ?)"
             connection.execute(insert, (*key, clock.second(at), new, known + own))
-            self._met(partner, partner, f"neural link: {_memories(len(memories))} shared", at)
+            shared = formatting.plural(len(memories), "memory", "memories")
+            self._met(partner, partner, f"neural link: {shared} shared", at)
             return new, known + own
 
     def give(self, partner: str, asked: datetime, count: int, at: datetime) -> None:
@@ -85,7 +86,8 @@ class LinkRecord:
             row = (partner, clock.exact(asked), clock.second(at), count)
             insert = "INSERT OR IGNORE INTO link VALUES (?, ?, 1, ?, ?, 0)"
             if connection.execute(insert, row).rowcount:
-                self._met(partner, self._own, f"neural link: {_memories(count)} shared", at)
+                shared = formatting.plural(count, "memory", "memories")
+                self._met(partner, self._own, f"neural link: {shared} shared", at)
 
     def newest(self, limit: int) -> list[tuple[str, str, str, str]]:
         """The newest transfers: when, "to" or "from", with whom, and how many memories."""
@@ -100,10 +102,6 @@ class LinkRecord:
             else:
                 transfers.append((at, "from", partner, f"{new} new, {known} known"))
         return transfers
-
-
-def _memories(count: int) -> str:
-    return "1 memory" if count == 1 else f"{count:,} memories"
 
 
 def partner(home: Path, own: str, given: str) -> AgentInfo:

@@ -71,13 +71,12 @@ class MendingExtension(Extension):
         """A memory that a person gives the agent."""
         text = self._identity.redact(text.strip())
         memory = self._bank.written_by_person(text)
-        if memory:
-            answer = f"it is remembered as {memory.title}"
-        else:
-            memory = self._bank.add(text, self._identity.now(), PERSON)
-            answer = f"remembered as memory {memory.id}"
+        if memory:  # from before a kill, or it was said twice
+            self._tell(f"wants you to remember memory {memory.id}", text)
+            return f"it is remembered as {memory.title}"
+        memory = self._bank.add(text, self._identity.now(), PERSON)
         self._tell(f"has added memory {memory.id}", text)
-        return answer
+        return f"remembered as memory {memory.id}"
 
     def forget(self, argument: str) -> str:
         """A memory less."""
@@ -92,7 +91,8 @@ class MendingExtension(Extension):
         removed = self._bank.remove(id)
         # without its text, which would stand in the context again
         self._tell(f"has removed {removed.title}")
-        return f"removed {_line(removed)}"
+        undo = f"/undo {self._bank.log.changes.last} takes that back"
+        return f"removed {_line(removed)}; {undo}"
 
     def correct(self, argument: str) -> str:
         """A memory or a summary with the right text."""
@@ -178,7 +178,9 @@ class MendingExtension(Extension):
             private=True,
         ),
         Command("/remember <text>  add a long-term memory", remember),
-        Command("/forget <id>  remove a long-term memory for good", forget, private=True),
+        Command(
+            "/forget <id>  remove a long-term memory; /undo brings it back", forget, private=True
+        ),
         Command(
             "/correct <id> <text>  replace the text of a memory or a summary", correct, private=True
         ),

@@ -312,6 +312,10 @@ class MemoryStore:
         """The tool line that shows the full text of a hit; empty if the memory is gone."""
         return f"RETRIEVE_SPECIFIC_MEMORIES {origin}" if self.find(origin) else ""
 
+    def heard_in(self, kind: str, origin: int) -> list[str]:
+        """None: a memory may come from any room."""
+        return []
+
     def problems(self) -> Iterator[str]:
         """What is wrong in the table, one line each."""
         for where, problem in (

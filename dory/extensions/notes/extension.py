@@ -24,6 +24,7 @@ from dory.extensions.notes.store import LAYER, Note, Notes
 from dory.identity import expand
 from dory.identity.context import Entry
 from dory.identity.identity import Identity
+from dory.identity.secrecy import RoomSecrets
 from dory.storage import files
 from dory.storage.database import Store
 from dory.text import formatting, pages
@@ -63,14 +64,17 @@ class NoteExtension(Extension):
         notes: Notes,
         limit: int,
         clock: Callable[[], float] = time.monotonic,
+        secrets: RoomSecrets | None = None,
     ) -> None:
-        """``limit``: characters of a note that fit into one result."""
+        """``limit``: characters of a note that fit into one result. ``secrets``: what may be shown
+        in which room.
+        """
         self._identity = identity
         self._store = store
         self._notes = notes
         self._limit = limit
         self._files = NoteFiles(identity.folder, store, notes, identity.redact, clock)
-        self._news = FileNews(identity, notes, self._files)
+        self._news = FileNews(identity, notes, self._files, secrets or RoomSecrets(identity))
         self._archives = Archives(store, notes)
         self._marked = {marker.hash for marker in markers(files.tail(identity.life.path, _LAST))}
         self._new: list[tuple[Compacted, bool]] = []

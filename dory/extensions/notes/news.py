@@ -4,8 +4,9 @@ The agent is told when people have changed notes there. An editor saves every fe
 is named once until the agent had a turn and could look at it. The log of changes says what there is
 to tell, so nothing of it is forgotten by a kill; a kill may let it be told twice.
 
-People are told in the agent's rooms what they can mend: a file that is no text, and that
-``memory.sqlite`` was lost.
+People are told in the agent's rooms what they can mend: that ``memory.sqlite`` was lost, and a file
+that is no text. The latter names a note, so it is told only where notes may be shown
+(``identity/secrecy.py``).
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,6 +15,7 @@ from dory.extensions.notes.files import NoteFiles
 from dory.extensions.notes.incoming import AT_ONCE, PERSON
 from dory.extensions.notes.store import LAYER, Notes
 from dory.identity.identity import Identity
+from dory.identity.secrecy import RoomSecrets
 from dory.identity.state import Owed
 from dory.storage.changes import Change
 from dory.storage.database import NAME
@@ -25,8 +27,11 @@ _NAMED = 20
 class FileNews:
     """Tells one agent, and the people in its rooms."""
 
-    def __init__(self, identity: Identity, notes: Notes, files: NoteFiles) -> None:
+    def __init__(
+        self, identity: Identity, notes: Notes, files: NoteFiles, secrets: RoomSecrets
+    ) -> None:
         self._identity = identity
+        self._secrets = secrets
         self._notes = notes
         self._files = files
         self._looked = -1
@@ -37,8 +42,8 @@ class FileNews:
     def tell(self) -> None:
         """Tell what is new."""
         last = self._notes.changes.last
-        texts = list(self._lost()) if self._files.table.lost else []
-        texts += self._files.problems
+        lost = list(self._lost()) if self._files.table.lost else []
+        texts = [*lost, *self._files.problems]
         shared = len(texts)
         if last != self._looked:
             texts += self._changes(self._notes.changes.after(LAYER, self._files.table.told, PERSON))
@@ -46,7 +51,7 @@ class FileNews:
             for number, text in enumerate(texts):
                 self._identity.notice(text)
                 if number < shared:
-                    self._post(text)
+                    self._post(text, everywhere=number < len(lost))
             self._identity.commit()
             self._files.problems.clear()
             self._files.table.tell(last)
@@ -56,9 +61,10 @@ class FileNews:
         count = len(self._notes.newest("Note", -1))
         notes = "1 note came" if count == 1 else f"{count} notes came"
         yield (
-            f"{NAME} was missing and is begun anew. {notes} back from the files in notes/. What"
-            " else was in it (memories, conversations, relationships) is gone; to have it back,"
-            " stop the agent and put the file back from a backup."
+            f"{NAME} was missing and is begun anew. {notes} back from the files in notes/, and"
+            " conversations come back from the rooms' files. Memories, relationships, summaries and"
+            " the log of changes are gone; to have them back, stop the agent and put the file back"
+            " from a backup."
         )
 
     def _changes(self, changes: Sequence[Change]) -> Iterator[str]:
@@ -80,11 +86,12 @@ class FileNews:
         elif fresh:
             yield " ".join(map(_sentence, fresh.values()))
 
-    def _post(self, text: str) -> None:
-        """Say it in every room, with the next commit."""
+    def _post(self, text: str, everywhere: bool) -> None:
+        """Say it in every room, or in those where notes may be shown, with the next commit."""
         me = self._identity
         for room in me.subscriptions():
-            me.state.notices.append(Owed(room, text, me.rooms.end(room)))
+            if everywhere or self._secrets.may_show("", "", room):
+                me.state.notices.append(Owed(room, text, me.rooms.end(room)))
 
 
 def _sentence(change: Change) -> str:

@@ -24,7 +24,7 @@ from typing import Literal, get_args
 
 from dory.errors import ToolError
 from dory.extensions.notes import links
-from dory.extensions.notes.names import NAME_LIMIT, check_name, spellings
+from dory.extensions.notes.names import NAME_LIMIT, check_name, made_of, spellings
 from dory.search.index import Index
 from dory.search.passages import Document
 from dory.storage.changes import Changes, Snapshot
@@ -122,13 +122,22 @@ class Notes:
         return None
 
     def get(self, name: str) -> Note:
-        """The entry with this name or alias; a ``ToolError`` that lists similar ones if none."""
-        note = self.find(name)
+        """The entry with this name or alias, also if it is written as people do; a ``ToolError``
+        that lists similar ones if there is none.
+        """
+        note = self.find(name) or self._as_people_write(name)
         if note:
             return note
         near = ", ".join(note.name for note, _ in self.search(name, 3))
         hint = f"; similar ones: {near}" if near else ""
         raise ToolError(f"there is no note {name[:NAME_LIMIT]!r}{hint}")
+
+    def _as_people_write(self, name: str) -> Note | None:
+        """The only entry that ``Lisbon Trip`` can mean: one that is called ``lisbon-trip``."""
+        wanted = made_of(name).casefold()
+        names = self._store.rows("SELECT name, id FROM alias")
+        ids = {id for known, id in names if known.casefold() == wanted}
+        return self.numbered(ids.pop()) if len(ids) == 1 else None
 
     def numbered(self, id: int) -> Note | None:
         """The entry with that id."""

@@ -301,11 +301,15 @@ class Conversations:
         """The tool lines that show what a summary is about; empty if there is no such summary."""
         if kind not in self.kinds:
             return ""
-        rooms = list(filter(None, self.rooms_of(origin)))
+        rooms = self.heard_in(kind, origin)
         if not rooms:
             return ""
         lines = " or ".join(f"READ_FILE chats/{room}.md" for room in rooms)
         return f"{lines} (summary {origin} of your conversations)"
+
+    def heard_in(self, kind: str, origin: int) -> list[str]:
+        """The rooms of which a summary tells."""
+        return list(filter(None, self.rooms_of(origin))) if kind in self.kinds else []
 
     def rooms_of(self, summary: int) -> list[str]:
         """The rooms in which that was said of which a summary tells, in order."""

@@ -173,7 +173,11 @@ class RelationshipExtension(Extension):
         if contact.name in bonds:
             changes = _history(self._relationships.history(contact.name))
         now = _line(contact, bonds.get(contact.name, Relationship()))
-        return "\n".join([now, *(changes or ["the agent has said nothing of them yet"])])
+        if self._secrets.shows(""):
+            nothing = "the agent has said nothing of them yet"
+        else:  # it may have, elsewhere
+            nothing = "there is nothing to show here of what the agent says of them"
+        return "\n".join([now, *(changes or [nothing])])
 
     def _changes(self, _: Call) -> int:
         return self._relationships.changes

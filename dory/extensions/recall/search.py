@@ -55,6 +55,13 @@ CONSIDERED = 20
 """Hits that are examined for one answer or cue."""
 CONSIDERED_FOR_PEOPLE = 200
 """Hits that are examined if some of them may not be shown."""
+_COMMANDS = {
+    "UNCOMPACT": "/show",
+    "NOTE_READ": "/note",
+    "RETRIEVE_SPECIFIC_MEMORIES": "/memory",
+    "SHOW_DIARY_ENTRIES_FROM_DAY": "/diary",
+}
+"""What people write instead of a tool line."""
 _SAY = re.compile(r"SAY ([a-z0-9_-]{1,64}) .*")
 _THOUGHT = re.compile(r"<(?:think|thought|reasoning)", re.IGNORECASE)
 
@@ -80,6 +87,14 @@ class Source:
         if not self.hash:
             return f"NOTE_READ {self.name}"
         return f"UNCOMPACT {self.hash}" + ("" if self.name else f" ({_plain(self.gist)})")
+
+    @property
+    def for_people(self) -> str:
+        """The source as an answer to ``/recall`` names it."""
+        if self.entry is not None:
+            return f"in its context at #{self.entry}"
+        tool, space, given = str(self).partition(" ")
+        return f"{_COMMANDS.get(tool, tool)}{space}{given}"
 
     @property
     def cue(self) -> str:
@@ -111,6 +126,9 @@ class Layer(Protocol):
 
     def way(self, kind: str, origin: int) -> str:
         """The tool call that returns a document; empty if the document is gone."""
+
+    def heard_in(self, kind: str, origin: int) -> Sequence[str]:
+        """The rooms of which a document tells; none if that is not known."""
 
 
 class RecallSearch:
@@ -157,7 +175,8 @@ class RecallSearch:
             )
         noun = "hit" if len(hits) == 1 else "hits"
         lines = [
-            f"{number}. {_described(hit)}{self._marks(hit, source, mark)} -> {source}"
+            f"{number}. {_described(hit)}{self._marks(hit, source, mark)}"
+            f" -> {source.for_people if asked else source}"
             for number, (hit, source) in enumerate(hits, 1)
         ]
         return "\n".join([f'{len(hits)} {noun} for "{quoted}"{more}', *lines])
@@ -211,8 +230,16 @@ class RecallSearch:
         self, query: str, live: Sequence[Entry], asked: Asked | None
     ) -> tuple[list[tuple[Hit, Source]], list[str]]:
         """The hits of an answer, and the rooms in which the person who ``asked`` may find more."""
-        if asked is None or asked.shows(""):
+        if asked is None:
             return _without_repeated_archives(self._search(query, live))[:HITS], []
+        if asked.shows(""):  # all but what is of a private room
+            found = self._search(query, live, considered=CONSIDERED_FOR_PEOPLE)
+            shown = [
+                (hit, source)
+                for hit, source in found
+                if all(map(asked.shows, self._rooms(hit, source)))
+            ]
+            return _without_repeated_archives(shown)[:HITS], []
         hits: list[tuple[Hit, Source]] = []
         elsewhere = set[str]()
         for hit, source in self._search(query, live, considered=CONSIDERED_FOR_PEOPLE):
@@ -228,8 +255,11 @@ class RecallSearch:
 
     def _rooms(self, hit: Hit, source: Source) -> set[str]:
         """The rooms in which that was said of which a hit tells, as far as that is known."""
-        if hit.document.kind in KINDS:
+        kind = hit.document.kind
+        if kind in KINDS:
             return self._heard_in(source)
+        if layer := self._layer(kind):
+            return set(layer.heard_in(kind, hit.document.origin))
         return {_said_in(hit.document) or hit.document.room} - {""}
 
     def _heard_in(self, source: Source) -> set[str]:
@@ -264,13 +294,16 @@ class RecallSearch:
         kind, origin = hit.document.kind, hit.document.origin
         if kind in KINDS:
             return self._note_source(hit, live, place)
-        layer = next((layer for layer in self._layers if kind in layer.kinds), None)
+        layer = self._layer(kind)
         if layer is None:
             return _entry_source(place(origin))
         hint = layer.way(kind, origin)
         if not hint:
             return None
         return _live_source(hit.document.text.strip(), live) or Source(hint=hint)
+
+    def _layer(self, kind: str) -> Layer | None:
+        return next((layer for layer in self._layers if kind in layer.kinds), None)
 
     def _note_source(
         self, hit: Hit, live: Sequence[Entry], place: Callable[[int], Entry | None]

@@ -35,6 +35,8 @@ def house(tmp_path: Path) -> Writing:
             "2026-03-01",
             Entry("Ada left.", WRITTEN, "sad", "the harbour"),
         ),
+        ("Ada came | mood: glad | place: dev", TODAY, Entry("Ada came", "12:00", "glad", "dev")),
+        ("mood: glad | Ada came.", TODAY, Entry("Ada came.", "12:00", "glad", "home")),
         ("Ada came; mood: glad", TODAY, Entry("Ada came", "12:00", "glad", "home")),
         (
             "Ada came; it rained. Mood: glad; place: a boat",

@@ -196,10 +196,10 @@ def test_people_see_the_newest_days_and_each_day(house: Writing) -> None:
         "2026-03-03  second · and more",
         "2026-03-02  first day",
     ) and "2026-03-01.json is damaged" in third
-    assert diary("2026-03-02") == "your diary of 2026-03-02\n\n12:00, at home\n  first day"
+    assert diary("2026-03-02") == "its diary of 2026-03-02\n\n12:00, at home\n  first day"
     with pytest.raises(Exception, match="is no date"):
         diary("2026-02-30")
-    assert diary("yesterday").startswith("your diary of 2026-03-02")
+    assert diary("yesterday").startswith("its diary of 2026-03-02")
 
 
 LINES = ["SET_MOOD calm", "WRITE_DIARY two", "GO_TO_PLACE sea", "WRITE_DIARY"]

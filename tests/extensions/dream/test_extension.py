@@ -334,7 +334,7 @@ def test_a_person_learns_why_there_is_no_dream_now(tmp_path: Path) -> None:
     with pytest.raises(
         DoryError,
         match=(
-            "nothing new has faded since the last Dream; when something does, it is dreamed of 2"
+            "nothing new has faded from its context yet; when something does, it is dreamed of 2"
             " hours later"
         ),
     ):

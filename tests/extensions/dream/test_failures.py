@@ -165,6 +165,7 @@ def test_a_list_that_was_not_made_is_recorded_as_failed_and_its_history_is_dream
     assert "I have written down her birthday." in record.partition("## Why it failed")[2]
     (said,) = dreamer.house.said("dev", "NOTICE")
     assert "the Dream has ended: failed: nothing of the list was made: 2 answers held no" in said
+    assert "birthday" not in said, "it may come from another room"
     assert list(check.problems(dreamer.me.home)) == []
     model.answers = [listed("USER.md"), LINE, "DONE"]
     dreamer.house.clock.at += timedelta(hours=3)

@@ -10,6 +10,7 @@ from dory.errors import VersionError
 from dory.extensions.dream import dreams
 from dory.extensions.dream.versions import DREAM
 from dory.extensions.dream.versions_extension import VersionExtension
+from dory.identity.state import Owed
 from tests.support import versioned
 from tests.support.household import Killed, bodies, copy_of, mishap
 from tests.support.sleeping import Answering, Sleeper, edit, listed, sleeper
@@ -63,6 +64,15 @@ def test_the_latest_dream_is_taken_back_as_a_new_version_and_only_once(tmp_path:
     assert dreamer.read("USER.md").startswith("Ada's birthday")
     commands.undo_dream("")
     assert dreamer.read("USER.md") == ""
+
+
+def test_the_versions_say_who_took_a_dream_back(tmp_path: Path) -> None:
+    dreamer = asleep(tmp_path)
+    dreamer.me.state.owed = Owed("dev", "", 0, "ada")
+    assert ", as ada asked.\n" in versions_of(dreamer).undo_dream("")
+    newest = next(dreamer.versions.log())
+    assert newest.reason.endswith(", as ada asked.")
+    assert "took this Dream back" in versions_of(dreamer).log("")
 
 
 def test_what_later_changes_would_be_lost_is_told_first(tmp_path: Path) -> None:

@@ -71,8 +71,9 @@ def test_what_a_person_has_begun_with_git_is_left_alone_until_it_is_ended(
     told = [body for body in bodies(house.me.context.entries, "notice") if "unfinished" in body]
     assert len(told) == 2 and all(f"a {operation} is unfinished in agents/" in one for one in told)
     with pytest.raises(VersionError, match=f"a {operation} is unfinished"):
-        house.extension.restore("")
+        house.extension.restore(head[:8])
     assert house.extension.log("").startswith(head[:8])
+    assert house.extension.restore("").startswith(head[:8]), "a list can be looked at"
     house.write("USER.md", "Ada's birthday is on 5 May\n")
     git(folder, "add", "USER.md")
     ended = git(folder, "commit", "-qm", "by hand") if operation == "merge" else None

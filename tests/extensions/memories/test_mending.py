@@ -70,6 +70,10 @@ def test_people_add_remove_and_correct_memories_and_the_agent_is_told(house: Rem
     house.remember(1)
     assert said(house, "/remember Carl is allergic to nuts") == "remembered as memory 2"
     assert notices(house)[-1] == "A person has added memory 2: Carl is allergic to nuts"
+    again = "it is remembered as memory 2 of 2026-03-02, from a person"
+    assert said(house, "/remember Carl is allergic to nuts") == again
+    wish = "A person wants you to remember memory 2: Carl is allergic to nuts"
+    assert notices(house)[-1] == wish, "nothing was added"
     assert house.result("RETRIEVE_SPECIFIC_MEMORIES memory 2").body.startswith(
         "memory 2 of 2026-03-02, from a person: Carl is allergic to nuts"
     )
@@ -78,7 +82,8 @@ def test_people_add_remove_and_correct_memories_and_the_agent_is_told(house: Rem
     assert [memory.id for memory in house.bank.search("boat")] == [1]
     assert house.bank.search("number") == []
     assert said(house, "/forget memory 2") == (
-        "removed memory 2 of 2026-03-02, from a person: Carl is allergic to nuts"
+        "removed memory 2 of 2026-03-02, from a person: Carl is allergic to nuts; /undo 4 takes"
+        " that back"
     )
     told = "A person has removed memory 2 of 2026-03-02, from a person."
     assert notices(house)[-1] == told, "what is to be forgotten is not told again"

@@ -275,3 +275,13 @@ def test_a_running_agent_takes_an_edit_in_while_it_sleeps(tmp_path: Path) -> Non
             return past.notes.get("hotel").content == "Ritz"
 
     house.live(taken)
+
+
+def test_a_file_that_is_no_note_is_named_only_where_notes_may_be_shown(house: Vault) -> None:
+    house.me.join("lab")
+    for room, name in (("dev", "ada"), ("lab", "ada"), ("lab", "bob")):
+        house.hear(room, name, "hello")
+    house.save("surprise-for-bob.md", b"a\0b")
+    house.step()
+    assert "notes/surprise-for-bob.md is no text" in house.told
+    assert [owed.room for owed in house.me.state.notices] == ["dev"], "Bob was never there"

@@ -119,6 +119,7 @@ def test_a_lost_memory_file_is_noticed_and_its_notes_come_back_from_the_files(
     assert house.held == {"a/b": "Miramar", "flight": "TP 123"}
     assert (house.notes.get("bed").name, house.notes.get("bed").at) == ("a/b", at)
     assert "memory.sqlite was missing and is begun anew. 2 notes came back" in house.told
+    assert "conversations come back from the rooms' files" in house.told
     assert [owed.room for owed in house.me.state.notices] == ["dev"]
     assert "memory.sqlite was missing" in house.me.state.notices[0].text
     assert "A person" not in house.told and list(check.problems(house.home)) == []

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from dory import check
+from dory.errors import ToolError
 from dory.extensions import Stores
 from dory.extensions.notes import links, note_file, properties
 from dory.extensions.notes.store import CONTENT_LIMIT
@@ -151,3 +152,14 @@ def test_a_note_as_a_file_says_the_same_when_it_is_read(house: Noting) -> None:
         text = note_file.read(note_file.written(note, "a-b"))
         assert (text.content, text.name, text.created) == (content, "a/b", note.at)
     assert properties.read("a" * 30_000) is None and properties.split("---\n---\n") == ("", "")
+
+
+def test_a_note_is_found_as_people_write_its_name(house: Noting) -> None:
+    house.respond("NOTE_ADD Lisbon-trip in May")
+    house.respond("NOTE_ADD Trip one")
+    house.respond("NOTE_ADD trip two")
+    for name in ("Lisbon trip", "lisbon-trip", "LISBON TRIP"):
+        assert house.notes.get(name).content == "in May"
+    assert (house.notes.get("Trip").content, house.notes.get("trip").content) == ("one", "two")
+    with pytest.raises(ToolError, match="there is no note 'TRIP'"):
+        house.notes.get("TRIP")  # it may be either

@@ -54,7 +54,8 @@ def test_what_it_says_of_somebody_tells_from_which_room_and_is_shown_where_that_
         assert "eve" in answer and ("merger" in answer) == (room == "lab")
     house.hear("dev", "ada", "/relationships eve")
     inbox.serve()
-    assert "merger" not in house.said("dev", "NOTICE")[-1]
+    told = house.said("dev", "NOTICE")[-1]
+    assert "merger" not in told and "there is nothing to show here of what the agent says" in told
 
 
 def test_who_speaks_in_another_room_is_known_with_a_mark_of_where_that_is_from(

@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 
 from dory.extensions import Stores
+from dory.extensions.people.conversations import HELD
 from dory.extensions.recall.extension import RecallExtension
 from dory.identity.identity import Identity
 from dory.identity.secrecy import RoomSecrets
 from dory.turn.extension import Extension
 from dory.turn.inbox import Inbox
-from dory.types import Call
+from dory.types import Call, Line
 from tests.support.household import Living
 
 SECRET = "the merger with Umbrella closes on Friday"
@@ -72,7 +73,10 @@ def test_people_find_what_was_said_in_a_room_only_there_or_where_all_were_there(
 
 def test_an_owner_finds_everything_where_nobody_else_reads(house: Recalling) -> None:
     house.me.join("office")
-    assert "Friday" in house.asked("office", "olga")
+    told = house.asked("office", "olga")
+    assert "Friday" in told and "-> in its context at #" in told and "your context" not in told
+    house.fade(house.me.context.entries, "Bob's merger")
+    assert "-> /show " in house.asked("office", "olga")
     assert "Friday" not in house.asked("dev", "olga")
     assert "more was said in lab: ask there" in house.asked("dev", "olga")
 
@@ -118,6 +122,8 @@ def test_of_a_private_room_the_agent_is_told_so(tmp_path: Path) -> None:
         house.me.state.rooms["lab"].waiting = []
         assert any("(private room lab: not for dev)" in line for line in recalled(house))
         assert "Friday" not in house.asked("dev", "bob")
+        house.me.join("office")
+        assert "Friday" not in house.asked("office", "olga"), "not even to an owner"
     finally:
         Recalling.private = ()
 
@@ -143,3 +149,29 @@ def test_a_stretch_of_several_rooms_is_no_cue_where_one_of_them_may_not_be_named
     house.hear("dev", "ada", "what is my tortoise Hortensia called?")
     house.listen()
     assert "merger" not in house.me.context.entries[-1].body
+
+
+def test_what_people_said_keeps_to_its_room_when_it_is_summed_up(house: Recalling) -> None:
+    dialogues = house.past.dialogues
+    with house.past.store.writing():
+        lines = [
+            Line("lab", "USER", "bob", "2026-03-02T12:00:00Z", f"point {number}", number)
+            for number in range(HELD + 1)
+        ]
+        dialogues.add("lab", lines, house.me.name, 0, HELD, house.clock())
+        batch = dialogues.batch(300)
+        assert batch
+        batch.keep("Bob told of a walrus called Waldemar who plays chess.", house.clock())
+    house.me.state.rooms["lab"].waiting = []
+    question = "who is the walrus called Waldemar who plays chess?"
+    for room, name in (("dev", "ada"), ("lab", "bob")):
+        house.hear(room, name, question)
+        house.inbox.receive()
+        newest = house.me.context.entries[-1].body
+        assert ("summary 1 of your conversations" in newest) == (room == "lab"), newest
+        if room == "dev":
+            (tool,) = house.extension.tools()
+            found = tool.run(Call("RECALL", "walrus Waldemar chess")).text
+            (hit,) = (line for line in found.splitlines() if "plays **chess**" in line)
+            assert "(said in lab: not for dev)" in hit
+            assert "Waldemar who" not in house.asked("dev", "ada", "Waldemar").partition("\n")[2]
