@@ -227,7 +227,7 @@ def checked(settings: Config) -> Config:
     return settings
 
 
-_PRESENT = (DiaryExtension, SelfCareExtension)
+_PRESENT = (DiaryExtension, SelfCareExtension, ConversationsExtension)
 """The extensions with a part in the line of what is true now, in its order."""
 _NEEDS = (
     ("recall", "notes", "which it finds as well"),

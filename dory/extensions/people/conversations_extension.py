@@ -40,7 +40,7 @@ MOST = SHOWN * LINE_LIMIT + NARRATIVES * NARRATIVE_LIMIT
 """Characters of the section at most."""
 _LOOKED_THROUGH = 400
 """The newest records, in which those are looked for."""
-_MANY = f"More than {HELD:,} lines of your conversations wait to be summed up: SELF_CARE does it."
+_MANY = f"More than {HELD:,} lines of your conversations wait to be summed up"
 _LINE_SHOWN = 400
 """Characters of each record that a person is shown."""
 _NAMES = 40
@@ -89,9 +89,11 @@ class ConversationsExtension(Extension):
         told = [record.told(record.room in private) for record in gone[-SHOWN:]]
         lines = [formatting.one_line(line, LINE_LIMIT) for line in told]
         lines[:0] = self._narratives()
-        if self._cared and self._dialogues.waiting > HELD:
-            lines.insert(0, _MANY)
         return "\n".join(references.escape(line) for line in lines)
+
+    def present(self) -> str:
+        """Whether too many records wait for self-care now."""
+        return f"{_MANY}." if self._cared and self._dialogues.waiting > HELD else ""
 
     def _narratives(self) -> Iterator[str]:
         """What self-care made of the newest records that are summed up."""
@@ -217,11 +219,11 @@ class ConversationsExtension(Extension):
         return meant
 
     def _tell_of_many(self, waiting_before: int) -> None:
-        """When the records that wait for self-care have just become too many; the section tells of
-        it in each epoch that begins then.
+        """When the records that wait for self-care have just become too many; as long as they are,
+        ``present`` says so.
         """
         if self._cared and waiting_before <= HELD < self._dialogues.waiting:
-            self._identity.notice(_MANY)
+            self._identity.notice(f"{_MANY}: SELF_CARE does it.")
             self._identity.commit()
 
     def _stands(self, record: Utterance) -> bool:
