@@ -71,6 +71,16 @@ def test_after_self_care_the_memories_since_then_are_counted(tmp_path: Path) -> 
     assert line(agent).endswith("1 memory since the last self-care (SELF_CARE needs 30).")
 
 
+def test_where_it_is_told_again_within_an_epoch_the_prompt_says_that_the_last_is_true(
+    tmp_path: Path,
+) -> None:
+    agent = agent_with_everything(tmp_path, prompt="lean")
+    prompt(agent)
+    act(agent, "SET_MOOD calm")
+    assert prompt(agent).count("\n[#now]\n") == 2 and "Mood: calm." in line(agent)
+    assert "stands here twice, the last is true." in prompt(agent)
+
+
 def test_that_many_lines_wait_for_self_care_is_told_as_it_is_now_and_in_no_section_of_an_epoch(
     tmp_path: Path,
 ) -> None:

@@ -35,8 +35,11 @@ class WindowExtension(Extension):
         self._lean = lean
 
     def heading(self) -> str:
-        """With what the section is about."""
-        return f"{self.name}: newer events of your life that have left the context"
+        """With what the section is about: the tail names the events by their numbers."""
+        return (
+            f"{self.name}: newer events of your life that have left the context, each behind its"
+            " number"
+        )
 
     def section(self) -> str:
         """The events in their order, each with its number, and how to read those that are cut."""
