@@ -72,12 +72,10 @@ def _place(kind: str, text: str, entries: Sequence[Entry]) -> int | None:
 
 
 def _brings_back(entry: Entry, kind: str, text: str) -> bool:
-    """Whether an entry is the original that a tool's line tells of: both have its reference."""
-    return (
-        entry.kind == "uncompacted"
-        and kind.isupper()
-        and references.live(text)[:1] == references.live(entry.about)[:1]
-    )
+    """Whether an entry is the original that a tool's line tells of: both name its hash."""
+    if entry.kind != "uncompacted" or not kind.isupper():
+        return False
+    return any(hash == entry.hash for hash, _ in references.live(text))
 
 
 def _is_of(entry: Entry, kind: str) -> bool:
