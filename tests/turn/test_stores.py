@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from dory.config.settings import Config
-from dory.extensions import NAMES
+from dory.extensions import NAMES, tools
 from dory.text import formatting, prompt_files
+from dory.turn.core_tools import CoreTools
 from dory.turn.stores import STORES, table
 from tests.support.everything import agent_with_everything
 
@@ -36,6 +37,12 @@ def test_with_memory_alone_there_is_nothing_to_choose() -> None:
 def test_it_stands_in_the_full_prompt_once(tmp_path: Path) -> None:
     system = agent_with_everything(tmp_path).prompts.build().messages[0].content
     assert system.count(table(Config())) == 1
+
+
+def test_no_lesson_of_an_extension_says_in_other_words_what_belongs_in_memory() -> None:
+    core = {tool.name for tool in CoreTools.TOOLS}
+    others = [tool for tool in tools() if tool.name not in core]
+    assert [tool.name for tool in others if "MEMORY.md" in tool.lesson] == []
 
 
 def test_dreams_go_by_the_same_rule() -> None:
