@@ -127,6 +127,9 @@ def middle_cut(text: str, limit: int) -> str:
 
 
 def _given(call: Call) -> str:
-    """A tool line with all that it gives; of edits, what they put in."""
+    """A tool line with all that it gives; of edits, what they put in. A hash tells nobody anything:
+    what it opens is told by the answer.
+    """
     edits = [replacement for _, replacement in call.edits]
-    return "\n".join(filter(None, [f"{call.tool} {call.args}".strip(), call.body, *edits]))
+    args = "" if references.named_hash(call.args) else call.args
+    return "\n".join(filter(None, [f"{call.tool} {args}".strip(), call.body, *edits]))
