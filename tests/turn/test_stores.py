@@ -52,3 +52,13 @@ def test_dreams_go_by_the_same_rule() -> None:
         said = next(line for line in table(Config()).splitlines() if line.startswith(f"- {name}"))
         word = {"USER.md": "who the people are", "MEMORY.md": "how things are done here"}[name]
         assert word in line and word in said
+    words = {
+        "notes": "looked up by",
+        "long-term memory": "single facts, outcomes and promises",
+        "diary": "what a day was like",
+        "soul": "believe",
+    }
+    elsewhere = " ".join(guide.partition("The rest has places of its own")[2].split())
+    for store, word in words.items():
+        said = next(line for line in table(Config()).splitlines() if line.startswith(f"- {store}"))
+        assert word in said and word in elsewhere, store
