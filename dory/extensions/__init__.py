@@ -177,6 +177,9 @@ def ordered(
     members: list[Extension] = [CoreTools(me, settings)]
     for name in settings.wanted:
         members += _factory(name)(shared)
+    for member in members:
+        if isinstance(member, WindowExtension):
+            conversations.elsewhere = member.section
     present = [
         member.present for made in _PRESENT for member in members if isinstance(member, made)
     ]

@@ -65,9 +65,17 @@ def _place(kind: str, text: str, entries: Sequence[Entry]) -> int | None:
     reference = _REFERENCE.fullmatch(text)
     gist = reference[1] if reference else text
     for place in range(len(entries) - 1, -1, -1):
-        if _is_of(entries[place], kind) and _begins(gist, _flat(entries[place])):
+        entry = entries[place]
+        if _brings_back(entry, kind, text) or (_is_of(entry, kind) and _begins(gist, _flat(entry))):
             return place
     return None
+
+
+def _brings_back(entry: Entry, kind: str, text: str) -> bool:
+    """Whether an entry is the original that a tool's line tells of: both name its hash."""
+    if entry.kind != "uncompacted" or not kind.isupper():
+        return False
+    return any(hash == entry.hash for hash, _ in references.live(text))
 
 
 def _is_of(entry: Entry, kind: str) -> bool:

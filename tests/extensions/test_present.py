@@ -7,6 +7,9 @@ import pytest
 
 from agent import Agent
 from dory.extensions.memories.self_care import LEAST
+from dory.extensions.people.conversations import HELD
+from dory.extensions.people.conversations_extension import ConversationsExtension
+from dory.types import Line
 from tests.support.everything import agent_with_everything
 from tests.support.household import NOON
 
@@ -66,6 +69,39 @@ def test_after_self_care_the_memories_since_then_are_counted(tmp_path: Path) -> 
     assert line(agent).endswith("No memories since the last self-care (SELF_CARE needs 30).")
     remember(agent, 1)
     assert line(agent).endswith("1 memory since the last self-care (SELF_CARE needs 30).")
+
+
+def test_where_it_is_told_again_within_an_epoch_the_prompt_says_that_the_last_is_true(
+    tmp_path: Path,
+) -> None:
+    agent = agent_with_everything(tmp_path, prompt="lean")
+    prompt(agent)
+    act(agent, "SET_MOOD calm")
+    assert prompt(agent).count("\n[#now]\n") == 2 and "Mood: calm." in line(agent)
+    assert "stands here twice, the last is true." in prompt(agent)
+
+
+def test_that_many_lines_wait_for_self_care_is_told_as_it_is_now_and_in_no_section_of_an_epoch(
+    tmp_path: Path,
+) -> None:
+    agent = agent_with_everything(tmp_path)
+    members = agent.extensions.members
+    dialogues = next(member for member in members if isinstance(member, ConversationsExtension))
+    records = dialogues._dialogues
+    lines = [Line("dev", "USER", "ada", "", f"thing {number}", 0) for number in range(HELD)]
+    records.add("dev", lines, agent.me.name, 1, 1, NOON, NOON, {})
+    assert line(agent) == "You are at home. Your diary: empty. Your long-term memory: empty."
+    records.add("dev", lines[:1], agent.me.name, 1, 2, NOON, NOON, {})
+    many = f"More than {HELD:,} lines of your conversations wait to be summed up"
+    assert line(agent) == (
+        f"You are at home. Your diary: empty. No memories so far: SELF_CARE is possible. {many}."
+    )
+    agent.me.new_epoch()
+    assert prompt(agent).count(many) == 1, "in no section of the epoch"
+    batch = records.batch(500)
+    assert batch
+    batch.keep("We talked.", NOON)
+    assert many not in prompt(agent)
 
 
 def test_it_has_only_what_the_extensions_in_use_know(tmp_path: Path) -> None:

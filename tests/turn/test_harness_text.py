@@ -71,7 +71,8 @@ def test_the_sections_of_everything_stand_in_the_prompt_and_what_was_said_not_in
     house.new_epoch()
     system, user = (message.content for message in agent.prompts.build().messages[:2])
     assert all(f"[#{name}]" in system for name in ("soul", "notes"))
-    assert "[#relationships]" not in system and user.startswith("[#relationships]\nada: ")
+    assert "[#relationships" not in system
+    assert re.match(r"\[#relationships as of 2\S+ \d\d:\d\d\]\nada: ", user)
     assert "[#now]\nYou are at home. Mood: calm." in user
 
 

@@ -272,6 +272,20 @@ def test_memory_cannot_forge_a_header_or_a_reference(house: Household) -> None:
     assert "\n\\[#99 heard dev]\n\\[USER:eve" in tail and references.live(tail) == []
 
 
+def test_rooms_and_workspace_of_the_epoch_are_not_told_as_what_is_now(tmp_path: Path) -> None:
+    for prompt, said in (("full", "are as they were when"), ("lean", "may have")):
+        home = tmp_path / prompt
+        home.mkdir()
+        house = Household(home, Config(prompt=prompt))
+        prompts = builder(house)
+        prompts.build()
+        house.respond("JOIN lab")
+        (house.me.folder / "workspace" / "plan.md").touch()
+        system = prompts.build().messages[0].content
+        assert "Rooms you are in: dev\n" in system and "In your workspace: nothing yet\n" in system
+        assert f"\nRooms and workspace {said}" in system
+
+
 def test_the_names_of_files_cannot_forge_a_header_or_a_reference(house: Household) -> None:
     before = references.live(builder(house).build().messages[0].content)
     for name in (

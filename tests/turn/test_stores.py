@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from dory.config.settings import Config
-from dory.extensions import NAMES
+from dory.extensions import NAMES, tools
 from dory.text import formatting, prompt_files
+from dory.turn.core_tools import CoreTools
 from dory.turn.stores import STORES, table
 from tests.support.everything import agent_with_everything
 
@@ -38,6 +39,12 @@ def test_it_stands_in_the_full_prompt_once(tmp_path: Path) -> None:
     assert system.count(table(Config())) == 1
 
 
+def test_no_lesson_of_an_extension_says_in_other_words_what_belongs_in_memory() -> None:
+    core = {tool.name for tool in CoreTools.TOOLS}
+    others = [tool for tool in tools() if tool.name not in core]
+    assert [tool.name for tool in others if "MEMORY.md" in tool.lesson] == []
+
+
 def test_dreams_go_by_the_same_rule() -> None:
     guide = prompt_files.prompt("dream")
     for name in ("USER.md", "MEMORY.md"):
@@ -45,3 +52,13 @@ def test_dreams_go_by_the_same_rule() -> None:
         said = next(line for line in table(Config()).splitlines() if line.startswith(f"- {name}"))
         word = {"USER.md": "who the people are", "MEMORY.md": "how things are done here"}[name]
         assert word in line and word in said
+    words = {
+        "notes": "looked up by",
+        "long-term memory": "single facts, outcomes and promises",
+        "diary": "what a day was like",
+        "soul": "believe",
+    }
+    elsewhere = " ".join(guide.partition("The rest has places of its own")[2].split())
+    for store, word in words.items():
+        said = next(line for line in table(Config()).splitlines() if line.startswith(f"- {store}"))
+        assert word in said and word in elsewhere, store

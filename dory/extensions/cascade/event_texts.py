@@ -6,8 +6,9 @@ itself if that has no reference. Read from there:
 
 * a message as it was heard;
 * a response without its thoughts: its tool lines with what they give, or else what it says;
-* what a tool answered. If the answer only repeats what stands elsewhere (a search, the agent's own
-  files), or comes from a file that looks like credentials, the event has no text but the tool.
+* what a tool answered. An original that was brought back has its gist. If the answer only repeats
+  what stands elsewhere (a search, the agent's own files), or comes from a file that looks like
+  credentials, the event has no text but the tool.
 
 Only reads, so any thread may use it.
 """
@@ -105,7 +106,9 @@ class EventTexts:
         tool = self._tool(kind)
         if blob is None:
             return text
-        if blob.kind == "context" or (tool and tool.looks_up):
+        if blob.kind == "context":
+            return blob.gist
+        if tool and tool.looks_up:
             return blob.gist.partition(": ")[0].removeprefix(kind).strip()
         if kind == _READING:
             path = _READ.match(blob.body)
@@ -124,6 +127,9 @@ def middle_cut(text: str, limit: int) -> str:
 
 
 def _given(call: Call) -> str:
-    """A tool line with all that it gives; of edits, what they put in."""
+    """A tool line with all that it gives; of edits, what they put in. A hash tells nobody anything:
+    what it opens is told by the answer.
+    """
     edits = [replacement for _, replacement in call.edits]
-    return "\n".join(filter(None, [f"{call.tool} {call.args}".strip(), call.body, *edits]))
+    args = "" if references.named_hash(call.args) else call.args
+    return "\n".join(filter(None, [f"{call.tool} {args}".strip(), call.body, *edits]))

@@ -156,8 +156,9 @@ class CascadeExtension(Extension):
         return f"{self._begin(told)}; {told} when it is done"
 
     def compact(self, _: Call) -> Outcome:
-        """The same for the agent, which is told of the end."""
+        """The same for the agent, which is told of the end, also of a run that is under way."""
         told = "a notice tells you"
+        self._awaited = self._awaited or self._under_way
         begun = self._begin(told)
         self._awaited = True
         return Outcome(f"{begun}; {told} when it is done")

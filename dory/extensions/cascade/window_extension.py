@@ -33,13 +33,25 @@ class WindowExtension(Extension):
         self._reader = LifeReader(identity.life.path)
         self._room = room
         self._lean = lean
+        self._rendered: tuple[int, str] | None = None
 
     def heading(self) -> str:
-        """With what the section is about."""
-        return f"{self.name}: newer events of your life that have left the context"
+        """With what the section is about: the tail names the events by their numbers."""
+        return (
+            f"{self.name}: newer events of your life that have left the context, each behind its"
+            " number"
+        )
 
     def section(self) -> str:
-        """The events in their order, each with its number, and how to read those that are cut."""
+        """The events in their order, each with its number, and how to read those that are cut. The
+        first that asks in an epoch, here or in another section, has it rendered.
+        """
+        epoch = self._identity.state.epoch
+        if self._rendered is None or self._rendered[0] != epoch:
+            self._rendered = (epoch, self._made())
+        return self._rendered[1]
+
+    def _made(self) -> str:
         me = self._identity
         me.life.laid_out = {}
         gone = self._gone()

@@ -106,11 +106,12 @@ class SelfCareExtension(Extension):
             done = f", {self._care.done(wish):,} of {wish.due:,} memories done" if wish.last else ""
             return f"Self-care is under way{done}."
         count = self._bank.count
-        if not self._bank.newest:
+        possible = self._care.enough or self._other() is not None
+        if not self._bank.newest and not possible:
             return "Your long-term memory: empty."
         memories = formatting.plural(count, "memory", "memories") if count else "No memories"
         since = "since the last self-care" if self._bank.tokens_of("Summary") else "so far"
-        if not (self._care.enough or self._other()):
+        if not possible:
             return f"{memories} {since} (SELF_CARE needs {LEAST})."
         at_home = not self._places or self._identity.state.place == HOME
         return f"{memories} {since}: SELF_CARE is possible{'' if at_home else ' at home'}."

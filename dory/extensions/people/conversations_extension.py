@@ -7,7 +7,7 @@ recorded between turns; after a kill it goes on where it was.
 """
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -40,7 +40,7 @@ MOST = SHOWN * LINE_LIMIT + NARRATIVES * NARRATIVE_LIMIT
 """Characters of the section at most."""
 _LOOKED_THROUGH = 400
 """The newest records, in which those are looked for."""
-_MANY = f"More than {HELD:,} lines of your conversations wait to be summed up: SELF_CARE does it."
+_MANY = f"More than {HELD:,} lines of your conversations wait to be summed up"
 _LINE_SHOWN = 400
 """Characters of each record that a person is shown."""
 _NAMES = 40
@@ -72,28 +72,39 @@ class ConversationsExtension(Extension):
         self._born = clock.parsed(identity.blobs.get(identity.hash).at, EVER)
         self._seen: dict[str, tuple[int, int]] = {}
         self._progress = ""
+        self.elsewhere: Callable[[], str] = lambda: ""
+        """What another section lays out word for word: records that stand there are left out."""
 
     def heading(self) -> str:
         """Without these words a model may take old questions for new ones."""
         return f"{self.name} what was said earlier"
 
     def section(self) -> str:
-        """The newest narratives, and the newest records that no longer stand in the context. These
-        change with every message, so the section stays for an epoch.
+        """The newest narratives, and the newest records that stand nowhere else in the prompt.
+        These change with every message, so the section stays for an epoch.
         """
         with suppress(DoryError, OSError):  # reported between turns
             self.record()
+        laid_out = ""
+        with suppress(DoryError, OSError):  # reported where it is rendered
+            laid_out = self.elsewhere()
         newest = self._dialogues.recent(_LOOKED_THROUGH)
-        gone = [record for record in newest if not self._stands(record)]
         private = self._secrets.private
+        gone = [
+            record
+            for record in newest
+            # only here it is said that a room is private
+            if not (record.room not in private and self._is_laid_out(record, laid_out))
+            and not self._stands(record)
+        ]
         told = [record.told(record.room in private) for record in gone[-SHOWN:]]
         lines = [formatting.one_line(line, LINE_LIMIT) for line in told]
         lines[:0] = self._narratives()
         return "\n".join(references.escape(line) for line in lines)
 
     def present(self) -> str:
-        """What is true now: whether very many lines wait for self-care."""
-        return _MANY if self._cared and self._dialogues.waiting > HELD else ""
+        """Whether too many records wait for self-care now."""
+        return f"{_MANY}." if self._cared and self._dialogues.waiting > HELD else ""
 
     def _narratives(self) -> Iterator[str]:
         """What self-care made of the newest records that are summed up."""
@@ -219,11 +230,11 @@ class ConversationsExtension(Extension):
         return meant
 
     def _tell_of_many(self, waiting_before: int) -> None:
-        """When the records that wait for self-care have just become too many; the section tells of
-        it in each epoch that begins then.
+        """When the records that wait for self-care have just become too many; as long as they are,
+        ``present`` says so.
         """
         if self._cared and waiting_before <= HELD < self._dialogues.waiting:
-            self._identity.notice(_MANY)
+            self._identity.notice(f"{_MANY}: SELF_CARE does it.")
             self._identity.commit()
 
     def _stands(self, record: Utterance) -> bool:
@@ -234,6 +245,13 @@ class ConversationsExtension(Extension):
         if record.speaker != self._identity.name:
             text = f"] {rooms.laid_out(text)}"
         return references.escape(text) in self._identity.context.text
+
+    def _is_laid_out(self, record: Utterance, laid_out: str) -> bool:
+        """Whether a section that lays out events has all of it, to the end of its line."""
+        text = record.text
+        if record.speaker != self._identity.name:
+            text = f"{record.room} {record.speaker}: {text}"
+        return f"{references.escape(rooms.laid_out(text))}\n" in f"{laid_out}\n"
 
     COMMANDS = (
         Command(

@@ -95,6 +95,10 @@ class RelationshipExtension(Extension):
         )
         return Outcome(f"{name} is {after.relationship_type} to you now{was}")
 
+    def heading(self) -> str:
+        """With its time: counts and types change within the epoch, and these lines stay."""
+        return f"{self.name} as of {clock.minute(self._identity.now())}"
+
     def section(self) -> str:
         """A line for each of those present."""
         with suppress(DoryError, OSError):  # reported by the conversations

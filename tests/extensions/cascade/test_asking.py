@@ -36,6 +36,21 @@ def test_the_agent_forces_a_run_and_is_told_of_its_end(tmp_path: Path) -> None:
     assert "thing 2 of this life" in told(house, "result")[-1]
 
 
+def test_who_asks_while_a_run_is_under_way_is_told_of_its_end_too(tmp_path: Path) -> None:
+    house = House(tmp_path, Scripted(cascade=lambda prompt: "It was so."), cascade=SMALL)
+    house.wake()
+    happen(house, 13, stepping=False)
+    house.model.released.clear()
+    house.agent.extensions.step()
+    act(house, "COMPACT_MEMORIES")
+    assert told(house, "error") == [
+        "the events are being summed up already; a notice tells you when it is done"
+    ]
+    house.model.released.set()
+    step(house)
+    assert told(house, "notice")[-1].startswith("Summed up: events 1–")
+
+
 def test_the_agent_is_told_what_is_missing_for_a_run(tmp_path: Path) -> None:
     house = House(tmp_path, Scripted(), cascade=SMALL)
     happen(house, 6)

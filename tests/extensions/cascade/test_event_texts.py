@@ -16,7 +16,7 @@ from dory.types import Event
 from tests.support.cascading import SMALL, happen, lined, lived, reader
 from tests.support.compacting import House, Scripted, act
 from tests.support.household import NOON
-from tests.support.remembering import step
+from tests.support.remembering import fade, step
 
 CODE = "the code of the garden door is 4711"
 LONG = f"I was in the garden {'and it was a long and sunny day ' * 6}, and {CODE}"
@@ -107,6 +107,19 @@ def test_what_a_search_found_and_what_a_secret_file_holds_is_not_summed_up_anew(
         "LIFE.md",
         "READ_FILE workspace/api_key",
         "workspace/api_key",
+    ]
+
+
+def test_an_original_that_is_opened_is_told_by_its_gist_and_never_by_its_hash(
+    house: House,
+) -> None:
+    house.say(LONG)
+    house.agent.inbox.receive()
+    hash = fade(house, list(house.me.context.entries), "a trip: the hotel")
+    act(house, f"UNCOMPACT {hash}\nREAD_FILE {hash}.md")
+    assert told(house)[1:3] == [
+        f"response UNCOMPACT\nREAD_FILE {hash}.md",
+        "UNCOMPACT a trip: the hotel",
     ]
 
 

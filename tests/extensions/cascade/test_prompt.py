@@ -131,7 +131,7 @@ def test_the_prompt_has_the_same_size_however_long_the_life_and_whatever_the_mod
         happen(house, until, at_once=10)
         house.me.new_epoch()
         shown = sections(house.agent.prompts.build().text)
-        assert "Older" in shown["cascade"] and "not summed up yet" not in shown["cascade"]
+        assert "Older" in shown["cascade"] and "no summary here" not in shown["cascade"]
         sizes.append(len("".join(shown[name] for name in ("cascade", "window", "life"))))
     assert max(sizes) - min(sizes) < 500 and max(sizes) < 2 * 1500 + 12 * 121 + 200
 
@@ -147,7 +147,7 @@ def test_while_the_model_fails_the_window_stays_and_the_prompt_says_what_is_miss
     shown = sections(house.agent.prompts.build().text)
     assert len(shown["life"].splitlines()) == 8
     notice = (
-        "The events from 1 on that do not stand below any more are not summed up yet: "
+        "The events from 1 on that do not stand below any more have no summary here: "
         "READ_FILE LIFE.md 1-"
     )
     assert shown["cascade"].strip() == notice

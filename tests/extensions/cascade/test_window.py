@@ -14,6 +14,7 @@ from tests.extensions.cascade.test_prompt import sections
 from tests.support.cascading import SMALL, happen, line_of
 from tests.support.compacting import House, Scripted, act
 from tests.support.household import bodies
+from tests.support.remembering import fade
 
 LONG = f"I was in the garden {'and it was a long and sunny day ' * 6}, and the code is 4711"
 
@@ -61,6 +62,22 @@ def test_what_is_heard_after_the_epoch_began_stands_in_the_context(house: House)
     assert now["life"].splitlines()[-1].rpartition(" ")[2].startswith("#")
 
 
+def test_what_is_laid_out_there_is_not_told_again_among_the_conversations(house: House) -> None:
+    for number in range(12):
+        house.say(f"thing {number}")
+    house.agent.inbox.receive()
+    act(house, "SAY dev <<END\nI see.\nAll of it.\nEND")
+    house.me.context.replace(house.me.context.entries, [])
+    house.me.new_epoch()
+    now = shown(house)
+    told = [
+        line.partition("thing ")[2]
+        for line in now["conversations what was said earlier"].splitlines()
+    ]
+    assert told == ["0", "1", "2", "3", "4"], "what the window does not hold"
+    assert now["window"].count("thing ") == 7 and now["window"].rstrip().endswith("All of it.")
+
+
 def test_bookkeeping_between_events_does_not_hide_that_the_context_holds_them(
     house: House,
 ) -> None:
@@ -70,6 +87,26 @@ def test_bookkeeping_between_events_does_not_hide_that_the_context_holds_them(
     now = shown(house)
     assert "window" not in now and len(now["life"].splitlines()) == 8
     assert all(line.partition(" response ")[2].startswith("#") for line in now["life"].splitlines())
+
+
+def test_an_original_that_was_brought_back_stands_in_the_context_and_not_in_the_window(
+    house: House,
+) -> None:
+    house.say(LONG)
+    house.agent.inbox.receive()
+    entries = list(house.me.context.entries)
+    gist = f"a trip: the hotel{' by the sea' * 7}"
+    hash = fade(house, entries, gist)
+    act(house, f"UNCOMPACT {hash}")
+    opened = house.me.context.entries[-1]
+    assert opened.kind == "uncompacted"
+    house.me.new_epoch()
+    now = shown(house)
+    assert now["life"].splitlines()[-1].endswith(f" UNCOMPACT #{opened.ids}")
+    assert "UNCOMPACT a trip" not in now["window"]
+    house.me.context.replace([opened], [])
+    house.me.new_epoch()
+    assert shown(house)["window"].rstrip().endswith(f" UNCOMPACT {gist}")
 
 
 def test_whole_texts_have_bounded_room_newest_first_and_others_lead_to_theirs(house: House) -> None:
