@@ -47,7 +47,7 @@ _SHARE = 4
 """A limit by purpose is at most the model's window divided by this."""
 _HEADER = "\n[#"
 """How each part of a prompt begins. A model that writes it goes on with the prompt by itself."""
-_CHECKED = 1000
+_CHECKED = 200
 """Characters after which an answer is looked at again for whether it only repeats itself."""
 _CUT_OFF = ("", "error", "insufficient_system_resource")
 """Finish reasons of an answer that was cut off: none, OpenRouter's, DeepSeek's."""

@@ -34,6 +34,14 @@ _LOOP = 3000
 _TIMES = 10
 """An answer is in a loop if its last ``_LOOP`` characters are one block, at least ``_TIMES`` times.
 """
+_SENTENCE_LOOPS = (600, 1200, 2000)
+_SENTENCE = 20
+"""So it is if fewer characters are such a block, and the block has ``_SENTENCE`` characters and a
+word: a rule of dashes or an empty table may be long. A small model on a processor writes some 60
+characters a second, and somebody waits for its answer.
+"""
+_WORD = re.compile(r"[^\W\d_]{2}")
+_MARKS = re.compile(r"[^\w\s]{0,4}")
 _MOST_TOKENS = 10**9
 """A greater number is no count of tokens."""
 _TOO_FEW = 4
@@ -153,19 +161,31 @@ class Vectors:
 
 def _unrepeated(text: str) -> int:
     """Where a text begins to repeat its end; its length if it does not."""
-    tail = text[-_LOOP:]
-    if len(tail) < _LOOP:
-        return len(text)
-    beginning = tail[: _LOOP // _TIMES]
+    for length in (*_SENTENCE_LOOPS, _LOOP):
+        period = _period(text[-length:], length)
+        is_sentence = period >= _SENTENCE and _WORD.search(text[-period:])
+        if period and (length == _LOOP or is_sentence):
+            at = len(text) - length
+            while at > 0 and text[at - 1] == text[at - 1 + period]:
+                at -= 1
+            end = at + period
+            # what stood before it may have ended with the same characters: keep the full stop
+            marks = _MARKS.match(text, end)
+            return marks.end() if marks else end
+    return len(text)
+
+
+def _period(tail: str, length: int) -> int:
+    """The size of the block that ``tail`` repeats at least ``_TIMES`` times; 0 if there is none, or
+    if it has fewer characters than ``length``.
+    """
+    if len(tail) < length:
+        return 0
+    beginning = tail[: length // _TIMES]
     period = tail.find(beginning, 1)
-    while 0 < period <= _LOOP // _TIMES and not tail.startswith(tail[period:]):
+    while 0 < period <= length // _TIMES and not tail.startswith(tail[period:]):
         period = tail.find(beginning, period + 1)
-    if not 0 < period <= _LOOP // _TIMES:
-        return len(text)
-    at = len(text) - _LOOP
-    while at > 0 and text[at - 1] == text[at - 1 + period]:
-        at -= 1
-    return at + period
+    return period if 0 < period <= length // _TIMES else 0
 
 
 def counts(usage: Mapping[str, Any], prompt: str, answer: str) -> tuple[int, int | None, int]:

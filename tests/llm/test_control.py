@@ -165,6 +165,16 @@ def test_an_answer_that_only_repeats_itself_is_cut_where_it_begins_to(server: Se
     assert reply.text.startswith("SAY de") and reply.text.count("Glub") == 1
 
 
+def test_a_sentence_that_comes_back_again_and_again_is_cut_after_a_few_hundred_characters(
+    server: Server,
+) -> None:
+    """A real model of 135 million parameters filled its 2,048 tokens so, for two minutes."""
+    sentence = "I am at home. Your diary: empty. Your memory: empty.\n\n"
+    server.faults.append(Fault(text=f"Hello.\n\n{sentence * 20}Something else."))
+    reply = Caller(server.base_url, retries=0).ask()
+    assert reply.cut and reply.text.strip() == f"Hello.\n\n{sentence}".strip()
+
+
 def test_so_are_thoughts_that_only_repeat_themselves(server: Server) -> None:
     loop = "data: " + json.dumps(piece(reasoning_content="Wait. ")) + "\n\n"
     server.faults.append(Fault(text="", raw=loop, endless=True))
@@ -177,6 +187,8 @@ def test_so_are_thoughts_that_only_repeat_themselves(server: Server) -> None:
     [
         varied(20_000),
         "-" * 2000,
+        "|  |  |  |  |  |  |  |\n" * 60,
+        "Row after row of stitches: " + "knit " * 300,
         "\n".join(f"- a line of a list, number {number}" for number in range(400)),
         "\n".join(f"{'very ' * number.bit_count()}long" for number in range(2000)),
     ],
