@@ -14,7 +14,7 @@ from email.utils import parsedate_to_datetime
 from itertools import chain
 from typing import Any
 
-from dory.text import thoughts
+from dory.text import imitations, thoughts
 from dory.text.formatting import encodable, tokens
 
 _TOO_LONG = re.compile(
@@ -35,7 +35,7 @@ _TIMES = 10
 """An answer is in a loop if its last ``_LOOP`` characters are one block, at least ``_TIMES`` times.
 """
 _SENTENCE_LOOPS = (600, 1200, 2000)
-_SENTENCE = 20
+_SENTENCE = 10
 """So it is if fewer characters are such a block, and the block has ``_SENTENCE`` characters and a
 word: a rule of dashes or an empty table may be long. A small model on a processor writes some 60
 characters a second, and somebody waits for its answer.
@@ -101,6 +101,14 @@ class Answer:
                 parts[:] = [text[:end]]
                 return True
         return False
+
+    def imitating(self) -> bool:
+        """Whether the text has come to where it goes on with the prompt, which counts for nothing.
+        An endpoint does not stop at the first line, or at the line of a room.
+        """
+        text = self.parts()[0]
+        lines = text[: text.rfind("\n") + 1]  # the last one may become something else
+        return imitations.begun(lines) < len(lines) and not thoughts.unended(lines)
 
     def _add_calls(self, delta: Mapping[str, Any]) -> None:
         """Add calls that nobody asked for, which have a place of their own. A stream gives

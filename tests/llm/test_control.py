@@ -182,6 +182,23 @@ def test_so_are_thoughts_that_only_repeat_themselves(server: Server) -> None:
     assert reply.cut and reply.reasoning.count("Wait.") == 1
 
 
+@pytest.mark.parametrize("begun", ["[#1 notice 2026-11-23 15:36]", "Hi.\n[USER:ada now] and you?"])
+def test_a_turn_is_not_read_on_where_it_goes_on_with_the_prompt(server: Server, begun: str) -> None:
+    """A stop text ends no answer that begins with a header. A real model wrote 2,048 tokens so, of
+    which nothing counted.
+    """
+    raw = "data: " + json.dumps(piece(content=f"{begun}\n{varied(300)}")) + "\n\n"
+    server.faults.append(Fault(text="", raw=raw, endless=True))
+    reply = Caller(server.base_url, retries=0).ask()
+    assert not reply.cut and len(reply.text) < 1000
+
+
+def test_a_line_of_a_room_in_a_thought_ends_no_answer(server: Server) -> None:
+    text = f"Well. <think>She says\n[USER:ada now] and you?\n{varied(3000)}</think>\nSAY dev done"
+    server.faults.append(Fault(text=text))
+    assert Caller(server.base_url, retries=0).ask().text == text
+
+
 @pytest.mark.parametrize(
     "text",
     [
