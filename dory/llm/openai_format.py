@@ -41,7 +41,9 @@ word: a rule of dashes or an empty table may be long. A small model on a process
 characters a second, and somebody waits for its answer.
 """
 _WORD = re.compile(r"[^\W\d_]{2}")
-_MARKS = re.compile(r"[^\w\s]{0,4}")
+_ENDED = re.compile(r"(?:\n|[.!?…][^\w\n]{0,4})\Z")
+_REST = re.compile(r"[^\n.!?…]*[.!?…]?")
+"""Whether a text ends with a sentence, and what else there is of one."""
 _MOST_TOKENS = 10**9
 """A greater number is no count of tokens."""
 _TOO_FEW = 4
@@ -177,9 +179,11 @@ def _unrepeated(text: str) -> int:
             while at > 0 and text[at - 1] == text[at - 1 + period]:
                 at -= 1
             end = at + period
-            # what stood before it may have ended with the same characters: keep the full stop
-            marks = _MARKS.match(text, end)
-            return marks.end() if marks else end
+            if _ENDED.search(text, max(end - 5, 0), end):
+                return end
+            # what stood before it ended with the same words: keep the rest of its last sentence
+            rest = _REST.match(text, end, end + period)
+            return rest.end() if rest else end
     return len(text)
 
 

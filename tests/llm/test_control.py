@@ -170,9 +170,10 @@ def test_a_sentence_that_comes_back_again_and_again_is_cut_after_a_few_hundred_c
 ) -> None:
     """A real model of 135 million parameters filled its 2,048 tokens so, for two minutes."""
     sentence = "I am at home. Your diary: empty. Your memory: empty.\n\n"
-    server.faults.append(Fault(text=f"Hello.\n\n{sentence * 20}Something else."))
-    reply = Caller(server.base_url, retries=0).ask()
-    assert reply.cut and reply.text.strip() == f"Hello.\n\n{sentence}".strip()
+    for before in ("Hello.", "Is it empty.", "Hello"):
+        server.faults.append(Fault(text=f"{before}\n\n{sentence * 20}Something else."))
+        reply = Caller(server.base_url, retries=0).ask()
+        assert reply.cut and reply.text.strip() == f"{before}\n\n{sentence}".strip()
 
 
 def test_so_are_thoughts_that_only_repeat_themselves(server: Server) -> None:
