@@ -28,6 +28,10 @@ _QUOTED = re.compile(r"^\[(?=#|USER:|AGENT:|NOTICE:)", re.MULTILINE)
 _ACTION = re.compile(r"^[ \t]*\**Action(?: ?\d+)? ?:", re.MULTILINE | re.IGNORECASE)
 _HEAD = re.compile(r"\W*+[A-Za-z]+\W*+[\w-]*+\W*+(?:<<\W*\w+\W*)?")
 _OWN_HEADER = re.compile(r"\s*\[#\d{1,15}(?:-\d{1,15})? response\b[^\n]*(?:\n|\Z)")
+_MARK = re.compile(
+    r"\s*\[#\d{1,15}(?:-\d{1,15})? [a-z][^\[\]\n]{0,80}\][ \t]*(?=[^\s(])", re.IGNORECASE
+)
+"""The likeness of a header before what is said, in its line; not the text of a link."""
 _OWN_TAGS = re.compile(rf"\s*(?:{_TAG.format('(?:AGENT|USER|NOTICE)')}\s*)+")
 _CUE = re.compile(r"^↳ .*(?:\n|\Z)", re.MULTILINE)
 _TOKENS = re.compile(
@@ -69,7 +73,9 @@ def cleaned(text: str) -> str:
     """``text`` as it may enter a room: without the header of an answer or the tag of a room at its
     beginning, cues and the tokens of chat templates, and with the gist in the place of a reference.
     """
-    text = _OWN_HEADER.sub("", text, count=1) if _OWN_HEADER.match(text) else text
+    for header in (_OWN_HEADER, _MARK):
+        if found := header.match(text):
+            text = text[found.end() :]
     text = _OWN_TAGS.sub("", text, count=1) if _OWN_TAGS.match(text) else text
     if "<" in text:
         text = _TOKENS.sub("", text)
