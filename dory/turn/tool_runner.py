@@ -31,7 +31,7 @@ from dory.types import Answer, Call, Reply
 
 _SETTLING = {"SAY", "WAIT"}
 """The tools with which a response can end the agent's turns."""
-_WHOLE = "RESPONSE"
+WHOLE = "RESPONSE"
 """Stands for a tool in an error that is about a whole response."""
 _OVER = 200
 """Characters by which a result may exceed its limit before it is cut."""
@@ -234,9 +234,14 @@ def _deliverable(answer: Answer, plain_room: str) -> tuple[Call, ...]:
     if not plain_room:
         return answer.calls
     text = cleaned(answer.plain).strip()
-    if answer.cut and [call.tool for call in answer.calls] == [_WHOLE]:
+    if is_cut_text(answer):
         return (Call("SAY", plain_room, body=f"{text} …"),)
     return (*answer.calls, Call("SAY", plain_room, body=text))
+
+
+def is_cut_text(answer: Answer) -> bool:
+    """Whether an answer was cut and holds no call beside the error that says so."""
+    return answer.cut and [call.tool for call in answer.calls] == [WHOLE]
 
 
 def _limited(calls: Sequence[Call], cut: bool) -> list[Call]:
@@ -247,12 +252,12 @@ def _limited(calls: Sequence[Call], cut: bool) -> list[Call]:
             f"a response may have {CALL_LIMIT} tool lines, this one had {len(limited)}: those"
             " from here on were not run"
         )
-        limited = [*limited[:CALL_LIMIT], Call(_WHOLE, error=error)]
+        limited = [*limited[:CALL_LIMIT], Call(WHOLE, error=error)]
     if cut:
         error = (
             "your response was cut off at its length limit here: nothing was done; write less"
             " before it, or say it in parts"
         )
-        last = limited.pop() if limited else Call(_WHOLE)
+        last = limited.pop() if limited else Call(WHOLE)
         limited.append(replace(last, error=last.error or error))
     return limited
