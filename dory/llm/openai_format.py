@@ -34,10 +34,9 @@ _LOOP = 3000
 _TIMES = 10
 """An answer is in a loop if its last ``_LOOP`` characters are one block, at least ``_TIMES`` times.
 """
-_SENTENCE_LOOPS = (600, 1200, 2000)
-_SENTENCE = 10
-"""So it is if fewer characters are such a block, and the block has ``_SENTENCE`` characters and a
-word: a rule of dashes or an empty table may be long. A small model on a processor writes some 60
+_WORD_LOOPS = {600: 10, 1200: 4, 2000: 4}
+"""So it is if fewer characters are such a block, and the block has at least so many characters and
+a word: a rule of dashes or an empty table may be long. A small model on a processor writes some 60
 characters a second, and somebody waits for its answer.
 """
 _WORD = re.compile(r"[^\W\d_]{2}")
@@ -171,10 +170,9 @@ class Vectors:
 
 def _unrepeated(text: str) -> int:
     """Where a text begins to repeat its end; its length if it does not."""
-    for length in (*_SENTENCE_LOOPS, _LOOP):
+    for length, least in (*_WORD_LOOPS.items(), (_LOOP, 1)):
         period = _period(text[-length:], length)
-        is_sentence = period >= _SENTENCE and _WORD.search(text[-period:])
-        if period and (length == _LOOP or is_sentence):
+        if period >= least and (length == _LOOP or _WORD.search(text[-period:])):
             at = len(text) - length
             while at > 0 and text[at - 1] == text[at - 1 + period]:
                 at -= 1

@@ -176,6 +176,12 @@ def test_a_sentence_that_comes_back_again_and_again_is_cut_after_a_few_hundred_c
         assert reply.cut and reply.text.strip() == f"{before}\n\n{sentence}".strip()
 
 
+def test_so_is_a_word_that_comes_back_without_an_end(server: Server) -> None:
+    server.faults.append(Fault(text=f"Hello.\n\n{'adada: ' * 300}done"))
+    reply = Caller(server.base_url, retries=0).ask()
+    assert reply.cut and reply.text.startswith("Hello.") and len(reply.text) < 50
+
+
 def test_so_are_thoughts_that_only_repeat_themselves(server: Server) -> None:
     loop = "data: " + json.dumps(piece(reasoning_content="Wait. ")) + "\n\n"
     server.faults.append(Fault(text="", raw=loop, endless=True))
@@ -206,7 +212,7 @@ def test_a_line_of_a_room_in_a_thought_ends_no_answer(server: Server) -> None:
         varied(20_000),
         "-" * 2000,
         "|  |  |  |  |  |  |  |\n" * 60,
-        "Row after row of stitches: " + "knit " * 300,
+        "Row after row of stitches: " + "knit " * 200,
         "\n".join(f"- a line of a list, number {number}" for number in range(400)),
         "\n".join(f"{'very ' * number.bit_count()}long" for number in range(2000)),
     ],
