@@ -3,7 +3,8 @@
 
 A call ends with a whole answer or with one of Dory's errors; ``llm/retry.py`` repeats it where that
 may help. Half an answer is never returned: one without a finish reason was cut off. An answer
-without an end is not read on, and one that only repeats itself is cut. Neither an answer nor a
+without an end is not read on, one that only repeats itself is cut, and a turn ends where it goes on
+with the prompt. Neither an answer nor a
 message holds the key or another secret.
 ``llm/embeddings.py`` asks for vectors in the same manner.
 """
@@ -47,8 +48,10 @@ _SHARE = 4
 """A limit by purpose is at most the model's window divided by this."""
 _HEADER = "\n[#"
 """How each part of a prompt begins. A model that writes it goes on with the prompt by itself."""
-_CHECKED = 1000
-"""Characters after which an answer is looked at again for whether it only repeats itself."""
+_CHECKED = 200
+"""Characters after which an answer is looked at again for whether it only repeats itself, or
+imitates what only the harness writes.
+"""
 _CUT_OFF = ("", "error", "insufficient_system_resource")
 """Finish reasons of an answer that was cut off: none, OpenRouter's, DeepSeek's."""
 
@@ -87,7 +90,7 @@ class Endpoint:
         try:
             self._connection.ask(
                 *self._request(prompt),
-                partial(self._read, answer, control),
+                partial(self._read, answer, control, purpose),
                 self._options(purpose),
                 control,
             )
@@ -128,10 +131,15 @@ class Endpoint:
         """The parts of a request that its endpoint may not take."""
         options: dict[str, Any] = {"stream_options": {"include_usage": True}}
         options[LENGTH] = self._profile.max_tokens or self._limit(purpose)
-        # some servers look for stop texts in the thoughts, too, which may quote the prompt
-        if purpose == "turn" and not (self._plain or self._profile.stop or self._thinks):
+        if self._ends_at_header(purpose):
             options["stop"] = [_HEADER]
         return options
+
+    def _ends_at_header(self, purpose: Purpose) -> bool:
+        """Whether an answer ends where it goes on with the prompt. Thoughts may quote the prompt,
+        and some servers look for stop texts in them, too.
+        """
+        return purpose == "turn" and not (self._plain or self._profile.stop or self._thinks)
 
     def _limit(self, purpose: Purpose) -> int:
         """Tokens of an answer that the settings do not limit."""
@@ -141,7 +149,11 @@ class Endpoint:
         return min(limit, self._window // _SHARE) if self._window else limit
 
     def _read(
-        self, answer: openai_format.Answer, control: Control, chunks: Iterator[object]
+        self,
+        answer: openai_format.Answer,
+        control: Control,
+        purpose: Purpose,
+        chunks: Iterator[object],
     ) -> None:
         """Read the answer from a body. Raises what a transport raises, ``ValueError``, or the
         ``ModelError`` that is reported in the body.
@@ -163,6 +175,9 @@ class Endpoint:
                 checked = answer.size
                 if answer.looping():
                     answer.finish = "length"
+                    return
+                if self._ends_at_header(purpose) and answer.imitating():
+                    answer.finish = "stop"
                     return
         if answer.finish in _CUT_OFF:
             raise failures.transient("broke off in the middle of an answer")

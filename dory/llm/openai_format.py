@@ -14,7 +14,7 @@ from email.utils import parsedate_to_datetime
 from itertools import chain
 from typing import Any
 
-from dory.text import thoughts
+from dory.text import imitations, thoughts
 from dory.text.formatting import encodable, tokens
 
 _TOO_LONG = re.compile(
@@ -34,6 +34,15 @@ _LOOP = 3000
 _TIMES = 10
 """An answer is in a loop if its last ``_LOOP`` characters are one block, at least ``_TIMES`` times.
 """
+_WORD_LOOPS = {600: 10, 1200: 4, 2000: 4}
+"""So it is if fewer characters are such a block, and the block has at least so many characters and
+a word: a rule of dashes or an empty table may be long. A small model on a processor writes some 60
+characters a second, and somebody waits for its answer.
+"""
+_WORD = re.compile(r"[^\W\d_]{2}")
+_ENDED = re.compile(r"(?:\n|[.!?…][^\w\n]{0,4})\Z")
+_REST = re.compile(r"[^\n.!?…]*[.!?…]?")
+"""Whether a text ends with a sentence, and what else there is of one."""
 _MOST_TOKENS = 10**9
 """A greater number is no count of tokens."""
 _TOO_FEW = 4
@@ -94,6 +103,14 @@ class Answer:
                 return True
         return False
 
+    def imitating(self) -> bool:
+        """Whether the text has come to where it goes on with the prompt, which counts for nothing.
+        An endpoint does not stop at the first line, or at the line of a room.
+        """
+        text = self.parts()[0]
+        lines = text[: text.rfind("\n") + 1]  # the last one may become something else
+        return imitations.begun(lines) < len(lines) and not thoughts.unended(lines)
+
     def _add_calls(self, delta: Mapping[str, Any]) -> None:
         """Add calls that nobody asked for, which have a place of their own. A stream gives
         the name first and the arguments in pieces, with the same index.
@@ -153,19 +170,32 @@ class Vectors:
 
 def _unrepeated(text: str) -> int:
     """Where a text begins to repeat its end; its length if it does not."""
-    tail = text[-_LOOP:]
-    if len(tail) < _LOOP:
-        return len(text)
-    beginning = tail[: _LOOP // _TIMES]
+    for length, least in (*_WORD_LOOPS.items(), (_LOOP, 1)):
+        period = _period(text[-length:], length)
+        if period >= least and (length == _LOOP or _WORD.search(text[-period:])):
+            at = len(text) - length
+            while at > 0 and text[at - 1] == text[at - 1 + period]:
+                at -= 1
+            end = at + period
+            if _ENDED.search(text, max(end - 5, 0), end):
+                return end
+            # what stood before it ended with the same words: keep the rest of its last sentence
+            rest = _REST.match(text, end, end + period)
+            return rest.end() if rest else end
+    return len(text)
+
+
+def _period(tail: str, length: int) -> int:
+    """The size of the block that ``tail`` repeats at least ``_TIMES`` times; 0 if there is none, or
+    if it has fewer characters than ``length``.
+    """
+    if len(tail) < length:
+        return 0
+    beginning = tail[: length // _TIMES]
     period = tail.find(beginning, 1)
-    while 0 < period <= _LOOP // _TIMES and not tail.startswith(tail[period:]):
+    while 0 < period <= length // _TIMES and not tail.startswith(tail[period:]):
         period = tail.find(beginning, period + 1)
-    if not 0 < period <= _LOOP // _TIMES:
-        return len(text)
-    at = len(text) - _LOOP
-    while at > 0 and text[at - 1] == text[at - 1 + period]:
-        at -= 1
-    return at + period
+    return period if 0 < period <= length // _TIMES else 0
 
 
 def counts(usage: Mapping[str, Any], prompt: str, answer: str) -> tuple[int, int | None, int]:

@@ -1,7 +1,8 @@
 """What only the harness writes, and models imitate: headers, tags of a room, references. Pure.
 
 A model that goes on after its answer invents the next part of the transcript. So an answer ends
-before the first line that is a header or somebody's line of a room. Inside a thought that ends,
+before the first line that is a header or somebody's line of a room, unless it begins with the
+header that its own answers have in the context. Inside a thought that ends,
 such lines are quoted, and end nothing.
 """
 
@@ -26,6 +27,11 @@ _BEGUN = re.compile(
 _QUOTED = re.compile(r"^\[(?=#|USER:|AGENT:|NOTICE:)", re.MULTILINE)
 _ACTION = re.compile(r"^[ \t]*\**Action(?: ?\d+)? ?:", re.MULTILINE | re.IGNORECASE)
 _HEAD = re.compile(r"\W*+[A-Za-z]+\W*+[\w-]*+\W*+(?:<<\W*\w+\W*)?")
+_OWN_HEADER = re.compile(r"\s*\[#\d{1,15}(?:-\d{1,15})? response\b[^\n]*(?:\n|\Z)")
+_MARK = re.compile(
+    r"\s*\[#\d{1,15}(?:-\d{1,15})? [a-z][^\[\]\n]{0,80}\][ \t]*(?=[^\s(])", re.IGNORECASE
+)
+"""The likeness of a header before what is said, in its line; not the text of a link."""
 _OWN_TAGS = re.compile(rf"\s*(?:{_TAG.format('(?:AGENT|USER|NOTICE)')}\s*)+")
 _CUE = re.compile(r"^↳ .*(?:\n|\Z)", re.MULTILINE)
 _TOKENS = re.compile(
@@ -43,6 +49,8 @@ def begun(text: str) -> int:
             head = before[before.rfind("\n") + 1 :][:200]
             if not before or _HEAD.fullmatch(head):
                 continue  # its own tag, before what it says
+        if _OWN_HEADER.match(text, match.start()) and not text[: match.start()].strip():
+            continue  # as its answers stand in the context
         if match["observed"] and not _ACTION.search(text, 0, match.start()):
             continue
         if thoughts is None:
@@ -62,9 +70,12 @@ def quoted(text: str) -> str:
 
 
 def cleaned(text: str) -> str:
-    """``text`` as it may enter a room: without the tag of a room at its beginning, cues and the
-    tokens of chat templates, and with the gist in the place of a reference.
+    """``text`` as it may enter a room: without the header of an answer or the tag of a room at its
+    beginning, cues and the tokens of chat templates, and with the gist in the place of a reference.
     """
+    for header in (_OWN_HEADER, _MARK):
+        if found := header.match(text):
+            text = text[found.end() :]
     text = _OWN_TAGS.sub("", text, count=1) if _OWN_TAGS.match(text) else text
     if "<" in text:
         text = _TOKENS.sub("", text)

@@ -52,6 +52,12 @@ class Thoughts:
         return places[-1][1] if places else None
 
 
+def unended(text: str) -> bool:
+    """Whether ``text`` opens a thought that has not ended yet."""
+    ends = Thoughts(text)
+    return any(ends.end(opening) is None for opening in OPENING.finditer(text))
+
+
 def as_thought(reasoning: str) -> str:
     """Return ``reasoning`` between the tags that it has in front of its response. It cannot close
     its own tag, so no call is read from it.

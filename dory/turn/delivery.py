@@ -7,6 +7,8 @@ says something there.
   has looked something up for them since it spoke, or if another agent has asked. The agent is told
   once in its life how to address what it says. If people wait in several rooms, or the setting
   ``plain_answers`` is ``ask``, nobody sees it, and the agent is asked for SAY lines.
+- A plain answer that was cut at its length limit is asked for again. If it is cut once more, it is
+  said. In a lean prompt it is said at once.
 - A lean prompt asks for plain text. There, what stands beside tool lines is said, too, unless one
   of them is a SAY.
 - An agent that would sleep while somebody waits, or that says it has noted something although no
@@ -32,7 +34,7 @@ from dory.identity.state import Owed
 from dory.text import addressing
 from dory.text.claims import Claim, claim
 from dory.turn.inbox import RECENT
-from dory.turn.tool_runner import ToolRunner
+from dory.turn.tool_runner import WHOLE, ToolRunner, is_cut_text
 from dory.types import Answer
 
 _WAYS = {
@@ -82,10 +84,22 @@ class Delivery:
     def _room_for(self, answer: Answer) -> str:
         """The room to which a plain answer goes; empty if it is none, or if that is not clear."""
         said = any(call.tool == "SAY" for call in answer.calls)
-        if said or (answer.calls and not self._lean) or not answer.plain.strip():
+        beside = answer.calls and not self._lean and not self._cut_again(answer)
+        if said or beside or not answer.plain.strip():
             return ""
         rooms = list(self._waiting()) or ([] if answer.calls else self._asked_in())
         return rooms[0] if self._plainly and len(rooms) == 1 else ""
+
+    def _cut_again(self, answer: Answer) -> bool:
+        """Whether plain text was cut as it was before since the agent woke. The model does not come
+        to an end, so who waits gets what there is.
+        """
+        me = self._identity
+        return is_cut_text(answer) and any(
+            entry.kind == "error" and entry.about == WHOLE
+            for entry in me.context
+            if entry.first >= me.state.woke_at
+        )
 
     def _asked_in(self) -> list[str]:
         """Where somebody still expects something although no person waits: the rooms that were

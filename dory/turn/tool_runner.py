@@ -32,6 +32,8 @@ from dory.types import Answer, Call, Reply
 
 _SETTLING = {"SAY", "WAIT"}
 """The tools with which a response can end the agent's turns."""
+WHOLE = "RESPONSE"
+"""Stands for a tool in an error that is about a whole response."""
 _OVER = 200
 """Characters by which a result may exceed its limit before it is cut."""
 
@@ -232,10 +234,20 @@ class ToolRunner:
 
 
 def _deliverable(answer: Answer, plain_room: str) -> tuple[Call, ...]:
-    """The calls of an answer, and a SAY of its plain text if that goes to ``plain_room``."""
+    """The calls of an answer, and a SAY of its plain text if that goes to ``plain_room``. If that
+    was cut, it is an answer all the same: the model would only write it again, as long.
+    """
     if not plain_room:
         return answer.calls
-    return (*answer.calls, Call("SAY", plain_room, body=cleaned(answer.plain).strip()))
+    text = cleaned(answer.plain).strip()
+    if is_cut_text(answer):
+        return (Call("SAY", plain_room, body=f"{text} …"),)
+    return (*answer.calls, Call("SAY", plain_room, body=text))
+
+
+def is_cut_text(answer: Answer) -> bool:
+    """Whether an answer was cut and holds no call beside the error that says so."""
+    return answer.cut and [call.tool for call in answer.calls] == [WHOLE]
 
 
 def _limited(calls: Sequence[Call], cut: bool) -> list[Call]:
@@ -246,12 +258,12 @@ def _limited(calls: Sequence[Call], cut: bool) -> list[Call]:
             f"a response may have {CALL_LIMIT} tool lines, this one had {len(limited)}: those"
             " from here on were not run"
         )
-        limited = [*limited[:CALL_LIMIT], Call("RESPONSE", error=error)]
+        limited = [*limited[:CALL_LIMIT], Call(WHOLE, error=error)]
     if cut:
         error = (
             "your response was cut off at its length limit here: nothing was done; write less"
             " before it, or say it in parts"
         )
-        last = limited.pop() if limited else Call("RESPONSE")
+        last = limited.pop() if limited else Call(WHOLE)
         limited.append(replace(last, error=last.error or error))
     return limited

@@ -165,6 +165,23 @@ def test_an_answer_that_only_repeats_itself_is_cut_where_it_begins_to(server: Se
     assert reply.text.startswith("SAY de") and reply.text.count("Glub") == 1
 
 
+def test_a_sentence_that_comes_back_again_and_again_is_cut_after_a_few_hundred_characters(
+    server: Server,
+) -> None:
+    """A real model of 135 million parameters filled its 2,048 tokens so, for two minutes."""
+    sentence = "I am at home. Your diary: empty. Your memory: empty.\n\n"
+    for before in ("Hello.", "Is it empty.", "Hello"):
+        server.faults.append(Fault(text=f"{before}\n\n{sentence * 20}Something else."))
+        reply = Caller(server.base_url, retries=0).ask()
+        assert reply.cut and reply.text.strip() == f"{before}\n\n{sentence}".strip()
+
+
+def test_so_is_a_word_that_comes_back_without_an_end(server: Server) -> None:
+    server.faults.append(Fault(text=f"Hello.\n\n{'adada: ' * 300}done"))
+    reply = Caller(server.base_url, retries=0).ask()
+    assert reply.cut and reply.text.startswith("Hello.") and len(reply.text) < 50
+
+
 def test_so_are_thoughts_that_only_repeat_themselves(server: Server) -> None:
     loop = "data: " + json.dumps(piece(reasoning_content="Wait. ")) + "\n\n"
     server.faults.append(Fault(text="", raw=loop, endless=True))
@@ -172,11 +189,30 @@ def test_so_are_thoughts_that_only_repeat_themselves(server: Server) -> None:
     assert reply.cut and reply.reasoning.count("Wait.") == 1
 
 
+@pytest.mark.parametrize("begun", ["[#1 notice 2026-11-23 15:36]", "Hi.\n[USER:ada now] and you?"])
+def test_a_turn_is_not_read_on_where_it_goes_on_with_the_prompt(server: Server, begun: str) -> None:
+    """A stop text ends no answer that begins with a header. A real model wrote 2,048 tokens so, of
+    which nothing counted.
+    """
+    raw = "data: " + json.dumps(piece(content=f"{begun}\n{varied(300)}")) + "\n\n"
+    server.faults.append(Fault(text="", raw=raw, endless=True))
+    reply = Caller(server.base_url, retries=0).ask()
+    assert not reply.cut and len(reply.text) < 1000
+
+
+def test_a_line_of_a_room_in_a_thought_ends_no_answer(server: Server) -> None:
+    text = f"Well. <think>She says\n[USER:ada now] and you?\n{varied(3000)}</think>\nSAY dev done"
+    server.faults.append(Fault(text=text))
+    assert Caller(server.base_url, retries=0).ask().text == text
+
+
 @pytest.mark.parametrize(
     "text",
     [
         varied(20_000),
         "-" * 2000,
+        "|  |  |  |  |  |  |  |\n" * 60,
+        "Row after row of stitches: " + "knit " * 200,
         "\n".join(f"- a line of a list, number {number}" for number in range(400)),
         "\n".join(f"{'very ' * number.bit_count()}long" for number in range(2000)),
     ],

@@ -3,6 +3,7 @@ reminded of once, and who gets no answer is told so.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,20 @@ def test_in_a_lean_prompt_plain_text_beside_tool_lines_is_said(tmp_path: Path) -
     house.live(house.asleep)
     assert house.lines("AGENT") == ["I will remember that you like tea."] and turns(house) == 1
     assert house.me.memory == "tea\n"
+
+
+@pytest.mark.parametrize(("prompt", "needed"), [("lean", 1), ("full", 2)])
+def test_a_plain_answer_that_is_cut_again_is_said_and_in_a_lean_prompt_at_once(
+    tmp_path: Path, prompt: str, needed: int
+) -> None:
+    """A model that runs on does so at each of its turns, and nobody would get an answer."""
+    house = house_with(tmp_path, *["Hello Ada. Hello Ada"] * 3, prompt=prompt)
+    scripted = house.model.complete
+    house.model.complete = lambda *call: replace(scripted(*call), cut=True)  # type: ignore[method-assign]
+    house.say("hello")
+    house.live(house.asleep)
+    assert house.lines("AGENT") == ["Hello Ada. Hello Ada …"] and turns(house) == needed
+    assert len(bodies(house.me.context.entries, "error")) == needed - 1
 
 
 def test_a_false_claim_is_doubted_also_after_a_reminder(tmp_path: Path) -> None:

@@ -172,10 +172,13 @@ class DreamExtension(Extension):
         if not entries:
             hours = f"{self._settings.interval_h:g} hours later"
             often = f"at {self._settings.cron} (cron)" if self._settings.cron else hours
-            since = "since the last Dream" if self._dreamed else "from its context yet"
+            nothing = (
+                "nothing new has faded since the last Dream"
+                if self._dreamed
+                else "nothing has faded yet (/compact lets something fade)"
+            )
             raise DoryError(
-                f"nothing new has faded {since}; when something does, it is dreamed of"
-                f" {often}{self._last()}"
+                f"{nothing}; when something does, it is dreamed of {often}{self._last()}"
             )
         self._request = "waits"
         self._anyway = anyway

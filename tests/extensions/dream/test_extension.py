@@ -334,8 +334,8 @@ def test_a_person_learns_why_there_is_no_dream_now(tmp_path: Path) -> None:
     with pytest.raises(
         DoryError,
         match=(
-            "nothing new has faded from its context yet; when something does, it is dreamed of 2"
-            " hours later"
+            r"nothing has faded yet \(/compact lets something fade\); when something does, it is"
+            " dreamed of 2 hours later"
         ),
     ):
         one.extension.force("")
