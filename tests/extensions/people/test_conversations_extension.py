@@ -371,9 +371,8 @@ def test_an_agent_records_by_itself_and_a_damaged_file_keeps_no_turn_up(tmp_path
         ("ada", "hello"),
         ("ada", "hello Ada"),
     ]
-    first = re.search(
-        r"^\[#relationships as of 2\S+ \S+\]\n(.*)$", house.agent.prompts.build().text, re.MULTILINE
-    )
+    begun = house.agent.prompts.build().text
+    first = re.search(r"^\[#relationships as of 2\S+ \S+\]\n(.*)$", begun, re.MULTILINE)
     assert first and re.fullmatch(r"ada: neutral; met [-\d]+, 1 line", first[1]), (
         "from the first epoch on"
     )
