@@ -37,6 +37,9 @@ from dory.turn.inbox import post
 from dory.turn.lessons import guidance
 from dory.types import Compacted, Event, Model
 
+_NOTHING = "nothing has faded yet (/compact lets something fade)"
+_NOTHING_NEW = "nothing new has faded since the last Dream"
+
 
 class _Timing:
     """When the next Dream is due."""
@@ -172,11 +175,7 @@ class DreamExtension(Extension):
         if not entries:
             hours = f"{self._settings.interval_h:g} hours later"
             often = f"at {self._settings.cron} (cron)" if self._settings.cron else hours
-            nothing = (
-                "nothing new has faded since the last Dream"
-                if self._dreamed
-                else "nothing has faded yet (/compact lets something fade)"
-            )
+            nothing = _NOTHING_NEW if self._dreamed else _NOTHING
             raise DoryError(
                 f"{nothing}; when something does, it is dreamed of {often}{self._last()}"
             )
