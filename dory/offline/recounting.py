@@ -28,6 +28,8 @@ _EVENT = re.compile(
     r"|response (?P<given>.+)|\S+ failed .*|\S+ (?P<answered>.+))"
 )
 _TOOL = re.compile(r"^[A-Z][A-Z0-9_]+ (?:[A-Za-z0-9_.-]+\.md )?")
+_FURTHER = re.compile(r"^(?:SAY \S+|[A-Z]{2,}(?:_[A-Z]+)+) ")
+"""A tool line behind the first of a response: an event is one line."""
 _JOINT = "; "
 _NUMBER = re.compile(r"\d[\d.,:]*")
 _NAME = re.compile(r"(?<=[^.!?:“\"] )[A-Z][a-z]{2,}")
@@ -112,7 +114,7 @@ def _clauses(text: str) -> Iterator[str]:
     for line in text.split("\n"):
         said = _said(references.gists(line.strip())).removeprefix("- ")
         for sentence in sentences(said):
-            for part in sentence.split(_JOINT):
+            for part in _FURTHER.sub("", sentence).split(_JOINT):
                 clause = formatting.one_line(part, _CLAUSE).rstrip(".! ")
                 if clause:
                     yield clause

@@ -194,6 +194,16 @@ def test_the_offline_model_sums_memories_up_in_at_most_three_sentences(api: str)
     assert "Bob has mended the build" in again and again.count("hotel in Lisbon") == 2
 
 
+def test_a_summary_of_several_tool_lines_begins_with_none() -> None:
+    """One that did was refused, and asked for again at each run."""
+    event = (
+        "2026-03-02 12:00 response SAY dev I do not know that. SAY lab Got it, Ada. NOTE_ADD x y"
+    )
+    made = OfflineModel().complete(prompt(ASKED.format(event)), "cascade").text
+    assert "I do not know that" in made and "Got it, Ada" in made
+    assert not [word for word in ("SAY", "NOTE_ADD") if word in made]
+
+
 def test_what_there_is_nothing_to_tell_about_is_summed_up_all_the_same() -> None:
     made = [
         OfflineModel().complete(prompt(ASKED.format(events)), "cascade").text
