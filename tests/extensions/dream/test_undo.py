@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dory import check
+from dory import check, clock
 from dory.errors import VersionError
 from dory.extensions.dream import dreams
 from dory.extensions.dream.versions import DREAM
@@ -34,9 +34,8 @@ def test_the_log_shows_the_latest_dream_and_not_the_latest_change(tmp_path: Path
     dreamer.house.respond(versioned.edit("MEMORY.md", "", "tea at five"))
     dreamer.step()
     told = versions_of(dreamer).log("")
-    assert told.startswith(
-        f"{dream.sha[:8]} 2026-03-02 12:00 Dream\nUSER +2, MEMORY +1 −1\n\nUSER.md: + Ada's"
-    )
+    heading = f"{dream.sha[:8]} {clock.minute(dream.at)} Dream\nUSER +2, MEMORY +1 −1\n\n"
+    assert told.startswith(f"{heading}USER.md: + Ada's")
     assert "+Ada likes tea\n" in told and "tea at five" not in told
     assert told.endswith("/dream-undo takes this Dream back")
 
