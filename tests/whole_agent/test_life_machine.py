@@ -118,9 +118,7 @@ LOOP = threading.current_thread()
 
 
 class LoopTime(Time):
-    """Only the loop's looks move it on. The dates of blobs, and with them their names and folders,
-    would else depend on when a thread beside the loop looks at it.
-    """
+    """Only the loop's looks move it on: names of blobs, and so their folders, depend on dates."""
 
     def __call__(self) -> datetime:
         return super().__call__() if threading.current_thread() is LOOP else self.at
