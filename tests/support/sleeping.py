@@ -131,7 +131,10 @@ class Sleeper:
         """As between two turns, until no work is under way."""
         self.extensions.step()
         while self.extensions.under_way():
+            before = self.house.clock.at
             self.extensions.step()
+            if self.extensions.under_way():
+                self.house.clock.at = before  # how often it was looked in vain is no time
 
     def sleep(self) -> None:
         """A Dream that a person asks for, from its beginning to its end."""
