@@ -25,7 +25,7 @@ SAID = (
     ("ada", "My birthday is on 5 May."),
     ("ada", "Forget about my cat."),
     ("ada", "My dog is called Rex. Shall we walk him?"),
-    ("", "25"),
+    ("", "30"),
     ("", "night"),
 )
 """Who says what; nobody: so much other talk, or a night."""

@@ -20,6 +20,7 @@ from bench.forgetting.meter import Meter, rates
 from bench.forgetting.script import script
 from dory import clock
 from dory.config.settings import Config
+from dory.config.unattended import ENDLESS
 from dory.errors import DoryError
 from dory.extensions import ordered
 from dory.extensions.cascade.life_reader import BEGINNING, LifeReader
@@ -119,7 +120,7 @@ class Life:
             BEGINNING.end, files.size(self.me.life.path)
         )
         self.meter = meter or Meter(OfflineModel(), rates())
-        settings = Config(model=self.meter.name, extensions=extensions)
+        settings = Config(model=self.meter.name, extensions=extensions, unattended=ENDLESS)
         models = Models(
             settings, self.meter, Budget(self.me, settings, self._report, None), self._report
         )

@@ -1,23 +1,27 @@
-"""The questions of LoCoMo's conversations, and the turns as documents of an index: what is asked,
-and where the answer stands.
+"""The questions of a conversation, and what was said as documents of an index: what is asked, and
+where the answer stands. Reads LoCoMo (people talk with each other) and BEAM (a person talks with an
+assistant, in long messages).
 
-Evidence is a list of turn ids, some of them malformed in the data: ``D8:6; D9:17`` in one,
+LoCoMo's evidence is a list of turn ids, some of them malformed in the data: ``D8:6; D9:17`` in one,
 ``D:11:26``, ``D30:05``, ``D``, or none. What can be read as an id of a turn counts; a question
 without any is left out.
 """
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from bench.common import locomo
+from bench.common import beam, locomo
 from dory.errors import FormatError
 from dory.search.passages import Document
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 ROOM = "dev"
+PERSON, AGENT = "ada", "dory"
+"""BEAM names nobody."""
 _ID = re.compile(r"D:?(\d+):0*(\d+)")
 _DATE = re.compile(r"\((.*?)\) ")
 
@@ -27,7 +31,7 @@ class Question:
     """``evidence`` are the origins of the documents in which the answer stands."""
 
     text: str
-    category: int
+    category: str
     evidence: frozenset[int]
 
 
@@ -43,14 +47,21 @@ class Talk:
 
 
 def load(path: Path) -> Talk:
-    """Read one file. Raises ``FormatError`` when it is not LoCoMo's."""
+    """Read one file. Raises ``FormatError`` when it is neither LoCoMo's nor BEAM's."""
+    if beam.recognised(path):
+        conversation = beam.load(path)
+        return Talk(
+            path.stem,
+            tuple(_messages(conversation.messages)),
+            tuple(Question(*question) for question in conversation.questions if question.evidence),
+        )
     turns = locomo.load(path).turns
     numbers = {turn.id: number for number, turn in enumerate(turns)}
     try:
         asked = [
             Question(
                 question["question"],
-                question["category"],
+                CATEGORIES[question["category"]],
                 frozenset(_named(question.get("evidence", []), numbers)),
             )
             for question in json.loads(path.read_bytes())["qa"]
@@ -88,3 +99,14 @@ def _documents(turns: tuple[locomo.Turn, ...]) -> list[Document]:
         documents.append(Document("heard", number, at, text, turn.speaker, ROOM))
         at += timedelta(minutes=1)
     return documents
+
+
+def _messages(messages: tuple[beam.Message, ...]) -> Iterator[Document]:
+    """The messages of a day follow by the minute. The agent's own are its responses."""
+    day, at = datetime.min, datetime.min
+    for number, message in enumerate(messages):
+        if message.day != day:
+            day = at = message.day
+        kind, speaker = ("response", AGENT) if message.by_assistant else ("heard", PERSON)
+        yield Document(kind, number, at, message.text, speaker, ROOM)
+        at += timedelta(minutes=1)

@@ -71,7 +71,7 @@ def found(entries: Sequence[Entry], blobs: Blobs) -> dict[int, tuple[str, int]]:
 
 
 def _said(rooms: Rooms, room: str) -> Iterator[Piece]:
-    for line in rooms.read(room, 0):
+    for line in rooms.messages(room):
         if line.kind == "USER":
             yield Piece("heard", f"[{line.kind}:{line.name} {line.at}] {laid_out(line.text)}")
 

@@ -35,13 +35,11 @@ class Message:
 def messages(talk: Talk, others: Sequence[Talk]) -> Iterator[Message]:
     """All that arrive in the life of ``talk``."""
     for question in talk.questions:
-        yield Message(CATEGORIES[question.category], question.text, question.evidence)
+        yield Message(question.category, question.text, question.evidence)
     as_they_are, unnamed, turns, small = NOTHING
     for other in others:
         theirs = speakers(other)
-        asked = [
-            question.text for question in other.questions if CATEGORIES[question.category] in OWN
-        ]
+        asked = [question.text for question in other.questions if question.category in OWN]
         for text in asked[::ASKED_EACH]:
             yield Message(as_they_are, text)
             yield Message(unnamed, renamed(text, dict.fromkeys(theirs, "")))

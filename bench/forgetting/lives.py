@@ -22,6 +22,7 @@ from bench.forgetting.script import Moment, Question
 from bench.forgetting.ways import WAYS, Mind
 from dory.clock import minute
 from dory.config.settings import Config
+from dory.config.unattended import ENDLESS
 from dory.constants import TURN_LIMIT
 from dory.errors import DoryError
 from dory.extensions import ordered
@@ -83,7 +84,11 @@ class Life:
 
     def __init__(self, home: Path, way: str, limit: int, meter: Meter, recall: bool) -> None:
         settings = Config(
-            model=meter.name, context_limit=limit, cues=recall, extensions="notes, recall"
+            model=meter.name,
+            context_limit=limit,
+            cues=recall,
+            extensions="notes, recall",
+            unattended=ENDLESS,
         )  # summaries would answer, too
         self.calendar = Calendar()
         self.meter = meter
@@ -96,15 +101,10 @@ class Life:
             for extension in ordered(self.me, settings, models, self._report)
             if recall or not isinstance(extension, RecallExtension)
         ]
-        self._extensions = ExtensionHost(own, self._report)
+        self._extensions = host = ExtensionHost(own, self._report)
         self._prompts = PromptBuilder(self.me, settings, self._extensions)
-        self._inbox = Inbox(
-            self.me,
-            self._extensions.commands(),
-            self._report,
-            settings.result_limit,
-            self._extensions.cue,
-        )
+        most = settings.result_limit
+        self._inbox = Inbox(self.me, host.commands(), self._report, most, host.cue)
         self._runner = ToolRunner(self.me, self._extensions.tools(), settings.result_limit)
         self._delivery = Delivery(self.me, settings, self._runner)
         mind = Mind(

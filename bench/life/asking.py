@@ -36,7 +36,7 @@ _SEED = 7
 
 def sample(questions: Iterable[Question], count: int) -> list[Question]:
     """The same ``count`` of them each time, as many of each category as there are."""
-    groups: defaultdict[int, list[Question]] = defaultdict(list)
+    groups: defaultdict[str, list[Question]] = defaultdict(list)
     for question in questions:
         groups[question.category].append(question)
     mixed = {

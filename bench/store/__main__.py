@@ -120,7 +120,7 @@ def spread(talk: Talk) -> list[Question]:
         random.Random(3),
         [
             [question for question in talk.questions if question.category == category]
-            for category in CATEGORIES
+            for category in CATEGORIES.values()
         ],
     )
     return [question for same in kinds for question in dice.sample(same, min(ASKED, len(same)))]

@@ -31,10 +31,13 @@ import click
 from dory.cli.output import show, tell
 from dory.config.command_line import failure
 from dory.config.options import home_option, program
-from dory.errors import ConfigError, DoryError, FormatError
-from dory.identity import listing
+from dory.errors import ConfigError, DoryError
+from dory.identity import generations, listing, state
+from dory.identity.state import State
 from dory.storage import locks
 from dory.storage.blobs import Blobs
+from dory.storage.database import NAME, Store
+from dory.storage.generation import Tie
 from dory.text import formatting
 
 
@@ -89,7 +92,8 @@ def main(
             return _dumped(folder, blobs, dump)
         if load:
             return _loaded(folder, blobs, load)
-        return _rebuilt(folder, blobs)
+        with locks.held(folder):
+            return rebuilt(folder, blobs)
     except (DoryError, OSError) as error:
         _tell(failure(error, home))
         return 2
@@ -132,26 +136,37 @@ def _loaded(folder: Path, blobs: Blobs, source: Path) -> int:
     from dory.extensions.notes import export
 
     with locks.held(folder), closing(Stores(folder, blobs)) as past:
+        record = state.load(folder / "state.json")
+        generations.check(folder, record)  # what is written now would hide what is missing
+        past.store.tie = _tie(record)
         count = export.load(past.notes, source)
         loaded = formatting.plural(count, "note or archive was", "notes and archives were")
         show(f"{loaded} loaded from {source}")
     return 0
 
 
-def _rebuilt(folder: Path, blobs: Blobs) -> int:
+def _tie(record: State) -> Tie:
+    return Tie(lambda: record.generation, record.memory_changes)
+
+
+def rebuilt(folder: Path, blobs: Blobs) -> int:
+    """Index everything anew, after saving what can be read of a damaged file. The caller holds the
+    lock.
+    """
     from dory import check
+    from dory.check import salvage
     from dory.extensions import Stores
 
-    with locks.held(folder), closing(Stores(folder, blobs)) as past:
-        record, live = check.as_committed(folder)
-        count = len(list(past.notes))  # if these cannot be read, --dump would be of no use either
-        saved = formatting.plural(count, "note or archive", "notes and archives")
-        try:
-            past.search.reset()
-        except FormatError as error:
-            raise FormatError(
-                f"first save {saved} with --dump FOLDER, to --load them again afterwards; {error}"
-            ) from error
+    record, live = check.as_committed(folder)
+    with closing(Store(folder / NAME, readonly=True)) as store:
+        problems = store.problems() if store.path.exists() else []
+    if problems:
+        _tell(salvage.salvage(folder, blobs, record))
+    generations.check(folder, record)
+    with closing(Stores(folder, blobs)) as past:
+        past.store.tie = _tie(record)
+        saved = formatting.plural(len(list(past.notes)), "note or archive", "notes and archives")
+        past.search.reset()
         damage = past.chronicle.index_all(live, blobs, record.name)
         for problem in damage:
             _tell(str(problem))

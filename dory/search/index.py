@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from dory.search.passages import Document, Passages, by, label
 from dory.search.postings import Estimates, Postings, SearchBudget, Term
@@ -19,6 +20,9 @@ from dory.search.ranking import PLACES, Formula, Ranking, weight
 from dory.search.snippets import snippet
 from dory.storage.database import Store
 from dory.text.tokenizer import STOP, Stemmer, query_words
+
+if TYPE_CHECKING:
+    from dory.search.ranking import Bytes, Numbers
 
 _ROUNDING = 1 - 1e-9
 """Keeps a passage whose score equals the least score but for rounding."""
@@ -81,6 +85,22 @@ class Index:
         """How many passages there are, and the newest id; (0, -1) if there are none."""
         return self._passages.extent()
 
+    def outdated(self) -> bool:
+        """Whether it was made by the rules of another Dory, and should be made anew."""
+        return self._passages.outdated()
+
+    def unknown(self, query: str) -> list[str]:
+        """The words of a query that occur nowhere, as they are written there."""
+        words = query_words(query, self._budget.words, self._formula.stop_words)
+        return [
+            query[word.start : word.end]
+            for word in words
+            if not self._store.rows(
+                "SELECT 1 FROM words WHERE words MATCH ? LIMIT 1",
+                (f'"{word.folded}"{" *" if word.open else ""}',),
+            )
+        ]
+
     def search(
         self,
         query: str,
@@ -141,7 +161,20 @@ class Index:
         known of the terms so far.
         """
         known = [(term.places, term.weight) for term in terms if term.places]
-        return self._ranking.best(known, named.places, count, least) if known else []
+        if not known:
+            return []
+        return self._ranking.best(known, named.places, count, self._traits, least)
+
+    def _traits(self, stretches: "Numbers") -> "Bytes":
+        """The traits of the passages in these stretches, a row for each."""
+        import numpy
+
+        known = self._passages.traits(stretches.tolist())
+        none = bytes(PLACES)
+        rows = (
+            known.get(stretch, none)[:PLACES].ljust(PLACES, b"\0") for stretch in stretches.tolist()
+        )
+        return numpy.frombuffer(b"".join(rows), numpy.uint8).reshape(-1, PLACES)
 
     def _hits(
         self,

@@ -2,17 +2,22 @@
 loses nothing.
 
 A document is cut into passages of at most ``PASSAGE_LIMIT`` characters. Each passage has an id,
-``stretch * PLACES + place``. Passages of one room share a stretch as long as no more than ``PAUSE``
-passes between two of them and a place is left. A passage without a room has a stretch of its own.
-So neighbours have neighbouring ids, and a stretch is a range of ids. No id is ever used twice.
+``stretch * PLACES + place``. Passages of one room share a session as long as no more than ``PAUSE``
+passes between two of them and a place is left in it; a session is ``STRETCHES`` stretches. A
+passage without a room has a session of its own. So neighbours have neighbouring ids, and a session
+is a range of ids. No id is ever used twice.
 
     piece    a passage: its text, when, where and by whom it was said, where it comes from (kind and
              origin), and its blob
     words    FTS5 without content of its own: which passages have which term; kind, speaker, room
              and date are terms, too
     stretch  the newest passage of each room, and how many it has
+    traits   how long the passages of a stretch are, and which are the agent's own speech: a byte
+             for each
+    edition  by which rules the index was made: one of an older Dory is made anew
 """
 
+import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -21,7 +26,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dory.errors import FormatError
-from dory.search.ranking import PLACES, Formula, is_question
+from dory.search.ranking import PLACES, STRETCHES, Formula, is_question, trait
 from dory.storage.database import NAME, Store, marks
 from dory.text.tokenizer import folded
 
@@ -29,6 +34,14 @@ PASSAGE_LIMIT = 1000
 """Characters of a passage."""
 PAUSE = 3600
 """Seconds. After an hour, people mostly begin a new subject."""
+EDITION = 2
+"""The rules by which passages are made and indexed."""
+OWN = ("response",)
+"""The kinds of which the agent is the speaker."""
+UNDATED = ("Note", "Archive")
+"""The kinds of which nobody asks when they were written."""
+ASKING = 40
+"""Words of a passage that may be no more than a question."""
 _LABEL = "\ue000"  # not a letter, so no word of a text can equal such a term
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS piece (id INTEGER PRIMARY KEY, kind TEXT NOT NULL,"
@@ -38,6 +51,11 @@ _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS stretch (room TEXT PRIMARY KEY, last INTEGER NOT NULL,"
     " at INTEGER NOT NULL, pieces INTEGER NOT NULL) WITHOUT ROWID",
 )
+_SINCE_EDITION_2 = (
+    "CREATE TABLE IF NOT EXISTS traits (stretch INTEGER PRIMARY KEY, bytes BLOB NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS edition (number INTEGER NOT NULL)",
+)
+"""A reader does without them."""
 _WORDS = (
     "CREATE VIRTUAL TABLE IF NOT EXISTS words"
     " USING fts5(text, content='', detail=none, columnsize=0, tokenize='{}')"
@@ -50,8 +68,9 @@ _DOCUMENT = "id, kind, origin, room, speaker, at, hash, text"
 class Document:
     """Something that can be found.
 
-    ``origin`` is its id where it comes from: of the context entry, of the note. ``hash`` is the
-    blob that UNCOMPACT brings back. Kinds are single words whose case does not matter.
+    ``origin`` is its id where it comes from: of the context entry, of the note. ``speaker`` is who
+    says it, or the name that it goes by. ``hash`` is the blob that UNCOMPACT brings back. Kinds are
+    single words whose case does not matter.
     """
 
     kind: str
@@ -73,6 +92,8 @@ class Passages:
         self._store = store
         self._about = formula.about
         store.tables(*_SCHEMA, _WORDS.format("porter ascii" if formula.stems else "ascii"))
+        if not store.readonly:
+            store.tables(*_SINCE_EDITION_2)
 
     def add(self, document: Document) -> None:
         """Index a document. Several in one ``store.writing()`` cost one fsync."""
@@ -80,6 +101,7 @@ class Passages:
         with self._store.writing() as connection:
             for number, text in enumerate(cut(document.text)):
                 id = _place(connection, document.room, at, joined=bool(document.room or number))
+                words = folded(text).count(" ") + 1
                 connection.execute(
                     "INSERT INTO piece (id, kind, origin, room, speaker, at, asks, hash, text)"
                     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -90,7 +112,7 @@ class Passages:
                         document.room,
                         document.speaker,
                         at,
-                        is_question(text),
+                        is_question(text) and words <= ASKING,
                         document.hash,
                         text,
                     ),
@@ -99,6 +121,7 @@ class Passages:
                     "INSERT INTO words (rowid, text) VALUES (?, ?)",
                     (id, self._terms(document, text)),
                 )
+                _set_trait(connection, id, trait(words, document.kind in OWN))
 
     def remove(self, kind: str, origin: int) -> None:
         """Remove a document, if it is there."""
@@ -123,6 +146,15 @@ class Passages:
             connection.execute("INSERT INTO words (words) VALUES ('delete-all')")
             connection.execute("DELETE FROM piece")
             connection.execute("DELETE FROM stretch")
+            connection.execute("DELETE FROM traits")
+            connection.execute("DELETE FROM edition")
+
+    def outdated(self) -> bool:
+        """Whether there are passages that were made by other rules than today's."""
+        if not self.extent()[0]:
+            return False
+        known = self._store.has("edition")
+        return not known or self._store.rows("SELECT number FROM edition") != [(EDITION,)]
 
     def walk(self, kind: str) -> Iterator[Document]:
         """All documents of a kind, by origin, with their whole texts."""
@@ -146,6 +178,18 @@ class Passages:
         )
         return {row[0]: (_document(row[:-1]), bool(row[-1])) for row in rows}
 
+    def traits(self, stretches: Sequence[int]) -> dict[int, bytes]:
+        """The traits of the passages in these stretches, by the number of the stretch; none of what
+        an older Dory indexed.
+        """
+        if self._store.readonly and not self._store.has("traits"):
+            return {}
+        rows = self._store.rows(
+            "SELECT stretch, bytes FROM traits WHERE stretch IN (SELECT value FROM json_each(?))",
+            (json.dumps(stretches),),
+        )
+        return {stretch: traits for stretch, traits in rows if type(traits) is bytes}
+
     def extent(self) -> tuple[int, int]:
         """How many passages there are, and the newest id; (0, -1) if there are none."""
         ((total, newest),) = self._store.rows(
@@ -154,11 +198,14 @@ class Passages:
         return int(total), newest
 
     def _terms(self, document: Document, text: str) -> str:
-        """What the full-text table is given for a passage."""
+        """What the full-text table is given for a passage. The day on which a note was written is
+        nothing that it says.
+        """
         about = ""
         if self._about:
-            date = f"{document.at:%A} {document.at.day} {document.at:%B %Y}"
-            about = f"{document.speaker} {document.room} {date}"
+            about = f"{document.speaker} {document.room}"
+            if document.kind not in UNDATED:
+                about += f" {document.at:%A} {document.at.day} {document.at:%B %Y}"
         speaker = " ".join(by(name) for name in folded(document.speaker).split())
         return f"{label(document.kind)} {speaker} {folded(about)} {folded(text)}"
 
@@ -178,31 +225,44 @@ def cut(text: str) -> Iterator[str]:
     line, a sentence or a word, if there is one in its second half.
     """
     half = PASSAGE_LIMIT // 2
-    while len(text) > PASSAGE_LIMIT:
-        ends = (
-            text.rfind(mark, half, PASSAGE_LIMIT) + len(mark) for mark in ("\n\n", "\n", ". ", " ")
-        )
-        end = next((end for end in ends if half < end <= PASSAGE_LIMIT), PASSAGE_LIMIT)
-        yield text[:end]
-        text = text[end:]
-    if text.strip():
-        yield text
+    at = 0
+    while len(text) - at > PASSAGE_LIMIT:
+        least, most = at + half, at + PASSAGE_LIMIT
+        ends = (text.rfind(mark, least, most) + len(mark) for mark in ("\n\n", "\n", ". ", " "))
+        end = next((end for end in ends if least < end <= most), most)
+        yield text[at:end]
+        at = end
+    if text[at:].strip():
+        yield text[at:]
 
 
 def _place(connection: sqlite3.Connection, room: str, at: int, joined: bool) -> int:
-    """The id for the next passage of a room. ``joined``: it may be in the room's last stretch."""
+    """The id for the next passage of a room. ``joined``: it may be in the room's last session."""
     row = connection.execute("SELECT last, at FROM stretch WHERE room = ?", (room,)).fetchone()
-    if joined and row and abs(at - row[1]) <= PAUSE and (row[0] + 1) % PLACES:
+    session = PLACES * STRETCHES
+    if joined and row and abs(at - row[1]) <= PAUSE and (row[0] + 1) % session:
         id: int = row[0] + 1
     else:
         (newest,) = connection.execute("SELECT ifnull(max(last), -1) FROM stretch").fetchone()
-        id = (newest // PLACES + 1) * PLACES
+        id = (newest // session + 1) * session
     connection.execute(
         "INSERT INTO stretch (room, last, at, pieces) VALUES (?, ?, ?, 1) ON CONFLICT (room)"
         " DO UPDATE SET last = excluded.last, at = excluded.at, pieces = pieces + 1",
         (room, id, at),
     )
     return id
+
+
+def _set_trait(connection: sqlite3.Connection, id: int, trait: int) -> None:
+    """Note the trait of a new passage. With the first one of all, the edition is noted."""
+    stretch, place = divmod(id, PLACES)
+    row = connection.execute("SELECT bytes FROM traits WHERE stretch = ?", (stretch,)).fetchone()
+    traits = bytearray(row[0] if row else bytes(PLACES))
+    traits[place] = trait
+    connection.execute("INSERT OR REPLACE INTO traits VALUES (?, ?)", (stretch, bytes(traits)))
+    if connection.execute("SELECT total(pieces) FROM stretch").fetchone() == (1,):
+        connection.execute("DELETE FROM edition")
+        connection.execute("INSERT INTO edition VALUES (?)", (EDITION,))
 
 
 def _document(row: Sequence[Any]) -> Document:

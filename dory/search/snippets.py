@@ -58,9 +58,10 @@ def _start(line: str, wanted: Sequence[tuple[Word, str]], weights: Mapping[str, 
     """
     best = 0.0
     start = 0
-    for first, _ in wanted:
+    for number, (first, _) in enumerate(wanted):
         end = first.start + WIDTH - _BEFORE
-        keys = {key for word, key in wanted if first.start <= word.start and word.end <= end}
+        near = wanted[number : number + WIDTH]
+        keys = {key for word, key in near if word.end <= end}
         total = sum(weights[key] for key in keys)
         if total > best:
             best = total

@@ -12,6 +12,7 @@ is exact. docs/related.md says what this costs.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from dory.storage.database import Store, damaged
@@ -27,6 +28,16 @@ _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS vector (id INTEGER PRIMARY KEY, model TEXT NOT NULL,"
     " dimension INTEGER NOT NULL, numbers BLOB NOT NULL)"
 )
+
+
+def load() -> None:
+    """Load what computes with vectors, if it is installed. Half loaded for lack of memory, it could
+    not be used any more in this process.
+    """
+    with suppress(ImportError):
+        import numpy
+
+        del numpy
 
 
 class Vectors:

@@ -146,7 +146,11 @@ def test_evidence_is_counted_by_the_calls_that_it_took_to_bring_it_into_the_prom
         locomo.Turn("", "Rosa", "That was never said."),
     ]
     wanted = [
-        Question("Were 10 beans put along the fence, in soil that is cold?", 4, frozenset([number]))
+        Question(
+            "Were 10 beans put along the fence, in soil that is cold?",
+            "single-hop",
+            frozenset([number]),
+        )
         for number in range(3)
     ]
     settings = Config(model=OFFLINE, context_limit=1000)
@@ -158,11 +162,11 @@ def test_evidence_is_counted_by_the_calls_that_it_took_to_bring_it_into_the_prom
 def test_a_sample_has_as_many_of_each_category_as_there_are_and_is_the_same_each_time() -> None:
     stock = [
         Question(f"{category}.{number}", category, frozenset([0]))
-        for category, count in ((1, 9), (2, 2), (3, 9))
+        for category, count in (("a", 9), ("b", 2), ("c", 9))
         for number in range(count)
     ]
     taken = asking.sample(stock, 10)
-    assert Counter(question.category for question in taken) == {1: 4, 2: 2, 3: 4}
+    assert Counter(question.category for question in taken) == {"a": 4, "b": 2, "c": 4}
     assert taken == asking.sample(stock, 10) and len(set(taken)) == 10
     assert len(asking.sample(stock, 99)) == 20
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench.common import questions
-from bench.recall import __main__, rivals
+from bench.recall import __main__, formulas, measuring, rivals
 from dory.errors import DoryError
 from tests.bench.test_life import conversation
 
@@ -57,14 +57,14 @@ def test_the_report_has_every_step_and_every_engine_and_the_whole_ranking_as_jso
     assert __main__.main(["--data", str(tmp_path), "--json"]) == 0
     printed = capsys.readouterr().out
     figures = json.loads(printed.splitlines()[-1])
-    assert figures["recall@10"] == figures["steps"]["+ questions count less"]["recall@10"]
+    assert figures["recall@10"] == figures["steps"]["+ own words count half"]["recall@10"]
     assert 50 <= figures["recall@10"] <= 100
     assert list(figures["conversations"]) == ["7", "8"] and set(figures["categories"]) == {
         "single-hop",
         "multi-hop",
         "temporal",
     }
-    assert all(name in printed for name in [*__main__.STEPS, *rivals.ENGINES])
+    assert all(name in printed for name in [*formulas.STEPS, *rivals.ENGINES])
     assert figures["engines"]["fts5 as it comes"]["hit@10"] > 0
     for engine in figures["engines"].values():
         assert engine is None or engine["recall@10"] > 0
@@ -75,10 +75,10 @@ def test_the_report_has_every_step_and_every_engine_and_the_whole_ranking_as_jso
 
 def test_recall_is_the_share_of_the_evidence_and_a_hit_any_of_it() -> None:
     outcomes = [
-        __main__.Outcome("a", 4, (0.0, 0.5, 0.5, 1.0)),
-        __main__.Outcome("b", 1, (1.0, 1.0, 1.0, 1.0)),
+        measuring.Outcome("a", "single-hop", (0.0, 0.5, 0.5, 1.0)),
+        measuring.Outcome("b", "multi-hop", (1.0, 1.0, 1.0, 1.0)),
     ]
-    figures = __main__.figures(outcomes)
+    figures = measuring.figures(outcomes)
     assert (figures["recall@1"], figures["recall@10"], figures["hit@1"], figures["hit@5"]) == (
         50.0,
         75.0,
@@ -90,7 +90,7 @@ def test_recall_is_the_share_of_the_evidence_and_a_hit_any_of_it() -> None:
 
 def test_held_out_figures_are_of_every_conversation(tmp_path: Path) -> None:
     talks = [questions.load(told(tmp_path)), questions.load(told(tmp_path, "8.json"))]
-    figures = __main__.held_out(talks, __main__.GRID[:2])
+    figures = __main__.held_out({"told": talks}, formulas.GRID[:2])["told"]
     assert set(figures["conversations"]) == {"7", "8"}
     assert figures["recall@20"] > 0
 

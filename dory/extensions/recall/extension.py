@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from dory.errors import FormatError
+from dory.extensions.recall import passed_over
 from dory.extensions.recall.life_index import Cursor, LifeIndexer, next_batch
 from dory.extensions.recall.search import RecallSearch
 from dory.identity.context import Entry
@@ -50,6 +51,7 @@ class RecallExtension(Extension):
         self._cues = cues
         self._secrets = secrets or RoomSecrets(identity)
         self._seen = 0
+        self._current = False
         self._tidied: int | None = None
         self._progress = ""
 
@@ -58,11 +60,15 @@ class RecallExtension(Extension):
         the agent answers.
         """
         entries = self._identity.context.entries
-        return Outcome(self._search.recall(call.given, entries, self._secrets.mark))
+        found = self._search.recall(call.given, entries, self._secrets.mark)
+        beside = passed_over.lines(self._identity, call.given, mark=self._secrets.mark)
+        return Outcome("\n".join([found, *beside]))
 
     def recall(self, query: str) -> str:
         """The best hits for a person, as text: of what may be shown where it is asked."""
-        return self._search.recall(query, self._identity.context.entries, asked=self._secrets)
+        found = self._search.recall(query, self._identity.context.entries, asked=self._secrets)
+        beside = passed_over.lines(self._identity, query, self._secrets.shows)
+        return "\n".join([found, *beside])
 
     def cue(self, line: Line) -> str:
         """What a person's message refers to, if that is clear and for its room."""
@@ -83,6 +89,9 @@ class RecallExtension(Extension):
         newest = self._identity.state.next_id - 1 - len(self._identity.uncommitted)
         if newest == self._seen:
             return None
+        if not self._current:
+            self._search.bring_up_to_date()
+            self._current = True
         cursor = self._indexer.cursor
         if cursor.newest > newest:
             self._search.reset()

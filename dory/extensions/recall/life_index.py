@@ -5,6 +5,7 @@ and so is whatever only repeats other text or would reveal a secret:
 
 * searches and their results (RECALL, NOTE_READ …), waiting, originals put back, and the agent's own
   files and blobs when it reads them;
+* thoughts, errors, and empty talk: responses that say no more than "I see, Ada";
 * "said in dev", "MEMORY.md changed" and the like, because the response itself has what was said or
   done;
 * the contents of files that look like credentials.
@@ -26,11 +27,12 @@ from dory.search.index import Index
 from dory.search.passages import Document
 from dory.storage.blobs import Blobs
 from dory.storage.database import Store
-from dory.text import references
+from dory.text import references, thoughts
 from dory.text.credential_files import is_secret
+from dory.text.tokenizer import STOP, folded
 from dory.turn.extension import Tool
 
-KINDS = ("heard", "response", "result", "error", "notice")
+KINDS = ("heard", "response", "result", "notice")
 """The kinds of entries that are indexed. The document of an entry has the same kind."""
 BATCH = 100
 """Most documents that are added to the index in one step."""
@@ -40,6 +42,15 @@ _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS mark (id INTEGER PRIMARY KEY, newest INTEGER, room TEXT,"
     " at INTEGER)"
 )
+_EMPTY_TALK = """
+    alright agreed certainly clear course cool done fine glad good great happy hm hmm know nice
+    noted nothing perfect right said see sorry sure understand understood welcome wonderful
+"""
+EMPTY_TALK = STOP.union(_EMPTY_TALK.split())
+"""English words that say nothing where they stand alone."""
+_SAY = re.compile(r"^SAY [a-z0-9_-]{1,64} ", re.MULTILINE)
+_ONLY_SAID = re.compile(r"(?:SAY .*(?:\n|$))+")
+_ADDRESS = re.compile(r", \w+(?=[.!]?$)", re.MULTILINE)
 _OWN = re.compile(r"(?:\./)?(?:blobs/|diary/|LIFE\.md|context\.md)")
 _PATH = re.compile(r"(.*), (?:lines \d+-\d+[;,] |the beginning of line )")
 
@@ -181,7 +192,7 @@ def read(
             text, speaker, room = heard.text, heard.name, entry.about
             cursor = replace(cursor, room=room, at=clock.parsed(heard.at, cursor.at))
         elif entry.kind == "response":
-            text = left_out.without_lookups(text)
+            text = _told(left_out.without_lookups(text))
             cursor = replace(cursor, at=clock.parsed(entry.about, cursor.at))
         elif entry.kind == "notice":
             speaker, room = "", ""
@@ -191,3 +202,11 @@ def read(
         if entry.kind in KINDS and text.strip() and not repeats:
             document = Document(entry.kind, entry.first, cursor.at, text, speaker, room)
         yield document, cursor
+
+
+def _told(response: str) -> str:
+    """A response without its thoughts; nothing of one that is only empty talk."""
+    told = thoughts.without_thoughts(response).strip()
+    words = folded(_ADDRESS.sub("", _SAY.sub("", told))).split()
+    empty = _ONLY_SAID.fullmatch(told) and EMPTY_TALK.issuperset(words)
+    return "" if empty else told

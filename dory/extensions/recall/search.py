@@ -22,13 +22,14 @@ where they ask: what was heard, and responses that are nothing but a SAY on one 
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 from dory import clock
 from dory.errors import DoryError
 from dory.extensions.notes.store import KINDS, Notes, document
 from dory.extensions.recall.life_index import LifeIndexer
+from dory.extensions.recall.source import Source, plain, uncrowded
 from dory.identity import expand
 from dory.identity.context import Entry
 from dory.search.index import Hit, Index
@@ -43,7 +44,7 @@ HITS = 10
 """Hits in one answer."""
 CUES = 3
 """References in one cue."""
-CUE_SHARE = 0.45
+CUE_SHARE = 0.55
 """The least share of a hit in a cue: its score divided by the score of an entry that contains every
 word of the message, and one more word that never occurred before.
 
@@ -52,56 +53,13 @@ this value. The additional word keeps a short message below it of which only one
 ``python -m bench.cues`` measures the value; docs/cues.md has its table.
 """
 CONSIDERED = 20
-"""Hits that are examined for one answer or cue."""
+"""Hits that are examined for one cue."""
 CONSIDERED_FOR_PEOPLE = 200
 """Hits that are examined if some of them may not be shown."""
-_COMMANDS = {
-    "UNCOMPACT": "/show",
-    "NOTE_READ": "/note",
-    "RETRIEVE_SPECIFIC_MEMORIES": "/memory",
-    "SHOW_DIARY_ENTRIES_FROM_DAY": "/diary",
-}
-"""What people write instead of a tool line."""
+_UNKNOWN = 8
+"""Words that are named as occurring nowhere."""
 _SAY = re.compile(r"SAY ([a-z0-9_-]{1,64}) .*")
 _THOUGHT = re.compile(r"<(?:think|thought|reasoning)", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where the full text of a hit is: in the live entry with the id ``entry``, or in the blob with
-    this ``hash``. A note or an archive has a ``name``. ``hint`` is what a layer says of its own.
-    """
-
-    hash: str = ""
-    gist: str = ""
-    name: str = ""
-    entry: int | None = None
-    hint: str = ""
-
-    def __str__(self) -> str:
-        """The source as an answer to RECALL names it."""
-        if self.entry is not None:
-            return f"in your context at #{self.entry}"
-        if self.hint:
-            return self.hint
-        if not self.hash:
-            return f"NOTE_READ {self.name}"
-        return f"UNCOMPACT {self.hash}" + ("" if self.name else f" ({_plain(self.gist)})")
-
-    @property
-    def for_people(self) -> str:
-        """The source as an answer to ``/recall`` names it."""
-        if self.entry is not None:
-            return f"in its context at #{self.entry}"
-        tool, space, given = str(self).partition(" ")
-        return f"{_COMMANDS.get(tool, tool)}{space}{given}"
-
-    @property
-    def cue(self) -> str:
-        """The source as a cue names it."""
-        if self.hash:
-            return references.reference(self.hash, self.gist)
-        return self.hint or f"note {self.name}"
 
 
 class Asked(Protocol):
@@ -167,12 +125,14 @@ class RecallSearch:
         """
         quoted = formatting.one_line(query)
         hits, elsewhere = self._found(query, live, asked)
-        more = f"; more was said in {', '.join(elsewhere)}: ask there" if elsewhere else ""
+        more = f"; more was said in {formatting.named(elsewhere)}: ask there" if elsewhere else ""
         if not hits:
             return (
                 f'no hits for "{quoted}"{more}; try other words: names, things, a month, as they'
                 " were said then"
             )
+        if unknown := self._index.unknown(query):
+            more += f"; nothing has the words: {plain(', '.join(unknown[:_UNKNOWN]))}"
         noun = "hit" if len(hits) == 1 else "hits"
         lines = [
             f"{number}. {_described(hit)}{self._marks(hit, source, mark)}"
@@ -180,6 +140,28 @@ class RecallSearch:
             for number, (hit, source) in enumerate(hits, 1)
         ]
         return "\n".join([f'{len(hits)} {noun} for "{quoted}"{more}', *lines])
+
+    def hits(
+        self, query: str, live: Sequence[Entry], count: int = HITS
+    ) -> list[tuple[Hit, Source]]:
+        """Return the best hits for the agent, each with where its full text is. What has the query
+        as its name goes first.
+        """
+        found = uncrowded(self._search(query, live, considered=2 * count))
+        named = self._notes.called(query.strip())
+        if named is None:
+            return found[:count]
+        by_name = [
+            (hit, source)
+            for hit, source in self._search(named.name, live, kinds=[named.kind])
+            if hit.document.origin == named.id
+        ]
+        others = [
+            (hit, source)
+            for hit, source in found
+            if (hit.document.kind, hit.document.origin) != (named.kind, named.id)
+        ]
+        return [*by_name, *others][:count]
 
     def cue(
         self,
@@ -226,12 +208,17 @@ class RecallSearch:
                 for layer_document in layer.documents():
                     self._index.add(layer_document)
 
+    def bring_up_to_date(self) -> None:
+        """Reset an index that another Dory made by its own rules."""
+        if self._index.outdated():
+            self.reset()
+
     def _found(
         self, query: str, live: Sequence[Entry], asked: Asked | None
     ) -> tuple[list[tuple[Hit, Source]], list[str]]:
         """The hits of an answer, and the rooms in which the person who ``asked`` may find more."""
         if asked is None:
-            return _without_repeated_archives(self._search(query, live))[:HITS], []
+            return self.hits(query, live), []
         if asked.shows(""):  # all but what is of a private room
             found = self._search(query, live, considered=CONSIDERED_FOR_PEOPLE)
             shown = [
@@ -239,7 +226,7 @@ class RecallSearch:
                 for hit, source in found
                 if all(map(asked.shows, self._rooms(hit, source)))
             ]
-            return _without_repeated_archives(shown)[:HITS], []
+            return uncrowded(shown)[:HITS], []
         hits: list[tuple[Hit, Source]] = []
         elsewhere = set[str]()
         for hit, source in self._search(query, live, considered=CONSIDERED_FOR_PEOPLE):
@@ -277,9 +264,12 @@ class RecallSearch:
         budget: SearchBudget | None = None,
         share: float = 0.0,
         considered: int = CONSIDERED,
+        kinds: Sequence[str] = (),
     ) -> list[tuple[Hit, Source]]:
-        """The hits whose text can still be had, each with its source, best first."""
-        hits = self._index.search(query, considered, (), budget, share, self._hidden)
+        """The hits whose text can still be had, each with its source, best first; only of these
+        ``kinds``, if any.
+        """
+        hits = self._index.search(query, considered, kinds, budget, share, self._hidden)
         opened = self._outline.opened(live)
 
         def place(id: int) -> Entry | None:
@@ -351,18 +341,6 @@ def _live_source(text: str, live: Sequence[Entry]) -> Source | None:
     return None
 
 
-def _without_repeated_archives(hits: Sequence[tuple[Hit, Source]]) -> list[tuple[Hit, Source]]:
-    """The hits without archives of stretches that another hit has an entry of. The entry says the
-    same in its own words.
-    """
-    stretches = {source.hash for hit, source in hits if hit.document.kind not in KINDS}
-    return [
-        (hit, source)
-        for hit, source in hits
-        if not (source.name and source.hash and source.hash in stretches)
-    ]
-
-
 def _said_in(document: Document) -> str:
     """The room in which a document was said as it is; empty if it may tell of others, too. The
     agent's responses may hold thoughts.
@@ -376,15 +354,10 @@ def _said_in(document: Document) -> str:
 def _described(hit: Hit) -> str:
     """Kind, time, speaker, room, score and snippet of a hit."""
     document = hit.document
-    speaker = f" {_plain(document.speaker)}" if document.speaker else ""
+    speaker = f" {plain(document.speaker)}" if document.speaker else ""
     room = f" in {document.room}" if document.room else ""
     beside = "" if MARK in hit.snippet else "(beside a match) "
     return (
         f"{document.kind.lower()} {clock.minute(document.at)}{speaker}{room},"
-        f" score {hit.score:.1f}: {beside}{_plain(hit.snippet)}"
+        f" score {hit.score:.1f}: {beside}{plain(hit.snippet)}"
     )
-
-
-def _plain(text: str) -> str:
-    """A text on one line that contains no ``->``."""
-    return formatting.one_line(text, 500).replace("->", "→")

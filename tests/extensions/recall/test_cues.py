@@ -52,10 +52,11 @@ def test_notes_are_named_by_name_and_archives_by_their_stretch(house: House) -> 
     act(house, "NOTE_ADD lisbon-hotel Miramar")
     house.wake()
     step(house)
-    fade(house, house.me.context.entries[-3:-1], "a note is taken")
+    hear(house, "the Lisbon hotel has a pool", "and a bar")
+    fade(house, house.me.context.entries[-5:], "of the note and the pool")
     hear(house, *OTHERS * 5)
     (body,) = listen(house, "the Lisbon hotel?")
-    assert " · note lisbon-hotel" in body and body.count("◱hash=") == 2
+    assert "note lisbon-hotel · " in body and body.count("◱hash=") == 2
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from dory.identity.context import Entry, compacted
 from dory.search.index import Index
 from dory.search.passages import Document
 from dory.storage.database import NAME, Store
+from dory.storage.rooms import laid_out
 from dory.text import formatting
 from dory.text.credential_files import is_secret
 from dory.turn.inbox import Inbox
@@ -116,6 +117,28 @@ def test_an_entry_whose_time_cannot_be_read_has_that_of_the_one_before() -> None
 
 
 @pytest.mark.parametrize(
+    ("response", "told"),
+    [
+        ("SAY dev I see, Ada.", ""),
+        ("SAY dev Got it!\nSAY lab All right, Bob.", ""),
+        ("<think>What does Ada want with the canoe?</think>\nSAY dev Yes.", ""),
+        ("<think>The canoe leaks.</think>\nSAY dev It leaks at the bow.", None),
+        ("SAY dev At 5.", "SAY dev At 5."),
+        ("SAY dev Ada's canoe leaks.", "SAY dev Ada's canoe leaks."),
+        ("MOVE lab", "MOVE lab"),
+        ("I wait.", "I wait."),
+    ],
+)
+def test_thoughts_and_empty_talk_are_not_indexed(
+    house: Household, response: str, told: str | None
+) -> None:
+    house.me.add("response", "2026-03-02 12:30", response)
+    house.me.commit()
+    expected = [] if told == "" else [told or "SAY dev It leaks at the bow."]
+    assert [document.text for document in read(house, Cursor(1))] == expected
+
+
+@pytest.mark.parametrize(
     "result",
     ["asked bob-1a2b; you are told when its memories are here", "your memories go to bob-1a2b"],
 )
@@ -136,10 +159,10 @@ def test_searches_and_what_they_found_are_not_found_again(house: Household) -> N
         house.me.add("result", f"{kind} lisbon", "1 hit for lisbon")
     house.me.add("error", "RECALL lisbon", "the index is damaged")
     house.me.commit()
-    assert [document.text for document in read(house, Cursor(1))] == ["the index is damaged"]
+    assert [document.text for document in read(house, Cursor(1))] == []
     assert newest(house, "RECALL lisbon\nWAIT") == []
     looked_up = newest(house, "RECALL lisbon\nNOTE_READ lisbon\nWAIT")
-    assert [kind for kind, _ in looked_up] == ["error"], "there is no tool NOTE_READ"
+    assert looked_up == [], "there is no tool NOTE_READ, and an error is nothing to find again"
     assert newest(house, "I look.\nRECALL lisbon\nSAY dev wait") == [
         ("response", "I look.\nSAY dev wait")
     ]
@@ -149,7 +172,9 @@ def test_what_only_repeats_is_left_out(house: Household) -> None:
     hash = house.me.blobs.stash(
         "[#1 heard dev]\n[USER:ada x] original\n", kind="context", gist="x", at=NOON
     )
-    assert newest(house, "SAY dev hello") == [("response", "SAY dev hello")], "and not: said in dev"
+    assert newest(house, "SAY dev hello, the canoe leaks again") == [
+        ("response", "SAY dev hello, the canoe leaks again")
+    ], "and not: said in dev"
     assert newest(house, f"UNCOMPACT {hash}") == []
     for path in ("LIFE.md", "./LIFE.md", "context.md", f"blobs/{hash[:2]}/{hash}.md"):
         assert [kind for kind, _ in newest(house, f"READ_FILE {path}")] == ["response"], path
@@ -235,7 +260,7 @@ def test_whatever_is_said_is_told_from_the_cue_beside_it(text: str, cue: str) ->
     )
     heard = heard_entry.read(plain)
     assert (heard.name, heard.at) == ("ada", line.at)
-    assert heard.text.split() == text.split()
+    assert heard.text.split() == laid_out(text).split()
 
 
 @settings(max_examples=25)

@@ -85,7 +85,7 @@ def test_what_the_agent_thought_is_for_nobody_who_may_not_see_everything(
     house: Recalling,
 ) -> None:
     house.respond("<think>Bob's merger is with Umbrella.</think>\nSAY dev I am well.")
-    house.respond("SAY dev All is well, merger or not.")
+    house.respond("SAY dev All is well, whether a merger comes or not.")
     house.listen()
     answer = house.asked("dev", "ada")
     assert "Bob" not in answer and "All is well" in answer and answer.endswith("-> chats/dev.md")
