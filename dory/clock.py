@@ -41,13 +41,16 @@ def second(at: datetime) -> str:
 
 
 def moment(text: str) -> datetime:
-    """A time as ``exact`` or ``second`` wrote it. Raises ``ValueError`` if it is none, or has no
-    zone.
+    """A time as ``exact`` or ``second`` wrote it, in UTC. Raises ``ValueError`` if it is none, has
+    no zone, or is none in UTC, as the first hour of all years east of it.
     """
     at = datetime.fromisoformat(text)
     if at.tzinfo is None:
         raise ValueError("a time must be in UTC")
-    return at
+    try:
+        return at.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError("there is no such time") from error
 
 
 def of_minute(text: str) -> datetime:

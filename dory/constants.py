@@ -14,6 +14,10 @@ thousands.
 """
 ABOUT_LIMIT = 60
 """Characters of a call's title in the header of its result."""
+MEMBERSHIPS = 100
+"""Rooms that an agent may be in: each is looked at twenty times a second, and one message can ask
+for any number of them.
+"""
 EXCHANGES = 4
 """Lines of other agents that an agent answers in a room before a person speaks there, unless the
 setting ``exchanges`` says otherwise.

@@ -5,6 +5,8 @@ one line that says what to do.
     ├── ConfigError          a setting, flag or environment variable is wrong
     ├── IdentityError        no identity has this prefix, or several have it
     ├── Busy                 another process holds this identity
+    ├── Held                 another program holds the lock of a file for too long
+    ├── Displaced            the folder that this process has locked was moved away or replaced
     ├── FormatError          a file is damaged
     │   └── UnknownVersion   a file has a version that this Dory does not know
     ├── BlobError            a blob is missing or ambiguous, or does not match its name
@@ -15,8 +17,10 @@ one line that says what to do.
     └── ModelError           a model call failed
         ├── ModelRefused     do not repeat: key refused, unknown model, bad request
         ├── ModelAway        repeat later: unreachable, overloaded, cut off
+        │   └── NoRoom       this machine has no memory or no thread left for it
         ├── WindowExceeded   the prompt is longer than the model's window
-        ├── SpendingLimit    no call was made: the budget of the hour or the day is spent
+        ├── SpendingLimit    no call was made: the budget of the hour, of the day, or of the time
+        │                    since a person spoke is spent
         └── Cancelled        a person stopped the call, or it gave way to a more urgent one
 """
 
@@ -37,6 +41,21 @@ class IdentityError(DoryError):
 
 class Busy(DoryError):
     """The identity's lock is held by another process."""
+
+
+class Held(DoryError):
+    """Another program holds the lock of a file, and did not give it back in time."""
+
+    def __init__(self, name: object, pid: int = 0) -> None:
+        """``name`` is what the message calls the file. ``pid`` is who holds it; 0 if that is not
+        known.
+        """
+        super().__init__(f"{name} is held by another program{f' (pid {pid})' if pid else ''}")
+        self.pid = pid
+
+
+class Displaced(DoryError):
+    """The folder of the identity is not the one that this process has locked. It must stop."""
 
 
 class FormatError(DoryError):
@@ -88,12 +107,18 @@ class ModelAway(ModelError):
     """The endpoint could not be reached, was overloaded, or broke off. Repeating may help."""
 
 
+class NoRoom(ModelAway):
+    """This machine has no memory or no thread left for work beside the loop."""
+
+
 class WindowExceeded(ModelError):
     """The prompt does not fit into the model's window."""
 
 
 class SpendingLimit(ModelError):
-    """The budget of the hour or the day is spent; the call was not made."""
+    """The budget of the hour, of the day, or of the time since a person last spoke is spent; the
+    call was not made.
+    """
 
 
 class Cancelled(ModelError):

@@ -147,6 +147,11 @@ class Context:
         self.entries = list(entries)
         """Oldest first. Only ``add`` and ``replace`` change the list."""
         self._text: str | None = None
+        """None: to be made of all entries."""
+        self._fresh: list[str] = []
+        """Texts of entries that are not in ``_text`` yet: to join them one by one would copy the
+        whole context for each of thousands of lines.
+        """
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self.entries)
@@ -156,6 +161,9 @@ class Context:
         """The rendered context."""
         if self._text is None:
             self._text = render(self.entries)
+        elif self._fresh:
+            self._text += "".join(self._fresh)
+        self._fresh.clear()
         return self._text
 
     @property
@@ -165,7 +173,7 @@ class Context:
 
     def add(self, entry: Entry) -> None:
         """Add ``entry`` at the end."""
-        self._text = self.text + entry.text
+        self._fresh.append(entry.text)
         self.entries.append(entry)
 
     def replace(self, old: Sequence[Entry], new: Sequence[Entry]) -> None:

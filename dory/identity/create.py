@@ -12,7 +12,7 @@ from typing import Any
 
 from dory.clock import Clock
 from dory.config import kept
-from dory.identity import context, life, state
+from dory.identity import context, known_homes, life, room_position, state
 from dory.identity import home as homes
 from dory.storage import files
 from dory.storage.blobs import Blobs
@@ -37,11 +37,10 @@ def boot(
     """
     check_id(room)
     with homes.booting(home):
-        homes.mark(home)
+        known_homes.settle(home)
         soul = template(home, "SOUL.md")
         gist = soul.partition("\n")[0]
-        blobs = Blobs(home / "blobs", secrets)
-        rooms = Rooms(home / "chats")
+        blobs, rooms = Blobs(home / "blobs", secrets), Rooms(home / "chats")
         at = now()
         blobs.open()
         hash = blobs.stash(soul, kind="soul", gist=gist, at=at)
@@ -55,8 +54,9 @@ def boot(
         (draft / "subs").mkdir(parents=True)
         (draft / "subs" / f"{room}.md").symlink_to(LINKED / f"{room}.md")
         (draft / "workspace").mkdir()
-        fresh = state.State(name=f"{clean_name(name)[:55]}-{hash[:8]}")
-        fresh.rooms[room] = state.RoomState().entered(rooms.unanswered(room), rooms.size(room))
+        shown = clean_name(name).replace("/", "-")[:55]
+        fresh = state.State(name=f"{shown}-{hash[:8]}")
+        fresh.rooms[room] = room_position.entered(rooms, room, state.RoomState())
         _write_files(draft, fresh)
         if settings is not None:
             kept.save(draft, settings)

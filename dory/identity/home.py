@@ -1,7 +1,7 @@
 """A home: the folder with the agents, rooms, blobs and links of one machine. Its marker tells it
 from any other folder that happens to have an ``agents/``, and whoever wipes it holds all its locks.
 
-    .dory               "This folder is a home of Dory …"
+    .dory               "This folder is a home of Dory …", and an id of its own
     agents/<hash>/      one identity each
     chats/<room>.md     one room each
     blobs/<two digits>/ everything that was ever read or written
@@ -11,11 +11,13 @@ from any other folder that happens to have an ``agents/``, and whoever wipes it 
 import fcntl
 import os
 import re
+import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from dory import regular_files
 from dory.errors import Busy, DoryError
 from dory.identity import listing
 from dory.storage import files, locks
@@ -24,8 +26,9 @@ MARKER = ".dory"
 STATE = ("agents", "chats", "blobs", "links")
 _TRASH = ".dory-wiped"
 _CONTENT = b"This folder is a home of Dory: its agents, rooms and blobs stand beside this file.\n"
+_ID = re.compile(rb"^id: ([0-9a-f]{32})$", re.MULTILINE)
 _OWN = {
-    "agents": re.compile(r"[0-9a-f]{16,64}|\.[0-9a-f]{16,64}\.boot|boot\.log"),
+    "agents": re.compile(r"[0-9a-f]{16,64}|\.[0-9a-f]{16,64}\.(boot|replaced-\d+)|boot\.log"),
     "chats": re.compile(r"[^.].*\.md(\.torn)?|\.live|\.present"),
     "blobs": re.compile(r"[0-9a-f]{2}"),
     "links": re.compile(r"[0-9a-f]{16,64}-[0-9a-f]{16,64}\.(request|answer)\.json"),
@@ -33,15 +36,25 @@ _OWN = {
 _DRAFT = re.compile(r"\.[0-9a-f]{16}\.tmp")
 """What a kill leaves of a file that was being replaced."""
 _ROOM = b"[dory-room"
+_MARKER_SIZE = 1000
 _NAMED = 5
 """So much of what is foreign is named."""
 
 
 def mark(home: Path) -> None:
-    """Make ``home`` known as one."""
-    if not (home / MARKER).exists():
+    """Make ``home`` known as one, with an id by which it is told from any other."""
+    if not id_of(home):
         home.mkdir(parents=True, exist_ok=True)
-        files.replace(home / MARKER, _CONTENT)
+        files.replace(home / MARKER, _CONTENT + f"id: {secrets.token_hex(16)}\n".encode())
+
+
+def id_of(home: Path) -> str:
+    """The id in the marker of ``home``; empty if there is none, as in homes of an older Dory."""
+    try:
+        found = _ID.search(files.read_from(home / MARKER, 0, _MARKER_SIZE))
+    except OSError:  # not a file
+        return ""
+    return found[1].decode() if found else ""
 
 
 def present(home: Path) -> list[Path]:
@@ -127,7 +140,7 @@ def _is_room(entry: os.DirEntry[str]) -> bool:
         return True
     if not entry.is_file(follow_symlinks=False):
         return False
-    with open(entry.path, "rb") as file:
+    with regular_files.opened(entry.path) as file:
         return file.read(len(_ROOM)) in (_ROOM, b"")
 
 

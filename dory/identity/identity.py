@@ -19,20 +19,27 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from dory import regular_files
 from dory.clock import Clock, minute
 from dory.errors import FormatError
-from dory.identity import context, life, neighbours, state
+from dory.identity import context, generations, life, neighbours, room_position, state
 from dory.identity.context import Context, Entry
-from dory.storage import files
+from dory.storage import files, held, locks
 from dory.storage.blobs import Blobs
+from dory.storage.generation import Tie
 from dory.storage.rooms import LINKED, Rooms, is_id
 from dory.text import formatting, references
 from dory.text.prompt_files import INSTRUCTIONS, MEMORY, template
+from dory.text.redaction import redact
 from dory.types import Event
 
 LIVE_DRAFT = 3600.0
 """Seconds after which a draft is taken for what a kill has left; another agent may be writing a
 younger one.
+"""
+ROOM_PATIENCE = 1.0
+"""Seconds that the loop waits for a room that another program holds. What it has to say there may
+wait, and other rooms should not.
 """
 LIFE_KEPT = 64
 """Lines of LIFE that are kept in memory, and that the checksum of its end covers. An extension
@@ -52,15 +59,20 @@ class Identity:
         self.home = home
         self.hash = hash
         self.now = now
-        self.redact = partial(formatting.redact, secrets=secrets)
+        self.redact = partial(redact, secrets=secrets)
         self.folder = home / "agents" / hash
         self.blobs = Blobs(home / "blobs", secrets)
-        self.rooms = Rooms(home / "chats", secrets, partial(neighbours.all_names, home))
+        self.rooms = Rooms(
+            home / "chats", secrets, partial(neighbours.all_names, home), ROOM_PATIENCE
+        )
         self.soul = self.blobs.get(hash).body
         self.state = state.load(self.folder / "state.json")
+        generations.check(self.folder, self.state)
+        self.tie = Tie(lambda: self.state.generation, self.state.memory_changes)
+        """For the ``Store`` of its SQLite file, whose commits the state counts."""
         self.life = life.Life(self.folder / life.NAME, LIFE_KEPT)
         self.listeners: list[Callable[[Event], None]] = []
-        self.damage = list[str]()
+        self.damage = list(filter(None, [generations.missing(self.folder, self.state)]))
         """What others have done to its files; ``repair`` reports it."""
         self.repaired = list[str]()
         """Files that ``repair`` wrote, for the extension that keeps their versions."""
@@ -76,12 +88,15 @@ class Identity:
         files.sweep(home / "blobs", LIVE_DRAFT)
         self._complete()
         self.life = life.Life(self.folder / life.NAME, LIFE_KEPT)
+        self._check_life()
+        self.context = Context(self._load_context())
+
+    def _check_life(self) -> None:
         if self.state.life_tail not in (None, self.life.check()):
             self.damage.append(
                 "the newest lines of LIFE.md are not those that were written there: somebody else"
                 " has changed them"
             )
-        self.context = Context(self._load_context())
 
     @property
     def name(self) -> str:
@@ -101,6 +116,7 @@ class Identity:
         """The rooms it is in: the symlinks in ``subs/``, in order of name. A link whose name is no
         room id is not followed; ``clean.py --check`` reports it.
         """
+        held.check()  # an idle agent stops, too, when its folder is not its own any more
         rooms: list[str] = []
         # not a glob, which takes three times as long: this is called many times a second
         with os.scandir(self.folder / "subs") as links:
@@ -112,29 +128,41 @@ class Identity:
 
     def join(self, room: str) -> None:
         """Subscribe to a room, beginning with what nobody has answered yet. The room is created if
-        it is new. A room whose file was replaced by a shorter one counts as new.
+        it is new.
         """
         self.rooms.open(room, self.now())
-        known = self.state.rooms.get(room, state.RoomState()).of(self.rooms.size(room))
-        self.state.rooms[room] = known.entered(self.rooms.unanswered(room), self.rooms.end(room))
+        known = self.state.rooms.get(room, state.RoomState())
+        if not room_position.stands(self.rooms, room, known):
+            known, _ = room_position.moved(self.rooms, room, known)
+        self.state.rooms[room] = room_position.entered(self.rooms, room, known)
         # The commit comes before the symlink. Otherwise, after a kill in between, a room that was
         # left earlier would be read on from there, and its old commands would be run.
         self.commit()
         link = self.folder / "subs" / f"{room}.md"
         if not link.is_symlink():
             link.symlink_to(LINKED / link.name)
-            files.sync_folder(link.parent)
+            self._sync(link, undo=link.unlink)
 
     def leave(self, room: str) -> None:
         """Unsubscribe. The room stays, and the state keeps how far it was read."""
-        (self.folder / "subs" / f"{room}.md").unlink(missing_ok=True)
-        files.sync_folder(self.folder / "subs")
+        link = self.folder / "subs" / f"{room}.md"
+        link.unlink(missing_ok=True)
+        self._sync(link, undo=lambda: link.symlink_to(LINKED / link.name))
+
+    @staticmethod
+    def _sync(link: Path, undo: Callable[[], None]) -> None:
+        """What fails is taken back: the agent is told that it had no effect."""
+        try:
+            files.sync_folder(link.parent)
+        except OSError:
+            undo()
+            raise
 
     def text(self, name: str) -> str:
         """Return SEGMENT.md or SUMMARISE.md: its own copy if it has one, else the template."""
         own = self.folder / name
         if own.exists():
-            return self.redact(own.read_text(encoding="utf-8", errors="replace"))
+            return self.redact(regular_files.content(own).decode("utf-8", "replace"))
         return self.redact(template(self.home, name))
 
     def text_reference(self, name: str) -> str:
@@ -151,7 +179,7 @@ class Identity:
         if self.state.epoch:
             self.notice(f"{why} What was said in your rooms meanwhile follows.")
         else:
-            rooms = ", ".join(self.subscriptions())
+            rooms = formatting.named(self.subscriptions())
             self.notice(f"You were booted. You are in the room {rooms}.")
         self.new_epoch()
 
@@ -195,24 +223,28 @@ class Identity:
         """Make everything durable that was added and logged. May be repeated after an
         ``OSError``.
         """
-        self._complete()
-        added = context.render(self.uncommitted).encode("utf-8")
-        files.write_at(self.folder / "context.md", self.state.context_bytes, added)
-        self._record(
-            self.state.context_bytes + len(added),
-            zlib.crc32(added, self.state.context_check or 0),
-            self.state.epoch,
-        )
+        held.check()
+        with locks.committing(self.folder):
+            self._complete()
+            added = context.render(self.uncommitted).encode("utf-8")
+            files.write_at(self.folder / "context.md", self.state.context_bytes, added)
+            self._record(
+                self.state.context_bytes + len(added),
+                zlib.crc32(added, self.state.context_check or 0),
+                self.state.epoch,
+            )
 
     def new_epoch(self) -> None:
         """Commit a context that was changed anywhere. The next prompt need not extend the previous
         one.
         """
-        self._complete()
-        epoch = self.state.epoch + 1
-        content = (context.heading(epoch) + self.context.text).encode("utf-8")
-        files.replace(self.folder / "context.next.md", content)
-        self._record(len(content), zlib.crc32(content), epoch)
+        held.check()
+        with locks.committing(self.folder):
+            self._complete()
+            epoch = self.state.epoch + 1
+            content = (context.heading(epoch) + self.context.text).encode("utf-8")
+            files.replace(self.folder / "context.next.md", content)
+            self._record(len(content), zlib.crc32(content), epoch)
 
     def _record(self, context_bytes: int, context_check: int, epoch: int) -> None:
         before = self.state
@@ -229,6 +261,7 @@ class Identity:
             life_lines=lines,
             life_check=life_check,
             life_tail=self.life.check(lines),
+            memory_changes=self.tie.changes,
         )
         state.save(self.folder / "state.json", after)
         self.state = after
@@ -244,7 +277,7 @@ class Identity:
         """
         if not self._completed:
             next_context = self.folder / "context.next.md"
-            if next_context.exists() and self._committed(next_context.read_bytes()):
+            if next_context.exists() and self._committed(regular_files.content(next_context)):
                 os.rename(next_context, self.folder / "context.md")
                 files.sync_folder(self.folder)
             foreign = self.life.write(self.state.life_bytes, self.state.life_lines)
@@ -268,7 +301,7 @@ class Identity:
         path = self.folder / "context.md"
         size = self.state.context_bytes
         try:
-            content = path.read_bytes()
+            content = regular_files.content(path)
         except FileNotFoundError:
             raise FormatError(
                 f"{path} is missing: put it back from a backup, or boot a new agent"

@@ -21,7 +21,7 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
-from dory import clock
+from dory import clock, regular_files
 from dory.constants import LIFE_SHOWN
 from dory.errors import FormatError, UnknownVersion
 from dory.storage import files
@@ -110,7 +110,7 @@ class Life:
         unknown version.
         """
         self.path = path
-        with open(path, "rb") as file:
+        with regular_files.opened(path) as file:
             heading = file.readline(200).decode("utf-8", "replace")
         if heading != HEADING:
             raise UnknownVersion(path, heading.strip(), HEADING.strip(), "put the right file back")

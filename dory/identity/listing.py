@@ -15,6 +15,7 @@ from dory.errors import DoryError, IdentityError
 from dory.identity import life, state
 from dory.storage import files, locks
 from dory.storage.blobs import Blobs
+from dory.text import formatting
 
 _DIGITS = "0123456789abcdef"
 
@@ -71,7 +72,7 @@ def find(home: Path, prefix: str) -> str:
     known = [folder.name for folder in folders(home)]
     digits = prefix.lower().rpartition("-")[2]
     hashes = [hash for hash in known if hash.startswith(digits)]
-    listed = f"there are {', '.join(known[:10])}"
+    listed = f"there are {formatting.named(known, 10)}"
     if not known:
         listed = f"there is none yet: '{command(home, 'agent.py')}' boots one"
     if len(digits) < 4:
@@ -82,7 +83,8 @@ def find(home: Path, prefix: str) -> str:
         raise IdentityError(f"no identity begins with {prefix[:70]!r} ({listed})")
     if len(hashes) > 1:
         raise IdentityError(
-            f"{prefix} fits {len(hashes)} identities: give more digits of {', '.join(hashes)}"
+            f"{prefix} fits {len(hashes)} identities: give more digits of"
+            f" {formatting.named(hashes, 10)}"
         )
     return hashes[0]
 

@@ -10,22 +10,28 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from dory.config.command_line import concealed
 from dory.errors import DoryError
+from dory.regular_files import open_regular
 from dory.storage import files, locks
 
 LOG = "agent.log"
 """The file below ``agents/<self>/`` with what the agent would have shown in a terminal."""
+AWAKE = "is awake; its identity is"
+"""What stands between its name and its hash in the first line of an agent's greeting."""
 _TIMEOUT = 30.0
 """Seconds that an agent may take to wake, or to end its step."""
 
 
 def launch(program: Path, arguments: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
-    """Start a program that writes to the end of ``log``. It has a process session of its own, so a
-    terminal's Ctrl-C and end do not reach it.
+    """Start ``agent.py``, which writes to the end of ``log``. It has a process session of its own,
+    so a terminal's Ctrl-C and end do not reach it. Its command line shows no secrets.
     """
-    with open(log, "ab") as output:
+    shown, variables = concealed(arguments)
+    with open(open_regular(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "ab") as output:
         return subprocess.Popen(
-            [sys.executable, str(program), *arguments],
+            [sys.executable, str(program), *shown],
+            env=os.environ | variables,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
@@ -36,7 +42,8 @@ def launch(program: Path, arguments: Sequence[str], log: Path) -> subprocess.Pop
 def start(program: Path, folder: Path, flags: Sequence[str]) -> int:
     """Run ``program`` for the identity in ``folder``, and return its pid once it is awake.
 
-    Raises ``DoryError``, with its last lines, if it ends before.
+    Raises ``DoryError``, with its last lines, if it ends before. Whatever is raised, no process is
+    left behind, but for one that is merely slow to wake.
     """
     begin = files.size(folder / LOG)
     process = launch(program, [folder.name, *flags], folder / LOG)
@@ -46,7 +53,13 @@ def start(program: Path, folder: Path, flags: Sequence[str]) -> int:
             raise DoryError(f"it did not wake: {_last_lines(folder, begin)}")
         return b"\n" in files.read_from(folder / LOG, begin) and locks.holder(folder) == process.pid
 
-    if not _becomes_true(awake):
+    try:
+        is_awake = _becomes_true(awake)
+    except BaseException:
+        process.kill()  # safe at any instant, and nobody would know of it
+        process.wait()
+        raise
+    if not is_awake:
         raise DoryError(
             f"it is not awake after {_TIMEOUT:g} seconds, as process {process.pid}: see"
             f" {folder / LOG}"

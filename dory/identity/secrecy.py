@@ -13,11 +13,13 @@ and nothing prevents it from saying so all the same.
 """
 
 from collections.abc import Collection, Iterable
+from itertools import islice
 
 from dory.config.options import login_name
 from dory.config.settings import Config
 from dory.identity.identity import Identity
 from dory.storage.rooms import clean_name
+from dory.text import formatting
 
 _NAMED = 6
 """Rooms that one sentence names."""
@@ -37,7 +39,8 @@ class RoomSecrets:
         self.private = frozenset(private)
         self._people: dict[str, set[str]] = {}
         self._others: set[str] = set()  # rooms in which another agent has spoken
-        self._read: dict[str, int] = {}
+        self._read: dict[str, tuple[int, int]] = {}
+        """Up to where each room was read, and in which of its files one after the other."""
 
     @classmethod
     def of(cls, identity: Identity, settings: Config) -> "RoomSecrets":
@@ -83,12 +86,15 @@ class RoomSecrets:
         """The people who have ever said something in a room."""
         rooms = self._identity.rooms
         size = rooms.size(room)
-        start = self._read.get(room, 0)
-        if size < start:
-            start = 0  # its file was replaced; those who spoke in the old one still have been there
+        position = self._identity.state.rooms.get(room)
+        file = position.replaced if position else 0
+        read_file, start = self._read.get(room, (file, 0))
+        if size < start or file != read_file:
+            start = 0  # its file was exchanged; who spoke in the old one still has been there
         known = self._people.setdefault(room, set())
         if size > start:
-            speakers, self._read[room] = rooms.speakers(room, start)
+            speakers, read = rooms.speakers(room, start)
+            self._read[room] = (file, read)
             known |= {name for kind, name in speakers if kind == "USER"}
             if any(kind == "AGENT" and name != self._identity.name for kind, name in speakers):
                 self._others.add(room)
@@ -119,11 +125,11 @@ class RoomSecrets:
         if not kept:
             return ""
         said = "private room" if room in self.private else "said in"
-        return f" ({said} {room}: not for {' and '.join(kept)})"
+        return f" ({said} {room}: not for {formatting.all_of(kept)})"
 
     def refusal(self, command: str) -> str:
         """The line for somebody to whom a command may not show what was said in other rooms."""
-        owners = ", ".join(self.owners) or "nobody; see the setting owners"
+        owners = formatting.named(self.owners) or "nobody; see the setting owners"
         return (
             f"{command} may show what was said in other rooms: it is for an owner ({owners}), in a"
             " room in which no one else has spoken"
@@ -134,10 +140,11 @@ class RoomSecrets:
         is.
         """
         parts: list[str] = []
-        for room in filter(None, rooms):
+        for room in islice(filter(None, rooms), _NAMED):
             if kept := self.kept_from(room):
-                more = f" and {len(kept) - _NAMED} more rooms" if len(kept) > _NAMED else ""
-                parts.append(f"Not for {room}: what was said in {', '.join(kept[:_NAMED])}{more}.")
+                more = " rooms" if len(kept) > _NAMED else ""
+                named = formatting.named(kept, _NAMED)
+                parts.append(f"Not for {room}: what was said in {named}{more}.")
         return " ".join(parts)
 
     def _readers(self, asker: str, room: str) -> set[str]:

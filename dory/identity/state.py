@@ -12,12 +12,15 @@ import math
 import zlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
+from dory import regular_files
 from dory.errors import FormatError, UnknownVersion
-from dory.storage import files
+from dory.storage import files, room_cursor
+from dory.storage.rooms import clean_name
+from dory.types import Line
 
 VERSION = 1
 HOME = "home"
@@ -37,11 +40,18 @@ class RoomState:
     exchanges: int = 0
     """Lines with which other agents have called on this one since a person last spoke there."""
     unheard: list[list[int]] = field(default_factory=list)
-    """The parts that were passed over, said before it came or while it was away. For each the first
-    byte, and the one behind the last.
+    """The parts that were passed over: said before it came, while it was away, or too much at once.
+    For each the first byte, and the one behind the last.
     """
     replaced: int = 0
-    """How often the file was replaced by a shorter one."""
+    """How often the file was exchanged or edited, so that the bytes before mean something else."""
+    heard_last: list[str] = field(default_factory=list)
+    run_last: list[str] = field(default_factory=list)
+    """What stands before ``read`` and ``commands`` (``storage/room_cursor.py``)."""
+    lost: list[str] = field(default_factory=list)
+    """What was heard last in a file that was taken away, and does not stand in the present one."""
+    begins: str = ""
+    """The digest of the first message in the file."""
     waiting: list[str] = field(default_factory=list)
     """The people who have spoken there since the agent's own last message, in order."""
     reminded: bool = False
@@ -58,6 +68,8 @@ class RoomState:
     """
     said_at: int = 0
     """The entry that was next when it said something there last."""
+    people: bool = False
+    """Whether a person has spoken there since it came."""
 
     def entered(self, at: int, end: int) -> "RoomState":
         """Return the state of one who enters the room and hears it from byte ``at`` on. The
@@ -68,13 +80,17 @@ class RoomState:
             unheard.append([self.read, at])
         return replace(self, read=max(self.read, at), commands=end, unheard=unheard)
 
-    def of(self, size: int) -> "RoomState":
-        """Return the state for a file of ``size`` bytes. A file with fewer bytes than were read
-        must be another one, and begins anew.
-        """
-        if size >= max(self.read, self.commands):
-            return self
-        return RoomState(replaced=self.replaced + 1)
+    def hear(self, line: Line) -> None:
+        """The next message was handed to the agent."""
+        room_cursor.passed(self.heard_last, self.read, line)
+        self.read = line.end
+
+    def passed_over(self, start: int, end: int) -> None:
+        """Note that the part between these bytes is not heard."""
+        if self.unheard and self.unheard[-1][1] == start:
+            self.unheard[-1][1] = end
+        else:
+            self.unheard.append([start, end])
 
     def heard(self, start: int) -> Iterator[tuple[int, int]]:
         """Return the parts that were heard from byte ``start`` on: for each the first byte, and
@@ -111,8 +127,8 @@ class Running:
 
 @dataclass(slots=True)
 class Owed:
-    """A notice that is still to be written into a room. It was written if the room has it behind
-    byte ``mark``.
+    """What is still to be written into a room: a notice, or what the agent said while another
+    program held the room. It was written if the room has it behind byte ``mark``.
     """
 
     room: str
@@ -120,6 +136,7 @@ class Owed:
     mark: int
     asker: str = ""
     """Who typed the command."""
+    kind: str = "NOTICE"
 
 
 @dataclass(slots=True)
@@ -153,12 +170,20 @@ class State:
     """CRC-32 of LIFE.md up to the end of those lines."""
     life_tail: int | None = None
     """CRC-32 of the newest lines alone: a resume checks these without reading the whole file."""
+    memory_changes: int = 0
+    """How many commits of the SQLite file were on the disk when this was recorded."""
     awake: bool = False
     """Whether the context has something that the model has not answered yet."""
     stuck: bool = False
     """Whether the last model call failed."""
     woke_at: int = 1
     """The entry with which it last woke. What was heard from there on is still to be answered."""
+    attended: int | None = None
+    """How long usage.jsonl was when a person last spoke, in bytes (``llm/unattended.py``). None: an
+    older Dory wrote the record.
+    """
+    waits_for_people: list[str] = field(default_factory=list)
+    """The limits that were reached since, and that people were told of."""
     streak: int = 0
     """Turns since the last event from outside."""
     parent: str | None = None
@@ -197,6 +222,11 @@ class State:
     place: str = HOME
     """How the agent feels (empty if it has not said so), and where it is, in its own words."""
 
+    @property
+    def generation(self) -> int:
+        """The length of the life that this record knows, in bytes (``generations``)."""
+        return self.life_bytes + len(self.life_lines.encode())
+
     def waiting(self) -> list[tuple[str, str]]:
         """Each room in which people wait for an answer, with the name of each of them, in order."""
         return [(room, name) for room, at in self.rooms.items() for name in at.waiting]
@@ -213,7 +243,7 @@ class State:
 def load(path: Path) -> State:
     """Read a state. Raises ``FormatError`` if it is missing, damaged or of an unknown version."""
     try:
-        content = json.loads(path.read_bytes())
+        content = json.loads(regular_files.content(path))
         version = content.pop("version")
         check = content.pop("check", None)
         sound = check in (None, _check(content))
@@ -265,9 +295,20 @@ def _typed(content: dict[str, Any]) -> State:
         value = getattr(state, name)
         if not _fits(value, kind):
             raise ValueError(f"{name} is {str(value)[:70]!r}")
+    if not _is_name(state.name):
+        raise ValueError(f"no agent is named {state.name[:70]!a}")
     if not 0 < state.characters_per_token < math.inf:
         raise ValueError(f"characters_per_token is {state.characters_per_token!r}")
     return state
+
+
+def _is_name(name: str) -> bool:
+    """Whether an agent may have that name: it stands in a tag as it is, and leads nowhere as a
+    path. Empty: an older Dory wrote the record, or it is being made.
+    """
+    path = PurePosixPath(name)
+    is_path = path.is_absolute() or ".." in path.parts
+    return not name or (name == clean_name(name) and not is_path)
 
 
 def _fits(value: object, kind: Any) -> bool:

@@ -33,6 +33,7 @@ from dory import clock
 from dory.errors import BlobError, FormatError, UnknownVersion
 from dory.storage import files
 from dory.text import formatting, front_matter
+from dory.text.redaction import redact
 from dory.types import Blob
 
 KINDS = ("soul", "text", "response", "result", "heard", "context", "dream", "bank")
@@ -64,7 +65,7 @@ class Blobs:
         The same content stored again is the same blob. Raises ``BlobError`` if another content has
         the same hash at every length.
         """
-        gist = formatting.one_line(formatting.redact(gist, self._secrets))
+        gist = formatting.one_line(redact(gist, self._secrets))
         fields = {
             "dory": _VERSION,
             "kind": kind,
@@ -72,7 +73,7 @@ class Blobs:
             "gist": json.dumps(gist, ensure_ascii=False),
             "parent": json.dumps(parent),
         }
-        text = front_matter.join(fields, formatting.redact(body, self._secrets))
+        text = front_matter.join(fields, redact(body, self._secrets))
         content = text.encode("utf-8", "replace")
         digest = hashlib.sha256(content).hexdigest()
         for length in range(16, 65, 4):

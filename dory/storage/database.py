@@ -13,6 +13,9 @@ migrated when it is first opened for writing:
 write. A file that was deleted, moved away or replaced is closed before the next use, a damaged one
 at once.
 
+**Generation.** Each commit that changed something also records what ``generation.Stamp`` holds.
+From that ``identity/generations.py`` knows whether the agent's files are of the same time.
+
 **Durability.** ``writing`` is all or nothing, and durable when it returns: WAL with
 ``synchronous=FULL``, one fsync for a commit. ``tidy`` copies the log back into the file and runs in
 a thread of its own. If nobody calls it, the write that finds 64 MiB of log does it.
@@ -30,13 +33,13 @@ passes through.
 import errno
 import sqlite3
 from collections.abc import Iterator, Sequence, Sized
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from dory.errors import Busy, DoryError, FormatError, UnknownVersion
-from dory.storage import files
+from dory.storage import files, generation, held
 from dory.storage.watched_files import FileStamp
 
 NAME = "memory.sqlite"
@@ -74,6 +77,8 @@ class Store:
     def __init__(self, path: Path, readonly: bool = False) -> None:
         self.path = path
         self.readonly = readonly
+        self.tie = generation.Tie()
+        """To be set before the first write, if there is a ``state.json``."""
         self._schema: list[str] = []
         self._connection: sqlite3.Connection | None = None
         self._opened_file: tuple[int, int] | None = None
@@ -127,6 +132,7 @@ class Store:
         """
         if self.readonly:
             raise PermissionError(errno.EACCES, "it was opened for reading only", str(self.path))
+        held.check()
         with self._guarded():
             if self._connection and self._in_transaction:
                 yield self._connection
@@ -136,11 +142,17 @@ class Store:
                 self._connection = self._open("rwc" if fresh else "rw")
             connection = self._connection
             connection.execute("BEGIN IMMEDIATE")
+            before = connection.total_changes
             try:
                 if fresh:
                     self._bring_up_to_date(connection)
                 yield connection
+                held.check()
+                changes = self.tie.changes
+                if connection.total_changes != before:
+                    changes = generation.stamped(connection, self.tie)
                 connection.execute("COMMIT")
+                self.tie.changes = changes
             except BaseException:
                 if self._in_transaction:  # SQLite ends it by itself when the disk is full
                     connection.execute("ROLLBACK")
@@ -274,6 +286,19 @@ class Store:
             raise
 
 
+def copy(path: Path, target: Path) -> None:
+    """Copy the file at ``path``, as of one instant and with its log, to the new file ``target``,
+    also while others write to it.
+    """
+    uri = f"{path.absolute().as_uri()}?mode=ro"
+    with (
+        mapped(path),
+        closing(sqlite3.connect(uri, uri=True, timeout=LOCK_TIMEOUT)) as source,
+        closing(sqlite3.connect(target)) as copied,
+    ):
+        source.backup(copied)
+
+
 @contextmanager
 def mapped(path: Path) -> Iterator[None]:
     """Map what SQLite raises in this block, while it works on the file at ``path``."""
@@ -288,6 +313,8 @@ def mapped(path: Path) -> Iterator[None]:
             number, explanation = _DISK_ERRORS[code(error)]
             raise OSError(number, f"{explanation} ({error})", str(path)) from error
         raise damaged(path, error) from error
+    except UnicodeDecodeError as error:  # SQLite's own message quotes what is damaged
+        raise damaged(path, error) from error
 
 
 def code(error: sqlite3.DatabaseError) -> int:
@@ -298,8 +325,9 @@ def code(error: sqlite3.DatabaseError) -> int:
 def damaged(path: Path, how: object) -> FormatError:
     """The error for a damaged file."""
     return FormatError(
-        f"{path} is damaged ({how}): put it and its -wal back from a backup, or move it away, and"
-        " it is begun anew"
+        f"{path} is damaged ({how}): put it and its -wal back from a backup; or stop its agent, and"
+        f" 'python -m dory.recall {path.parent.name[:8]} --rebuild' saves what can be read; or move"
+        " it away, and it is begun anew"
     )
 
 

@@ -5,38 +5,31 @@ and so was the directory entry of a new file. After a crash a file has the old c
 one, never a mixture. An append that was cut off is recognised by its missing newline. POSIX only
 (``flock``). An ``OSError`` passes through unchanged; the loop decides what to do.
 
-``open_regular`` is for paths at which others may have put something else. It opens regular files
-only: reading a pipe would block, a device may never end, and a symlink may lead to a file that must
-not be read or written here. The kind is checked on the open file, so it cannot be exchanged in
-between.
+What is no regular file is never opened (``regular_files``).
 """
 
-import errno
 import fcntl
 import os
 import secrets
-import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from dory.errors import Held
+from dory.regular_files import open_regular, opened
+from dory.storage import file_locks, held
+from dory.storage.file_locks import PATIENCE
+
 _TAIL_BLOCK = 16384
 """Bytes that ``tail`` reads at a time."""
-
-
-def open_regular(path: Path | str, flags: int = os.O_RDONLY, folder: int | None = None) -> int:
-    """Open the regular file ``path``, below the open directory ``folder`` if given, and return its
-    descriptor. Raises ``OSError`` if it is no regular file.
-    """
-    fd = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY, 0o666, dir_fd=folder)
-    kind = os.fstat(fd).st_mode
-    if not stat.S_ISREG(kind):
-        os.close(fd)
-        if stat.S_ISDIR(kind):
-            raise OSError(errno.EISDIR, "Is a directory", str(path))
-        raise OSError(errno.EINVAL, "Not a regular file", str(path))
-    return fd
+_FIRST_BLOCK = 4096
+_BLOCK = 1 << 20
+"""Bytes that are looked at together for a torn end, however long that is: first few, then many."""
+_EXCHANGES = 1000
+"""How often in a row a file may be replaced while its lock is taken, before that is given up."""
+_RESTING = 0.5
+"""Seconds that a torn end may take to stop growing."""
 
 
 def sync_folder(folder: Path) -> None:
@@ -64,6 +57,7 @@ def replace_in(
     """``replace`` for a file in the open directory ``folder``. No path is walked, so no symlink can
     lead elsewhere.
     """
+    held.check()
     temporary = f".{secrets.token_hex(8)}.tmp"
     fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666, dir_fd=drafts)
     try:
@@ -96,13 +90,14 @@ def write_at(path: Path, offset: int, content: bytes) -> bytes:
 
     What others wrote there is moved to ``<name>.torn`` and returned.
     """
+    held.check()
     fresh = not path.exists()
-    fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    fd = open_regular(path, os.O_RDWR | os.O_CREAT)
     try:
         present = os.pread(fd, max(0, os.fstat(fd).st_size - offset), offset)
         foreign = b"" if content.startswith(present) else present.removeprefix(content)
         if foreign:
-            _set_aside(path, foreign)
+            _set_aside(path, [foreign])
         # what is there already is not written again, as a full disk might not take it
         if not present.startswith(content):
             _write_all(fd, content, offset)
@@ -116,23 +111,24 @@ def write_at(path: Path, offset: int, content: bytes) -> bytes:
 
 
 def append(
-    path: Path, content: bytes, heading: bytes = b"", goes_on: bytes = b"", on_torn: bytes = b""
-) -> bytes:
-    """Append whole lines under the file's lock. Any number of processes may do so.
+    path: Path,
+    content: bytes,
+    heading: bytes = b"",
+    goes_on: bytes = b"",
+    on_torn: bytes = b"",
+    patience: float = PATIENCE,
+) -> int:
+    """Append whole lines under the file's lock. Any number of processes may do so. Raises ``Held``
+    if another program holds the lock for longer than ``patience`` seconds.
 
-    A new file gets ``heading`` first. A torn end (see ``whole``), left by a writer that died, is
-    moved to ``<name>.torn`` and returned; the lines ``on_torn`` are then written before
-    ``content``. If the disk refuses, the file stays as it was. Programs that do not use the lock
-    may append whole lines, too.
+    A new file gets ``heading`` first. A torn end (see ``whole``), left by a writer that died or
+    does not come to an end, is moved to ``<name>.torn``; the lines ``on_torn`` are then written
+    before ``content``. Returns how many bytes that were. If the disk refuses, the file stays as it
+    was. Programs that do not use the lock may append whole lines, too.
     """
-    fresh = not path.exists()
-    fd = open_regular(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
-        torn = _resting_torn_end(fd, goes_on)
-        if torn:
-            _set_aside(path, torn)
-            os.ftruncate(fd, os.fstat(fd).st_size - len(torn))
+    held.check()
+    with _locked(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, fcntl.LOCK_EX, patience) as fd:
+        torn = _set_torn_end_aside(fd, path, goes_on)
         size = os.fstat(fd).st_size
         try:
             _write_all(fd, (b"" if size else heading) + (on_torn if torn else b"") + content)
@@ -140,22 +136,30 @@ def append(
         except OSError:
             os.ftruncate(fd, size)
             raise
-    finally:
-        os.close(fd)
-    if fresh:
+    if not size:
         sync_folder(path.parent)
     return torn
 
 
 def read_from(path: Path, offset: int, limit: int = -1) -> bytes:
     """Return the bytes of ``path`` from ``offset``, at most ``limit``; none if it is missing. The
-    shared lock keeps a half-written append from being seen.
+    end may be a half-written append (see ``whole``).
     """
     try:
-        with open(open_regular(path), "rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH)
+        with opened(path) as file:
             file.seek(offset)
             return file.read(limit)
+    except FileNotFoundError:
+        return b""
+
+
+def read_shared(path: Path, offset: int, limit: int, patience: float = PATIENCE) -> bytes:
+    """``read_from`` under the shared lock: what a program rewrites while it holds the lock is not
+    seen half. Raises ``Held`` if it holds it for longer than ``patience`` seconds.
+    """
+    try:
+        with _locked(path, os.O_RDONLY, fcntl.LOCK_SH, patience) as fd:
+            return os.pread(fd, limit, offset)
     except FileNotFoundError:
         return b""
 
@@ -175,9 +179,8 @@ def whole_end(path: Path, goes_on: bytes = b"") -> int:
     everything up to there.
     """
     try:
-        with open(open_regular(path), "rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH)
-            return os.fstat(file.fileno()).st_size - len(_torn_end(file.fileno(), goes_on))
+        with opened(path) as file:
+            return _torn_start(file.fileno(), goes_on)
     except FileNotFoundError:
         return 0
 
@@ -198,7 +201,7 @@ def tail(path: Path, lines: int) -> list[bytes]:
         return []
     start = size(path)
     content = b""
-    with open(path, "rb") as file:
+    with opened(path) as file:
         while start and content.count(b"\n") <= lines:
             step = min(_TAIL_BLOCK, start)
             start -= step
@@ -225,30 +228,81 @@ def _write_all(fd: int, content: bytes, offset: int | None = None) -> None:
         rest = rest[os.write(fd, rest) :]
 
 
-def _resting_torn_end(fd: int, goes_on: bytes) -> bytes:
-    """The torn end of ``fd`` once it has stopped growing. A program that does not use the lock may
-    be in the middle of its line.
+@contextmanager
+def _locked(path: Path, flags: int, how: int, patience: float) -> Iterator[int]:
+    """The open file at ``path``, locked. A program may have replaced it while it held the lock, as
+    ``flock FILE sed -i`` does. Then the new file is the one to lock: nobody would read the old one.
     """
-    size = -1
-    while (torn := _torn_end(fd, goes_on)) and size != os.fstat(fd).st_size:
-        size = os.fstat(fd).st_size
+    until = time.monotonic() + patience
+    for _ in range(_EXCHANGES):
+        fd = open_regular(path, flags)
+        try:
+            file_locks.take(fd, how, path, until)
+            if _stands_at(fd, path):
+                yield fd
+                return
+        finally:
+            os.close(fd)
+    raise Held(path)
+
+
+def _stands_at(fd: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(fd), os.stat(path, follow_symlinks=False))
+    except FileNotFoundError:
+        return False
+
+
+def _set_torn_end_aside(fd: int, path: Path, goes_on: bytes) -> int:
+    """Move the torn end of ``fd`` to ``<name>.torn``; how many bytes that were.
+
+    A program that does not use the lock may be in the middle of its line, so the end must have
+    stopped growing. But a line that goes on for too long is never ended: the others need not wait.
+    """
+    until = time.monotonic() + _RESTING
+    while (start := _torn_start(fd, goes_on)) < (size := os.fstat(fd).st_size):
         time.sleep(0.1)
+        if os.fstat(fd).st_size == size or time.monotonic() >= until:
+            break
+    torn = os.fstat(fd).st_size - start
+    if torn:
+        _set_aside(path, _blocks(fd, start, start + torn))
+        os.ftruncate(fd, start)
     return torn
 
 
-def _torn_end(fd: int, goes_on: bytes) -> bytes:
-    start = os.fstat(fd).st_size
-    end = b""
-    while start and not whole(end, goes_on):
-        step = min(4096, start)
-        start -= step
-        end = os.pread(fd, step, start) + end
-    return end[whole(end, goes_on) :]
+def _torn_start(fd: int, goes_on: bytes) -> int:
+    """The byte at which the torn end of ``fd`` begins; its size if it has none. It is looked for
+    from the end, each byte once.
+    """
+    end = os.fstat(fd).st_size
+    step = _FIRST_BLOCK
+    while end:
+        start = max(0, end - step)
+        lead = min(start, len(goes_on))  # what decides about a newline at the very beginning
+        block = os.pread(fd, end - start + lead, start - lead)
+        if (behind := whole(block, goes_on)) > lead:
+            return start - lead + behind
+        end, step = start, _BLOCK
+    return 0
 
 
-def _set_aside(path: Path, content: bytes) -> None:
-    """Append ``content`` to ``<name>.torn``: nothing that somebody wrote is thrown away."""
-    with open(path.with_name(f"{path.name}.torn"), "ab") as aside:
-        aside.write(content.removesuffix(b"\n") + b"\n")
-        aside.flush()
-        os.fsync(aside.fileno())
+def _blocks(fd: int, start: int, end: int) -> Iterator[bytes]:
+    while start < end and (block := os.pread(fd, min(_BLOCK, end - start), start)):
+        yield block
+        start += len(block)
+
+
+def _set_aside(path: Path, blocks: Iterable[bytes]) -> None:
+    """Append to ``<name>.torn``: nothing that somebody wrote is thrown away."""
+    aside = open_regular(f"{path}.torn", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    try:
+        last = b"\n"
+        for block in blocks:
+            _write_all(aside, block)
+            last = block[-1:]
+        if last != b"\n":
+            _write_all(aside, b"\n")
+        os.fsync(aside)
+    finally:
+        os.close(aside)

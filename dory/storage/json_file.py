@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from dory import regular_files
 from dory.errors import FormatError, UnknownVersion
-from dory.storage.files import open_regular
 from dory.text import formatting
 
 Content = TypeVar("Content")
@@ -33,7 +33,7 @@ def read(
     """
     name = name or str(path)
     try:
-        with open(open_regular(path), "rb") as file:
+        with regular_files.opened(path) as file:
             content = file.read(-1 if limit is None else limit + 1)
     except FileNotFoundError:
         return None

@@ -1,17 +1,20 @@
 """What agents are doing in a room at this moment, and the message that they are writing: a side
 channel beside the room's file.
 
-``chats/.live/<room>/<agent>.json`` holds one ``Live`` record, replaced whole each time. Nothing
-depends on it: it is not synced to the disk, a damaged or old one is passed over, and the room's own
-file gets each message whole, once.
+``chats/.live/<room>/<digits>.json``, with digits made from the agent's name, holds one ``Live``
+record, replaced whole each time. Nothing depends on it: it is not synced to the disk, a damaged or
+old one is passed over, and the room's own file gets each message whole, once.
 """
 
+import hashlib
 import json
 import os
 import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from dory import regular_files
 
 FOLDER = ".live"
 """The folder of all records, below that of the rooms."""
@@ -35,11 +38,11 @@ class Live:
 
 def show(chats: Path, room: str, live: Live) -> None:
     """Show what an agent is doing in ``room``. A disk that does not take it is no error."""
-    path = _path(chats, room, live.name)
     with suppress(OSError):
+        path = _path(chats, room, live.name)
         path.parent.mkdir(parents=True, exist_ok=True)
         draft = path.with_name(f".{path.name}.{os.getpid()}")
-        draft.write_text(json.dumps(asdict(live)), encoding="utf-8")
+        regular_files.overwrite(draft, json.dumps(asdict(live)).encode())
         draft.replace(path)
 
 
@@ -52,14 +55,20 @@ def clear(chats: Path, room: str, name: str) -> None:
 def read(chats: Path, room: str) -> list[Live]:
     """What agents are doing in ``room`` now, by name."""
     shown = []
-    for path in sorted((chats / FOLDER / room).glob("[!.]*.json")):
+    for path in (chats / FOLDER / room).glob("[!.]*.json"):
         with suppress(OSError, ValueError, TypeError, AttributeError):
             if time.time() - path.stat().st_mtime < _STALE:
-                content = json.loads(path.read_text(encoding="utf-8"))
+                content = json.loads(regular_files.content(path))
                 live = Live(**{name: str(value) for name, value in content.items()})
                 shown.append(live)
-    return shown
+    return sorted(shown, key=lambda live: live.name)
 
 
 def _path(chats: Path, room: str, name: str) -> Path:
-    return chats / FOLDER / room / f"{name}.json"
+    """The file of the agent ``name``. The name itself is no part of it, since it may hold anything.
+    Raises ``OSError`` if the folder is a link, and leads elsewhere.
+    """
+    folder = chats / FOLDER / room
+    regular_files.refuse_links(folder.parent, folder)
+    digits = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:16]
+    return folder / f"{digits}.json"

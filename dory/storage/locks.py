@@ -14,15 +14,19 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dory.errors import Busy
+from dory.regular_files import content, open_regular, overwrite
+from dory.storage import held as held_folders
 from dory.text.prompt_files import invocation
 
+PAUSE = 10.0
+"""Seconds that a commit waits for a backup, which goes without the agent then."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY
 
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
     """Hold ``folder`` for this process. Raises ``Busy``, with the pid of the holder, if another
-    process holds it.
+    process holds it. Within the block nothing is written any more once the folder is moved away.
     """
     fd = os.open(folder, _FOLDER)
     try:
@@ -30,8 +34,39 @@ def held(folder: Path) -> Iterator[None]:
             stop = f"{invocation('agent.py')} --stop {folder.name[:8]}"
             way = f"talk to it with {invocation('chat.py')}, or stop it first, with {stop}"
             raise Busy(f"{folder.name} runs already, as process {holder(folder)}: {way}")
-        (folder / "lock").write_text(f"{os.getpid()} {_birth(os.getpid())}\n")
+        held_folders.claim(folder, fd)
+        overwrite(folder / "lock", f"{os.getpid()} {_birth(os.getpid())}\n".encode())
         yield
+    finally:
+        held_folders.release(folder)
+        os.close(fd)
+
+
+@contextmanager
+def committing(folder: Path) -> Iterator[None]:
+    """Within the block the agent commits. Waits while a backup is made."""
+    with _marked(folder) as fd:
+        _locked(fd, fcntl.LOCK_SH, PAUSE)  # else whoever pauses it for longer would stop its life
+        yield
+
+
+@contextmanager
+def paused(folder: Path, patience: float) -> Iterator[None]:
+    """Within the block the agent in ``folder`` commits nothing, for ``PAUSE`` seconds at most.
+    Raises ``Busy`` if a commit or another backup lasts longer than ``patience`` seconds.
+    """
+    with _marked(folder) as fd:
+        if not _locked(fd, fcntl.LOCK_EX, patience):
+            raise Busy(f"another backup of {folder.name} is being made: try again when it is done")
+        yield
+
+
+@contextmanager
+def _marked(folder: Path) -> Iterator[int]:
+    """The open file ``lock``, on which commits and backups take turns."""
+    fd = open_regular(folder / "lock", os.O_RDONLY | os.O_CREAT)
+    try:
+        yield fd
     finally:
         os.close(fd)
 
@@ -58,7 +93,7 @@ def wrote(folder: Path, pid: int) -> bool:
     has this pid by now. Of a lock that an older Dory took only the pid is known.
     """
     try:
-        named, _, birth = (folder / "lock").read_text("ascii", "replace").strip().partition(" ")
+        named, _, birth = content(folder / "lock").decode("ascii", "replace").strip().partition(" ")
     except OSError:
         return False
     return named == str(pid) and birth in ("", _birth(pid))
@@ -66,7 +101,7 @@ def wrote(folder: Path, pid: int) -> bool:
 
 def _pid(path: Path) -> int:
     try:
-        pid = path.read_bytes()[:100].partition(b" ")[0].strip()
+        pid = content(path)[:100].partition(b" ")[0].strip()
     except OSError:
         return 0
     return int(pid) if pid.isdigit() and len(pid) < 10 else 0
@@ -87,13 +122,14 @@ def _birth(pid: int) -> str:
     return subprocess.run(listed, capture_output=True, text=True, check=False).stdout.strip()
 
 
-def _locked(fd: int) -> bool:
-    """Try to lock for a fifth of a second, as ``holder`` in another process locks for a moment."""
-    for _ in range(20):
+def _locked(fd: int, how: int = fcntl.LOCK_EX, patience: float = 0.2) -> bool:
+    """Try to lock for so many seconds: ``holder`` in another process locks for a moment."""
+    until = time.monotonic() + patience
+    while True:
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            time.sleep(0.01)
-        else:
+            fcntl.flock(fd, how | fcntl.LOCK_NB)
             return True
-    return False
+        except BlockingIOError:
+            if time.monotonic() > until:
+                return False
+            time.sleep(0.01)

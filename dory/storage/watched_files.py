@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from dory import regular_files
 from dory.errors import VersionError
 from dory.storage import files
-from dory.storage.files import open_regular
 from dory.text.prompt_files import DURABLE
 
 _SETTLED = 2 * 10**9
@@ -121,8 +121,7 @@ class Worktree:
 
     def _content(self, name: str) -> bytes | None:
         try:
-            with open(open_regular(self._folder / name), "rb") as file:
-                return file.read()
+            return regular_files.content(self._folder / name)
         except FileNotFoundError:
             return None
         except OSError as error:

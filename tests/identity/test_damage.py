@@ -206,9 +206,9 @@ def test_a_room_that_became_shorter_is_told(
     house: Household, damage: Callable[[bytes], bytes]
 ) -> None:
     damaged(house.me.rooms.path("dev"), damage)
-    assert any("chats/dev.md is shorter" in line for line in wake(house))
+    assert any("chats/dev.md was edited or exchanged" in line for line in wake(house))
     assert any(
-        "The file of the room dev is shorter" in body
+        "The file of the room dev was edited or exchanged" in body
         for body in bodies(house.me.context.entries, "notice")
     )
 

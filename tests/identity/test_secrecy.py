@@ -187,3 +187,14 @@ def test_where_everybody_is_in_every_room_nothing_is_said_of_it(tmp_path: Path) 
     Inbox(house.me, [], print).receive()
     prompts = PromptBuilder(house.me, Config(), ExtensionHost([house.tools], print))
     assert "Not for" not in prompts.build().text.rpartition("[#turn]\n")[2]
+
+
+def test_who_speaks_in_a_longer_file_that_was_put_in_a_rooms_place_reads_there(
+    house: Household,
+) -> None:
+    secrets = RoomSecrets(house.me)
+    assert secrets.people("lab") == {"bob"}
+    said = "".join(f"[USER:eve 2027-01-01T00:00:00Z] hello {number}\n" for number in range(30))
+    house.me.rooms.path("lab").write_text(f"{said}[USER:bob 2027-01-01T00:00:00Z] hello\n")
+    Inbox(house.me, [], print).receive()
+    assert secrets.people("lab") == {"bob", "eve"}

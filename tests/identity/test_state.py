@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from dory.errors import FormatError
 from dory.identity import state
 from dory.identity.state import Opened, RoomState, Running, State
+from dory.storage.rooms import clean_name
 from tests.support.household import texts
 
 numbers = st.integers(0, 2**53)
 states = st.builds(
     State,
-    name=texts,
+    name=texts.map(lambda text: clean_name(text).replace("/", "-")),
     turn=numbers,
     context_bytes=numbers,
     life_lines=texts,
@@ -111,3 +112,29 @@ def test_what_is_no_record_at_all_is_damage(tmp_path: Path, content: bytes) -> N
     (tmp_path / "state.json").write_bytes(content)
     with pytest.raises(FormatError, match="is damaged"):
         state.load(tmp_path / "state.json")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../../../../victim/precious",
+        "/tmp/x",
+        "a\x1b]0;x\x07",
+        "x" * 65,
+        "dev] x",
+        "a\nb",
+        "\u202e",
+    ],
+)
+def test_a_name_that_no_agent_can_have_is_damage(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "state.json"
+    state.save(path, State(name=name))
+    with pytest.raises(FormatError, match=r"is damaged .no agent is named .*: put it back") as told:
+        state.load(path)
+    assert str(told.value).isprintable()
+
+
+@pytest.mark.parametrize("name", ["", "dory-5d41402a", "a/b-5d41402a", "møller-5d41402a", "x" * 64])
+def test_names_that_older_dorys_gave_are_loaded(tmp_path: Path, name: str) -> None:
+    state.save(tmp_path / "state.json", State(name=name))
+    assert state.load(tmp_path / "state.json").name == name

@@ -7,16 +7,18 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dory.errors import Held
 from dory.storage import files
-from tests.support.household import Killed, mishap
+from tests.support.household import Killed, held, mishap
 
 
 def each_kill(
@@ -113,7 +115,7 @@ def test_a_torn_end_is_set_aside_and_nothing_else_is_touched(
     path.parent.mkdir()
     torn = rest.replace(b"\n", b" ")
     path.write_bytes(b"".join(lines) + torn)
-    assert files.append(path, b"next\n") == torn
+    assert files.append(path, b"next\n") == len(torn)
     assert path.read_bytes() == b"".join(lines) + b"next\n"
     aside = path.with_name("log.torn")
     assert aside.exists() == bool(torn)
@@ -139,3 +141,92 @@ def test_the_tail_reaches_over_several_blocks(tmp_path: Path) -> None:
 def test_a_missing_file_reads_as_empty(tmp_path: Path) -> None:
     assert files.read_from(tmp_path / "none", 5) == b""
     assert files.size(tmp_path / "none") == 0
+
+
+def opened(path: Path) -> int:
+    """How often this process has ``path`` open."""
+    links = (f"/proc/self/fd/{fd}" for fd in os.listdir("/proc/self/fd"))
+    return sum(os.path.lexists(link) and os.readlink(link) == str(path) for link in links)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs /proc")
+def test_an_append_that_waited_for_who_replaced_the_file_goes_to_the_new_one(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b"one\n")
+    append = Thread(target=files.append, args=(path, b"two\n"))
+    with held(path):
+        append.start()
+        while opened(path) < 2:  # it waits for the lock of the old file
+            time.sleep(0.01)
+        (tmp_path / "edited").write_bytes(b"ONE\n")
+        (tmp_path / "edited").rename(path)
+    append.join()
+    assert path.read_bytes() == b"ONE\ntwo\n"
+
+
+def test_a_lock_is_waited_for_no_longer_than_it_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b"one\n")
+    with held(path):
+        with pytest.raises(Held, match=r"log is held by another program"):
+            files.append(path, b"two\n", patience=0.05)
+        with pytest.raises(Held):
+            files.read_shared(path, 0, 100, patience=0)
+        assert files.read_from(path, 0) == b"one\n" and files.whole_end(path) == 4
+    files.append(path, b"two\n", patience=0)
+    assert files.read_shared(path, 0, 100, patience=0) == b"one\ntwo\n"
+
+
+def test_a_writer_that_never_ends_its_line_keeps_no_other_from_writing(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b"one\n")
+    ended = Event()
+
+    def drip() -> None:
+        with open(path, "ab", buffering=0) as file:
+            while not ended.wait(0.01):
+                file.write(b"drip ")
+
+    writer = Thread(target=drip)
+    writer.start()
+    while path.stat().st_size == 4:
+        time.sleep(0.01)
+    try:
+        assert files.append(path, b"two\n") > 0
+    finally:
+        ended.set()
+        writer.join()
+    assert path.read_bytes().startswith(b"one\ntwo\n")
+    assert path.with_name("log.torn").read_bytes().startswith(b"drip drip")
+
+
+@pytest.mark.parametrize("line", [b"x", b"line \t\n"])
+def test_the_beginning_of_a_torn_end_is_found_by_reading_it_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: bytes
+) -> None:
+    read = list[int]()
+    pread = os.pread
+
+    def counted(fd: int, size: int, offset: int) -> bytes:
+        read.append(size)
+        return pread(fd, size, offset)
+
+    monkeypatch.setattr(os, "pread", counted)
+    path = tmp_path / "log"
+    for size in (1 << 20, 1 << 22):
+        read.clear()
+        path.write_bytes(b"one\n" + line * (size // len(line)))
+        assert files.whole_end(path, b" \t") == 4
+        assert sum(read) < 1.1 * size
+
+
+@given(st.lists(st.sampled_from([b"a", b" ", b"\t", b"\n", b" \t\n", b"bc" * 1500]), max_size=30))
+def test_the_whole_end_is_that_of_the_content_wherever_its_blocks_are_cut(
+    tmp_path_factory: pytest.TempPathFactory, pieces: list[bytes]
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "whole"
+    content = b"".join(pieces)
+    path.write_bytes(content)
+    assert files.whole_end(path, b" \t") == files.whole(content, b" \t")

@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+import pytest
+
 from dory.storage import live
 from dory.storage.live import Live
 
@@ -27,8 +29,10 @@ def test_damaged_and_old_records_are_passed_over(tmp_path: Path) -> None:
     (folder / "broken.json").write_text('{"name": "x"', encoding="utf-8")
     (folder / "list.json").write_text("[]", encoding="utf-8")
     (folder / "other.json").write_text('{"name": "x", "colour": "red"}', encoding="utf-8")
+    others = set(folder.iterdir())
     live.show(tmp_path, "dev", Live("killed", "thinks"))
-    os.utime(folder / "killed.json", (1, 1))
+    (killed,) = set(folder.iterdir()) - others
+    os.utime(killed, (1, 1))
     assert live.read(tmp_path, "dev") == [Live("dory-1", "thinks")]
 
 
@@ -37,3 +41,23 @@ def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
     live.show(tmp_path, "dev", Live("dory-1", "thinks"))
     live.clear(tmp_path, "dev", "dory-1")
     assert live.read(tmp_path, "dev") == []
+
+
+def test_a_name_leads_to_no_other_folder(tmp_path: Path) -> None:
+    precious = tmp_path / "precious.json"
+    precious.write_text("{}", encoding="utf-8")
+    for name in ("../../../precious", str(precious.with_suffix(""))):
+        live.show(tmp_path / "chats", "dev", Live(name, "thinks"))
+        assert live.read(tmp_path / "chats", "dev") == [Live(name, "thinks")]
+        live.clear(tmp_path / "chats", "dev", name)
+        assert precious.read_text(encoding="utf-8") == "{}"
+    assert live.read(tmp_path / "chats", "dev") == []
+
+
+@pytest.mark.parametrize("linked", [".live", ".live/dev"])
+def test_a_folder_that_is_a_link_gets_nothing(tmp_path: Path, linked: str) -> None:
+    (tmp_path / "mine" / "dev").mkdir(parents=True)
+    (tmp_path / "chats" / linked).parent.mkdir(parents=True)
+    (tmp_path / "chats" / linked).symlink_to(tmp_path / "mine")
+    live.show(tmp_path / "chats", "dev", Live("dory-1", "thinks"))
+    assert [path.name for path in (tmp_path / "mine").rglob("*")] == ["dev"]

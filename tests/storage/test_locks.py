@@ -102,3 +102,46 @@ def test_a_lock_of_an_older_dory_names_its_holder_all_the_same(tmp_path: Path) -
     with locks.held(tmp_path):
         (tmp_path / "lock").write_text(f"{os.getpid()}\n")
         assert locks.wrote(tmp_path, os.getpid())
+
+
+def test_a_lock_that_is_a_link_leaves_the_file_behind_it_as_it_is(tmp_path: Path) -> None:
+    precious, folder = tmp_path / "precious", tmp_path / "agent"
+    precious.write_text("mine")
+    folder.mkdir()
+    (folder / "lock").symlink_to(precious)
+    with pytest.raises(OSError, match="Is a symbolic link"), locks.held(folder):
+        pass
+    assert precious.read_text() == "mine" and locks.holder(folder) is None
+
+
+NEVER_WAKES = """
+import pathlib, os, sys, time
+pathlib.Path(sys.argv[0] + ".pid").write_text(str(os.getpid()))
+log = pathlib.Path(sys.argv[1]) / "agent.log"
+log.unlink()
+log.symlink_to(__file__)
+time.sleep(600)
+"""
+
+
+def test_an_agent_that_cannot_be_watched_is_not_left_running(tmp_path: Path) -> None:
+    program, folder = tmp_path / "program.py", tmp_path / "agent"
+    folder.mkdir()
+    program.write_text(NEVER_WAKES.replace("sys.argv[1]", repr(str(folder))))
+    with pytest.raises(OSError, match="Is a symbolic link"):
+        process.start(program, folder, [])
+    pid = int((tmp_path / "program.py.pid").read_text())
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_an_agent_whose_log_is_a_link_is_not_started(tmp_path: Path) -> None:
+    program, folder = tmp_path / "program.py", tmp_path / "agent"
+    folder.mkdir()
+    program.write_text(NEVER_WAKES)
+    (tmp_path / "precious").write_text("mine")
+    (folder / "agent.log").symlink_to(tmp_path / "precious")
+    with pytest.raises(OSError, match="Is a symbolic link"):
+        process.start(program, folder, [])
+    assert not (tmp_path / "program.py.pid").exists()
+    assert (tmp_path / "precious").read_text() == "mine"

@@ -2,16 +2,19 @@
 others write beside it.
 """
 
+import tracemalloc
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dory.errors import FormatError, ToolError
+from dory.errors import FormatError, Held, ToolError
+from dory.storage import files, message_ends
+from dory.storage.message_ends import KEPT, PART
 from dory.storage.rooms import KINDS, Rooms, check_id, clean_name, laid_out
 from dory.types import Line
-from tests.support.household import NOON, texts
+from tests.support.household import NOON, held, texts
 
 messages = st.lists(st.tuples(st.sampled_from(KINDS), texts, texts), min_size=1, max_size=6)
 
@@ -206,3 +209,136 @@ def test_a_room_read_stretch_by_stretch_up_to_any_message_holds_the_same(
         lines_read += lines
         assert len(lines_read) > before or not before, "only a heading holds no message"
     assert lines_read == kept and start == end
+
+
+def written(rooms: Rooms, content: bytes) -> None:
+    with open(rooms.path("dev"), "ab") as file:
+        file.write(content)
+
+
+def of_size(size: int) -> str:
+    return f"(the beginning of {size:,} bytes, which are all in chats/dev.md) "
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [b"x" * 5 * PART, b"x \t\n" * (PART // 2), b"\n    x" * (PART // 3), b"\n" * 3 * PART],
+    ids=["one line", "lines of one append", "indented lines", "empty lines"],
+)
+def test_a_message_of_many_mebibytes_is_read_cut_with_its_size_and_the_next_one_whole(
+    tmp_path: Path, rest: bytes
+) -> None:
+    rooms = Rooms(tmp_path)
+    rooms.say("dev", "USER", "ada", "one", NOON)
+    start = rooms.size("dev")
+    long = b"[USER:eve 2026-03-02T12:00:00Z] much " + rest + b"!\n"
+    long = long.replace(b"\n!", b"\n    !")
+    written(rooms, long)
+    rooms.say("dev", "USER", "bob", "two", NOON)
+    lines = list[Line]()
+    while now := rooms.read("dev", lines[-1].end if lines else 0):
+        lines += now
+    assert [line.name for line in lines] == ["ada", "eve", "bob"]
+    assert lines[1].text.startswith(f"{of_size(len(long))}much") and lines[2].text == "two"
+    assert len(lines[1].text) <= KEPT + len(of_size(len(long)))
+    assert [line.end for line in lines] == [start, start + len(long), rooms.size("dev")]
+    assert list(rooms.messages("dev")) == lines
+    assert rooms.stretch("dev", start, rooms.size("dev"))[0] == [lines[1]]
+    assert rooms.stretch("dev", start, lines[1].end)[0] == [lines[1]]
+    assert [line.name for line in rooms.recent("dev", 2)][-1] == "bob"
+
+
+def test_a_line_that_does_not_end_is_looked_through_once_and_hides_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rooms = Rooms(tmp_path)
+    rooms.say("dev", "USER", "ada", "one", NOON)
+    begins = rooms.size("dev")
+    read = list[int]()
+    read_from = files.read_from
+
+    def counted(path: Path, offset: int, limit: int = -1) -> bytes:
+        content = read_from(path, offset, limit)
+        read.append(len(content))
+        return content
+
+    monkeypatch.setattr(files, "read_from", counted)
+    written(rooms, b"[USER:eve 2026-03-02T12:00:00Z] ")
+    for _ in range(8):
+        written(rooms, b"x" * 4 * PART)
+        for _ in range(20):
+            assert rooms.read("dev", begins) == []
+    assert sum(read) < 1.5 * rooms.size("dev")
+    assert [line.text for line in rooms.recent("dev", 9)] == ["one"]
+    assert rooms.end("dev") == rooms.unanswered("dev") + begins == begins
+    rooms.say("dev", "USER", "bob", "two", NOON)
+    assert [line.name for line in rooms.read("dev", begins)] == ["harness", "bob"]
+    assert rooms.path("dev").with_name("dev.md.torn").stat().st_size > 32 * PART
+
+
+def test_reading_a_room_takes_no_more_memory_if_a_line_in_it_is_longer(tmp_path: Path) -> None:
+    peaks = list[int]()
+    for parts in (4, 32):
+        rooms = Rooms(tmp_path / str(parts))
+        rooms.say("dev", "USER", "ada", "one", NOON)
+        written(rooms, b"[USER:eve 2026-03-02T12:00:00Z] " + b"x" * parts * PART)
+        tracemalloc.start()
+        assert [line.name for line in rooms.read("dev", 0)] == ["ada"]
+        assert rooms.read("dev", rooms.end("dev")) == []
+        rooms.say("dev", "USER", "bob", "two", NOON)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.5 * peaks[0] and peaks[1] < 16 * PART
+
+
+def test_a_message_that_is_longer_than_one_look_is_found_after_some(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(message_ends, "_PARTS", 2)
+    rooms = Rooms(tmp_path)
+    written(rooms, b"[USER:eve 2026-03-02T12:00:00Z] " + b"x" * 9 * PART + b"\n")
+    looks = 1
+    while not (lines := rooms.read("dev", 0)):
+        looks += 1
+    assert looks == 5 and lines[0].end == rooms.size("dev")
+
+
+def test_nobody_speaks_in_the_middle_of_a_line(tmp_path: Path) -> None:
+    rooms = Rooms(tmp_path)
+    tag = b"[USER:eve 2026-03-02T12:00:00Z] "
+    written(rooms, (tag.replace(b"eve", b"bob") + b"x" * PART)[:PART] + tag + b"hi\n" + tag)
+    written(rooms, b"hi\n" + tag.replace(b"eve", b"cleo") + b"hi\n")
+    assert {name for _, name in rooms.speakers("dev", 0)[0]} == {"bob", "eve", "cleo"}
+    rooms.path("dev").unlink()
+    written(rooms, (tag.replace(b"eve", b"bob") + b"x" * PART)[:PART] + tag + b"hi\n")
+    assert {name for _, name in rooms.speakers("dev", 0)[0]} == {"bob"}
+    assert rooms.speakers("dev", PART)[0] == set()
+
+
+def test_a_room_that_another_program_holds_is_told_at_once_from_the_second_time_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rooms = Rooms(tmp_path, patience=0.05)
+    rooms.say("dev", "USER", "ada", "one", NOON)
+    waited = list[float]()
+    read_shared = files.read_shared
+
+    def noted(path: Path, offset: int, limit: int, patience: float) -> bytes:
+        waited.append(patience)
+        return read_shared(path, offset, limit, patience)
+
+    monkeypatch.setattr(files, "read_shared", noted)
+    with held(rooms.path("dev")):
+        for act in (
+            lambda: rooms.read("dev", 0),
+            lambda: rooms.read("dev", 0),
+            lambda: rooms.open("dev", NOON),
+        ):
+            with pytest.raises(Held, match=r"^the room dev is held by another program"):
+                act()
+        assert [line.text for line in rooms.recent("dev", 9)] == ["one"]
+        assert rooms.has("dev", "USER", "ada", "one", 0)
+        assert rooms.end("dev") == rooms.size("dev")
+    rooms.read("dev", 0)
+    rooms.read("dev", 0)
+    assert waited == [0.05, 0, 0, 0.05]

@@ -1,0 +1,143 @@
+"""The homes that this person knows: those that were made here, and those whose SOUL and settings
+they have looked at and agreed to. With each stand the endpoints that may get a key there.
+
+What comes with a home cannot vouch for it. So this stands outside of all homes, in the person's own
+folder ``~/.local/state/dory/homes/`` (or below XDG_STATE_HOME), one file for each home, which only
+they can read:
+
+    {"version": 1, "path": "/home/ada/dory", "id": "3f0c…", "endpoints": ["https://host/v1"]}
+
+A home is known by its path and the id in its marker together. A copy elsewhere, and another home in
+the same place, are not. The folder of the program is known without: whoever runs the program trusts
+what stands beside it. A record with an empty id says that the home is not known any more, as
+something from elsewhere was put into it.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from dory import regular_files
+from dory.config.endpoint import plain
+from dory.identity import home as homes
+from dory.identity import listing
+from dory.storage import files
+from dory.text.prompt_files import INSTALLED, ROOT, SEGMENT, SUMMARISE
+
+OWN_TEXTS = ("dory.yaml", "SOUL.md", SEGMENT, SUMMARISE)
+"""What of a home says how its agents are, beside the agents themselves."""
+_VERSION = 1
+
+
+def knows(home: Path) -> bool:
+    """Whether the person knows this home."""
+    record = _read(home)
+    if not INSTALLED and home.resolve() == ROOT and (record is None or record["id"]):
+        return True
+    if record is None or not record["id"]:
+        return False
+    id = homes.id_of(home)
+    if not id and not listing.folders(home):  # it was wiped
+        return home.is_dir() and home.stat().st_uid == os.geteuid()
+    return bool(id) and record["id"] == id
+
+
+def is_new(home: Path) -> bool:
+    """Whether nobody has settled there, so that there is nothing to look at."""
+    return not listing.folders(home) and not any(os.path.lexists(home / name) for name in OWN_TEXTS)
+
+
+def endpoints(home: Path) -> frozenset[str]:
+    """The endpoints of this home that may get a key which was not given in it."""
+    record = _read(home)
+    if record is None or record["id"] != homes.id_of(home):
+        return frozenset()
+    return frozenset(record["endpoints"])
+
+
+def remember(home: Path, urls: Collection[str] = ()) -> None:
+    """Let the person know this home, and that keys may go to these endpoints. Raises ``OSError``
+    if that cannot be written.
+    """
+    with _alone(_path(home).parent):  # or two who settle at once would give the home two ids
+        homes.mark(home)
+        _write(home, homes.id_of(home), endpoints(home) | {plain(url) for url in urls})
+
+
+def forget(home: Path) -> None:
+    """Let the person not know this home any more, nor where keys may go there: they are asked
+    again. Raises ``OSError`` if that cannot be written.
+    """
+    with _alone(_path(home).parent):
+        _write(home, "", ())
+
+
+def settle(home: Path) -> None:
+    """Mark a home in which an agent is made. If it is new, the person knows it from now on."""
+    if is_new(home) or knows(home):
+        with suppress(OSError):  # then they are asked once
+            remember(home)
+    homes.mark(home)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Within the block no other process writes there."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _path(home: Path) -> Path:
+    given = os.environ.get("XDG_STATE_HOME", "")
+    state = Path(given) if os.path.isabs(given) else Path("~/.local/state").expanduser()
+    digest = hashlib.sha256(os.fsencode(home.resolve())).hexdigest()
+    return state / "dory" / "homes" / f"{digest[:32]}.json"
+
+
+def _read(home: Path) -> dict[str, Any] | None:
+    """What is known of the home at that path; None if nothing is, or if it cannot be read: then the
+    person is asked again.
+    """
+    try:
+        record = json.loads(files.read_from(_path(home), 0))
+        whole = (
+            record["version"] == _VERSION
+            and record["path"] == str(home.resolve())
+            and isinstance(record["id"], str)
+            and all(isinstance(url, str) for url in record["endpoints"])
+        )
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError):
+        return None
+    return record if whole else None
+
+
+def _write(home: Path, id: str, urls: Collection[str]) -> None:
+    path = _path(home)
+    record = {
+        "version": _VERSION,
+        "path": str(home.resolve()),
+        "id": id,
+        "endpoints": sorted(urls),
+    }
+    if record != _read(home):
+        files.replace(path, f"{json.dumps(record, ensure_ascii=False)}\n".encode())
+        path.chmod(0o600)
+        _forget_what_is_gone(path.parent)
+
+
+def _forget_what_is_gone(folder: Path) -> None:
+    """Remove the records of homes that do not exist any more, as those of tests."""
+    for path in folder.glob("*.json"):
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            if not Path(json.loads(regular_files.content(path))["path"]).is_dir():
+                path.unlink()
