@@ -28,6 +28,7 @@ def checked(config: Config) -> Config:
         if type(setting.default) in (int, float):
             value = getattr(config, setting.name)
             loader.bounded(setting.name, value, _LEAST.get(setting.name, 0))
+    loader.bounded("spend_per_day", config.spend_per_day or 0.0)
     for room in config.private_rooms:
         if not is_id(room):
             raise ConfigError(

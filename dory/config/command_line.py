@@ -4,17 +4,29 @@ commands people are told to type, and how a failure is put into words.
 In a checkout people type ``python agent.py`` and state lives beside the program. Where Dory is
 installed as a package they type ``dory agent``, and state lives in the user's data folder.
 ``--home`` and, after it, ``DORY_HOME`` win in both cases.
+
+Everybody on a machine can read the command line of every process. So flags that may hold a key or a
+password are handed to a process in its environment, which only its user can read.
 """
 
 import errno
+import json
 import os
+import re
 import shlex
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from dory.text.prompt_files import INSTALLED, ROOT, invocation
 
 started_as = ""
 """The program as the command ``dory`` started it, such as ``dory agent``; empty if Python did."""
+
+_HIDDEN = ("--api-key", "--base-url", "--profiles")
+_TELLING = re.compile(r"[@?]|key", re.IGNORECASE)
+"""What stands in an address or in profiles that hold a key or a password."""
+_HANDED = "_DORY_FLAGS"
 
 _NOT_WRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST)
 
@@ -29,8 +41,12 @@ def default_home() -> Path:
 
 
 def program(name: str) -> str:
-    """What a person types to start ``agent.py``, ``chat.py`` or ``clean.py``."""
-    return invocation(name) if INSTALLED else f"python {name}"
+    """What a person types to start ``agent.py``, or a program that is a module, such as
+    ``recall``.
+    """
+    if INSTALLED:
+        return invocation(name)
+    return f"python {name}" if name.endswith(".py") else f"python -m dory.{name}"
 
 
 def command(home: Path, name: str, *arguments: str) -> str:
@@ -58,3 +74,50 @@ def failure(error: Exception, home: Path) -> str:
         f"{error.strerror}: {path}; the home must be a folder that can be written: "
         "--home or DORY_HOME names another"
     )
+
+
+def concealed(
+    arguments: Sequence[str], hides: Callable[[str], bool] = lambda argument: True
+) -> tuple[list[str], dict[str, str]]:
+    """The arguments of ``agent.py`` without the flags that may hold a secret, and the variables of
+    the environment that hold these instead. ``hides`` says of such a flag with its value whether it
+    does.
+    """
+    shown: list[str] = []
+    hidden: dict[str, str] = {}
+    rest = list(arguments)
+    while rest:
+        word = rest.pop(0)
+        flag, equals, value = word.partition("=")
+        if flag not in _HIDDEN or not (equals or rest):
+            shown.append(word)
+            continue
+        words = [word] if equals else [word, rest.pop(0)]
+        if hides("=".join(words)):
+            hidden[flag.removeprefix("--").replace("-", "_")] = value if equals else words[1]
+        else:
+            shown += words
+    return shown, {_HANDED: json.dumps(hidden)} if hidden else {}
+
+
+def handed() -> dict[str, str]:
+    """The flags that ``concealed`` has put into the environment of this process, by setting. They
+    are taken out of it.
+    """
+    flags: dict[str, str] = json.loads(os.environ.pop(_HANDED, "{}"))
+    return flags
+
+
+def conceal(behind: str = "") -> None:
+    """Let this process go on without the secrets on its command line: the same program takes its
+    place, and gets them in the environment. Where ``behind`` names a word, the arguments of
+    ``agent.py`` are those behind it.
+    """
+    arguments = sys.argv[1:]
+    start = 0
+    if behind:
+        start = arguments.index(behind) + 1 if behind in arguments else len(arguments)
+    shown, variables = concealed(arguments[start:], lambda flag: bool(_TELLING.search(flag)))
+    program = sys.orig_argv[: len(sys.orig_argv) - len(arguments)]
+    if variables and [*program, *arguments] == sys.orig_argv:
+        os.execve(sys.executable, [*program, *arguments[:start], *shown], os.environ | variables)

@@ -12,14 +12,19 @@ from itertools import groupby
 
 from dory.config import profiles
 from dory.config.loader import OWN, Value
-from dory.config.profiles import FORMER_OFFLINE, OFFLINE, PROVIDERS, Profile, Profiles
+from dory.config.profiles import (
+    FORMER_OFFLINE,
+    OFFLINE,
+    PROVIDERS,
+    SECRET_PART,
+    Profile,
+    Profiles,
+)
 from dory.errors import ConfigError
 
 CHOICE = ("model", "base_url", "api_key")
 _USER = re.compile(r"^(.*?//)?[^/?#]*@")
-_SECRET_PART = re.compile(
-    r"(?<=[?&])[\w-]*(?:key|token|secret|password|sig|signature|code)=[^&#]*&?", re.IGNORECASE
-)
+_SECRET = re.compile(rf"(?<=[?&#]){SECRET_PART}[^&#]*&?", re.IGNORECASE)
 
 
 def consistent(values: Sequence[Value]) -> list[Value]:
@@ -97,4 +102,9 @@ def key_source(base_url: str, environment: Mapping[str, str]) -> str:
 
 def without_secrets(url: str) -> str:
     """An address as it may be kept: without user and password, and without keys in its query."""
-    return _SECRET_PART.sub("", _USER.sub(r"\1", url)).rstrip("?&")
+    return _SECRET.sub("", _USER.sub(r"\1", url)).rstrip("?&#")
+
+
+def plain(url: str) -> str:
+    """An address as it is compared and kept: without secrets, and without a slash at its end."""
+    return without_secrets(url).rstrip("/")

@@ -121,6 +121,14 @@ def with_model(before: Mapping[str, Any], chosen: Mapping[str, str]) -> Content:
     }
 
 
+def endpoints(content: Mapping[str, Any]) -> set[str]:
+    """The endpoints that such a content names, without secrets."""
+    profiles = sources.parsed("profiles", content.get("profiles", ""))
+    rows = [content, *(profiles.values() if isinstance(profiles, Mapping) else ())]
+    urls = [str(row.get("base_url") or "") for row in rows if isinstance(row, Mapping)]
+    return {endpoint.plain(url) for url in urls if url}
+
+
 def problems(folder: Path) -> Iterator[str]:
     """What is wrong with the file of the agent in ``folder``, for the check."""
     try:

@@ -8,11 +8,13 @@ its space forgotten, a key is part of a name.
 """
 
 import math
+import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dory import regular_files
 from dory.config.command_line import program
 from dory.errors import ConfigError
 
@@ -29,6 +31,9 @@ ALIKE = 0.6
 
 NAMED = ("owners", "private_rooms")
 """Lists of names, which may also be one text with commas between, as in a flag."""
+
+LIMITS = ("spend_per_hour", "spend_per_day")
+"""Numbers that may also be ``none``, which is 0: no limit."""
 
 _HIDDEN = ("api_key", "base_url")
 _SWITCH = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
@@ -50,7 +55,7 @@ def typed(name: str, default: object, value: object) -> Any:
         if not value and read is not str:
             return default
         value.encode()
-        result = read(value)
+        result = 0.0 if name in LIMITS and value.lower() == "none" else read(value)
         if isinstance(result, float) and not math.isfinite(result):
             raise ValueError
         return result
@@ -151,7 +156,9 @@ def read_yaml(text: str) -> Any:
     """
     import yaml
 
-    class UniqueLoader(yaml.BaseLoader):
+    from dory.text.plain_yaml import PlainLoader
+
+    class UniqueLoader(PlainLoader):
         """Refuses a name that stands twice: the first value would be ignored silently."""
 
         def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
@@ -282,7 +289,7 @@ def from_file(file: Path, shown: str) -> dict[Any, Any]:
     Raises ``ConfigError``.
     """
     try:
-        text = file.read_text(encoding="utf-8")
+        text = regular_files.content(os.path.realpath(file)).decode("utf-8")
     except (FileNotFoundError, NotADirectoryError):
         return {}  # whoever writes first will say that the home is no folder
     except (OSError, UnicodeDecodeError) as error:

@@ -15,6 +15,8 @@ from typing import Any, NoReturn
 import click
 
 from dory.config import command_line
+from dory.storage import privacy
+from dory.text.characters import visible
 from dory.text.prompt_files import INSTALLED
 
 _USUAL_HOME = "the user's data folder" if INSTALLED else "the program's own"
@@ -47,7 +49,7 @@ class OneLineErrors(click.Command):
         if "Did you mean" not in message:
             message += " (--help shows the usage)"
         # the message quotes words that may hold line breaks
-        line = "".join(character if character.isprintable() else " " for character in message)
+        line = visible(" ".join(message.split()))
         click.echo(f"{self.shown_name}: {line}", err=True)
         sys.exit(2)
 
@@ -103,9 +105,16 @@ def positive_seconds(text: str | float) -> float:
     return number
 
 
+def _private(_: click.Context, __: click.Parameter, home: Path) -> Path:
+    """Nothing that the program makes in this home is for strangers."""
+    privacy.keep(home)
+    return home
+
+
 home_option = click.option(
     "--home",
     type=folder,
+    callback=_private,
     metavar="FOLDER",
     default=lambda: os.environ.get("DORY_HOME") or command_line.default_home(),
     help=f"the folder with agents/, chats/ and blobs/ (default: {_USUAL_HOME}, or DORY_HOME)",

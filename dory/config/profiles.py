@@ -46,6 +46,16 @@ APIS = ("chat", "completions")
 """The two APIs of endpoints: messages with roles, or a plain text that the model continues."""
 
 
+SECRET_PART = (
+    r"[\w-]*(?:key|token|secret|passwo?r?d|pass|pwd|pw|auth|sig|signature|code|credentials?|jwt)="
+)
+"""The name of a part of an address that holds a secret."""
+_ADDRESS = re.compile(
+    r"(?P<scheme>.*?//)?(?:[^/?#]*@)?(?P<host>[^/?#]*)(?P<path>[^?#]*)(?P<rest>.*)"
+)
+_HOST = re.compile(r"(?:\[[\da-fA-F:.]*\]|[^:\[\]@\\]*)(?::\d*)?")
+
+
 @dataclass(frozen=True)
 class Profile:
     """One model and how it is asked. An answer ends before any of the texts ``stop``. A
@@ -93,15 +103,33 @@ class Profile:
 
     @property
     def shown_url(self) -> str:
-        """The endpoint as it may be shown: without user, password and query, which may be keys."""
-        return re.sub(r"^(.*?//)?[^/?#]*@", r"\1", self.base_url).partition("?")[0]
+        """The endpoint as it may be shown: without user, password and query, which may be keys. If
+        they have signs that belong to the rest of an address, little is left of it.
+        """
+        scheme, host, path, rest = self._parts
+        host = host if _HOST.fullmatch(host) else "…"
+        path = "/…" if "@" in path + rest else path
+        return f"{scheme}{host}{path}"
 
     def check_address(self) -> None:
         """Raise ``ValueError`` if an endpoint is given that is no address."""
-        if self.base_url and not self.base_url.startswith(("http://", "https://")):
+        if not self.base_url:
+            return
+        if not self.base_url.startswith(("http://", "https://")):
             raise ValueError(
                 f"base_url must begin with http:// or https://, not {self.shown_url!r}"
             )
+        if not _HOST.fullmatch(self._parts[1]):
+            raise ValueError(
+                "base_url is no address: in its user and password write %2F for /, %3F for ?,"
+                " %23 for # and %40 for @"
+            )
+
+    @property
+    def _parts(self) -> tuple[str, str, str, str]:
+        parts = _ADDRESS.fullmatch(self.base_url.replace("\n", " "))
+        assert parts
+        return parts["scheme"] or "", parts["host"], parts["path"], parts["rest"]
 
     def completed(self, own: "Profile", keys: Mapping[str, str]) -> "Profile":
         """The profile with the agent's ``own`` endpoint and model where it names none, and with the

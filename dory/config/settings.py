@@ -7,13 +7,14 @@ An unknown key is an error that names the nearest known one.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from dory.config import prices
 from dory.config.dream_schedule import DreamSettings
 from dory.config.prices import Price, Prices
 from dory.config.profiles import CascadeSettings, Profile, Profiles
+from dory.config.unattended import UnattendedSettings
 from dory.constants import EXCHANGES, RESULT_LIMIT
 
 
@@ -78,11 +79,18 @@ class Config:
         "dollars per million tokens by model, see docs/spending.md; wins over what is known",
     )
     spend_per_hour: float = _setting(
-        0.0, "dollars that model calls may cost within an hour before the agent pauses; 0: no limit"
-    )
-    spend_per_day: float = _setting(
         0.0,
-        "dollars that model calls may cost within 24 hours before the agent pauses; 0: no limit",
+        "dollars that model calls may cost within an hour before the agent pauses; none: no limit",
+    )
+    spend_per_day: float | None = _setting(
+        None,
+        "dollars that model calls may cost within 24 hours before the agent pauses; empty: 2 where"
+        " the prices are known; none: no limit",
+    )
+    unattended: UnattendedSettings = _setting(  # noqa: RUF009 it is frozen
+        UnattendedSettings(),
+        "how many turns, other model calls and tokens since a person last spoke to the agent,"
+        " before it waits for one",
     )
     profiles: Profiles = _setting(  # noqa: RUF009 it is frozen
         Profiles(), "models beside the agent's own, by name, see docs/models.md"
@@ -223,6 +231,17 @@ class Config:
         return self.prices.of(model.model) or prices.published(model.base_url, model.model, at)
 
     @property
+    def daily_limit(self) -> float:
+        """Dollars within 24 hours; 0: no limit. If nobody has set it, it is a usual one as soon as
+        any model that is used is known to cost something.
+        """
+        if self.spend_per_day is not None:
+            return self.spend_per_day
+        now = datetime.now(UTC)
+        known = (self.price(now, profile) for profile in self.used())
+        return DAILY if any(price not in (None, prices.FREE) for price in known) else 0.0
+
+    @property
     def hard_limit(self) -> int:
         """Tokens of context at which a turn waits for the compaction: twice the limit, or the
         model's window if that is smaller.
@@ -240,6 +259,10 @@ class Config:
 NAMES = tuple(setting.name for setting in fields(Config))
 LAYOUTS = ("tail", "ledger")
 """Of a prompt, see turn/prompt.py."""
+DAILY = 2.0
+"""Dollars within 24 hours, if nobody has set ``spend_per_day``: more than a day of talk costs with
+the default models (a turn is some tenth of a cent), and no sum that hurts.
+"""
 LEAST_CONTEXT = 1000
 """Tokens that a context must have."""
 LEAN_WINDOW = 16_384

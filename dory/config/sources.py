@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dory.config import checks, dream_schedule, endpoint, loader, prices, profiles
+from dory.config import checks, dream_schedule, endpoint, loader, prices, profiles, unattended
 from dory.config.loader import Layer, Value
 from dory.config.profiles import FORMER_OFFLINE, OFFLINE, Profiles
 from dory.config.settings import NAMES, Config
@@ -19,6 +19,7 @@ _NESTED = {
     "profiles": profiles.read,
     "cascade": profiles.read_cascade,
     "dream": dream_schedule.read,
+    "unattended": unattended.read,
 }
 """What reads the settings that are more than one text."""
 

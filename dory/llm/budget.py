@@ -1,5 +1,5 @@
 """The budget: every model call of a life is priced by its model, and refused when a spending limit
-is reached.
+is reached, or when the agent has made too many since a person last spoke (``llm/unattended.py``).
 
 The limits hold over the last hour and the last 24 hours, whichever process made the calls. A new
 process reads the end of ``usage.jsonl``, in which each call is noted before its answer is used. A
@@ -24,8 +24,9 @@ from dory.config.settings import Config
 from dory.errors import ModelError, SpendingLimit
 from dory.identity.identity import Identity
 from dory.llm import usage_log
+from dory.llm.unattended import BESIDE, TURNS, Unattended, kind_of
 from dory.text.formatting import money
-from dory.types import Embedded, Reply, Usage
+from dory.types import Embedded, Purpose, Reply, Usage
 
 T = TypeVar("T", Reply, Embedded)
 
@@ -36,6 +37,9 @@ AHEAD = timedelta(days=1)
 noted nobody knows when they were made, and they do not count. Nearer ones count at their date, or
 putting the clock back would get past a limit.
 """
+USUAL = " (spend_per_day changes it; none: no limit)"
+"""Behind a limit that nobody has set: what does that."""
+_RESTS = {TURNS: "you wait", BESIDE: "your context is folded without summaries, and Dreams wait"}
 FREE = 0.1
 """The share of a limit that must be free again before the next call."""
 
@@ -58,8 +62,7 @@ class Budget:
         self._announce = announce
         self._path = identity.folder / usage_log.NAME
         self._usage_log = usage_log.UsageLog(self._path, identity.now, tell)
-        limits = {"hour": config.spend_per_hour, "day": config.spend_per_day}
-        self._limits = {name: limit for name, limit in limits.items() if limit}
+        self._limits = _limits(config)
         self._lock = threading.Lock()
         self._minute = datetime.min.replace(tzinfo=UTC)
         """The minute in which the file was last read."""
@@ -74,19 +77,25 @@ class Budget:
         """What ``_reached_limit`` returns; None if it must be determined anew."""
         self._announced = ""
         """The limit that was announced last; empty if none is reached."""
+        self._unattended = Unattended(self._path, config.unattended, identity.state.attended)
+        identity.state.attended = self._unattended.start
         self._stuck = False
         """Whether the identity was stuck for another reason before a limit was reached."""
 
     def priced_by(self, config: Config) -> None:
-        """Take the prices from these settings from now on. The limits stay."""
-        self._config = config
+        """Take the prices and limits from these settings from now on."""
+        with self._lock:
+            self._config = config
+            self._limits = _limits(config)
+            self._closed &= set(self._limits)
+            self._minute = datetime.min.replace(tzinfo=UTC)
 
-    def pay(self, profile: Profile, call: Callable[[], T]) -> T:
+    def pay(self, profile: Profile, purpose: Purpose, call: Callable[[], T]) -> T:
         """Make one call of a profile's model. When this returns, its usage is noted, with
         ``dollars``; so is that of a failure that was billed. Raises what the call raises, and
         ``SpendingLimit``.
         """
-        self.check()
+        self.check(purpose)
         try:
             result = call()
         except ModelError as error:
@@ -95,17 +104,53 @@ class Budget:
             raise
         return replace(result, usage=self._note(result.usage, profile))
 
-    def check(self) -> None:
-        """Raise ``SpendingLimit`` if no call may be made now."""
+    def check(self, purpose: Purpose) -> None:
+        """Raise ``SpendingLimit`` if no call may be made now for this purpose."""
         _, line = self._reached_limit()
-        if line:
-            raise SpendingLimit(line)
+        with self._lock:
+            reached = self._unattended.reached(kind_of(purpose))
+        if line or reached:
+            raise SpendingLimit(line or _waits(reached))
 
-    def open(self) -> bool:
+    def attended(self) -> None:
+        """A person has spoken. Only the loop's thread calls this; the next commit keeps it."""
+        with self._lock:
+            self._unattended.attended()
+            self._identity.state.attended = self._unattended.start
+        self._identity.state.waits_for_people = []
+
+    def _goes_on(self, purpose: Purpose) -> bool:
+        """Whether the agent may go on with this although no person has spoken for so long. If not,
+        people are told once, and it takes no turn until one speaks.
+        """
+        me, kind = self._identity, kind_of(purpose)
+        with self._lock:
+            reached = self._unattended.reached(kind)
+        if not reached:
+            return True
+        if kind == TURNS:
+            me.state.awake = False
+        if kind not in me.state.waits_for_people:
+            me.state.waits_for_people.append(kind)
+            me.notice(f"You have made {_since(reached)}: {_RESTS[kind]} until one speaks.")
+            me.commit()
+            self._announce(_waits(reached))
+        return False
+
+    def unattended(self) -> str:
+        """How much was done since a person last spoke, on one line."""
+        with self._lock:
+            return self._unattended.status()
+
+    def open(self, purpose: Purpose = "turn") -> bool:
         """Whether the loop may begin something that costs. Only its thread calls this.
 
         When a limit is reached, and when it is another one than before, people are told.
         """
+        return self._affordable() and self._goes_on(purpose)
+
+    def _affordable(self) -> bool:
+        """Whether no limit of spending is reached."""
         name, line = self._reached_limit()
         if name != self._announced:
             if not self._announced:
@@ -125,12 +170,31 @@ class Budget:
             for profile in self._config.used()
         }
         lines = [f"price of {model} now: {rate}" for model, rate in rates.items()]
+        return "\n".join([*lines, *self._spent_lines()])
+
+    def spending(self) -> str:
+        """What was spent, and of how much, on one line."""
+        usual = USUAL if self._config.spend_per_day is None and "day" in self._limits else ""
+        if self._limits:
+            return "; ".join(self._spent_lines()) + usual
+        unknown = [
+            profile.model
+            for profile in self._config.used()
+            if self._config.price(self._identity.now(), profile) is None
+        ]
+        if unknown:
+            return (
+                f"no limit, as the price of {unknown[0]} is not known: the setting prices gives it"
+            )
+        return "no limit"
+
+    def _spent_lines(self) -> list[str]:
         self._reached_limit()  # drops what is too old
         with self._lock:
-            for name, limit in self._limits.items():
-                spent = sum(self._within(name).values())
-                lines.append(f"in the last {name}: {money(spent)} of {money(limit)}")
-        return "\n".join(lines)
+            return [
+                f"in the last {name}: {money(sum(self._within(name).values()))} of {money(limit)}"
+                for name, limit in self._limits.items()
+            ]
 
     def _note(self, used: Usage, profile: Profile) -> Usage:
         """Count one call, write it down, and return it with its price."""
@@ -144,6 +208,7 @@ class Budget:
             finally:
                 self._spent[_end_of_minute(now)] += dollars or 0.0  # type: ignore[assignment]
                 self._own.append((now, time.monotonic(), dollars or 0.0))
+                self._unattended.count(priced)
                 for name in self._sums:
                     self._sums[name] += dollars or 0.0
                 self._reached = None
@@ -214,6 +279,24 @@ class Budget:
             f" ({money(total)}): next turn at {minute(until)} UTC; /usage shows what it went for;"
             f" raise spend_per_{name} to go on earlier"
         )
+
+
+def _limits(config: Config) -> dict[str, float]:
+    """The limits of spending that there are, by name."""
+    limits = {"hour": config.spend_per_hour, "day": config.daily_limit}
+    return {name: limit for name, limit in limits.items() if limit}
+
+
+def _since(reached: str) -> str:
+    return f"{reached} since a person last spoke to you"
+
+
+def _waits(reached: str) -> str:
+    """What people are told of a limit that is ``reached``."""
+    return (
+        f"{reached} since a person last spoke to me: I go on when somebody says something"
+        " (the setting unattended says how many)"
+    )
 
 
 def _end_of_minute(at: datetime) -> datetime:

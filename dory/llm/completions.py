@@ -48,10 +48,6 @@ _SHARE = 4
 """A limit by purpose is at most the model's window divided by this."""
 _HEADER = "\n[#"
 """How each part of a prompt begins. A model that writes it goes on with the prompt by itself."""
-_CHECKED = 200
-"""Characters after which an answer is looked at again for whether it only repeats itself, or
-imitates what only the harness writes.
-"""
 _CUT_OFF = ("", "error", "insufficient_system_resource")
 """Finish reasons of an answer that was cut off: none, OpenRouter's, DeepSeek's."""
 
@@ -159,7 +155,6 @@ class Endpoint:
         ``ModelError`` that is reported in the body.
         """
         failures = self._connection.failures
-        checked = 0
         for chunk in chunks:
             if delta := answer.add(chunk):
                 control.on_text(delta)
@@ -171,8 +166,7 @@ class Endpoint:
                     f"an answer had more than {ANSWER_LIMIT:,} characters and was not read on: set"
                     " --max-tokens"
                 )
-            if not answer.finish and answer.size - checked >= _CHECKED:
-                checked = answer.size
+            if not answer.finish and answer.due():
                 if answer.looping():
                     answer.finish = "length"
                     return

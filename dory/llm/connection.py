@@ -5,6 +5,9 @@ Bodies are read as plain JSON (``llm/stream.py``) and not by the client. Endpoin
 change the shape of others, or answer without a stream; the client's types and its reader of streams
 would turn these into unrelated errors.
 
+A request goes to this endpoint alone: no redirect is followed, and what the environment holds for
+OpenAI is sent to OpenAI only.
+
 An option that the endpoint complains about is not sent again (``llm/dialect.py``). A call that is
 cancelled closes its socket (``llm/sockets.py``).
 """
@@ -16,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from dory.config.profiles import Profile
+from dory.config.profiles import PROVIDERS, Profile
 from dory.config.secrets import secrets
 from dory.config.settings import Config
 from dory.control import Control
@@ -24,7 +27,7 @@ from dory.errors import ModelError
 from dory.llm import openai_format
 from dory.llm.dialect import LENGTH, Dialect
 from dory.llm.errors import Failures
-from dory.text import formatting
+from dory.text.redaction import redact
 
 if TYPE_CHECKING:
     import httpx2
@@ -36,9 +39,14 @@ LONGEST_CALL = 10
 """Times ``timeout``: how long a call may take to its end, even if data comes in all the time."""
 
 _CONNECT_TIMEOUT = 10.0
+_NO_KEY = "none"
 _BAD_REQUEST = (400, 404, 413, 422)
 """The statuses with which endpoints refuse an option. The words of others are about other things.
 """
+_HEADERS = frozenset(
+    ("accept", "accept-encoding", "connection", "content-length", "content-type", "host")
+)
+"""The headers that every endpoint gets, beside its key."""
 
 
 def load_client() -> None:
@@ -76,7 +84,7 @@ class Connection:
 
     def redact(self, text: str) -> str:
         """Return ``text`` without keys and tokens."""
-        return formatting.redact(text, self._secrets)
+        return redact(text, self._secrets)
 
     def ask(
         self,
@@ -186,14 +194,15 @@ class Connection:
             timeout = openai.Timeout(self._timeout, connect=min(self._timeout, _CONNECT_TIMEOUT))
             transport = sockets.client(
                 openai.DefaultHttpxClient(
-                    event_hooks={"response": [bound]},
+                    event_hooks={"request": [self._strip], "response": [bound]},
+                    follow_redirects=False,
                     headers={"Accept-Encoding": "identity"},
                     timeout=timeout,
                 )
             )
             self._made_client = openai.OpenAI(
                 base_url=self._profile.base_url,
-                api_key=self._key or "none",  # the client needs one, local servers do not
+                api_key=self._key or _NO_KEY,  # the client needs one, local servers do not
                 timeout=timeout,
                 max_retries=0,
                 http_client=transport,
@@ -201,3 +210,16 @@ class Connection:
             # a client closes only a transport that it has made itself
             weakref.finalize(self._made_client, transport.close)
             return self._made_client
+
+    def _strip(self, request: "httpx2.Request") -> None:
+        """Take away the headers that the client has found in the environment, such as
+        OPENAI_CUSTOM_HEADERS, which may hold keys: OpenAI gets them, and nobody else.
+        """
+        if self._profile.base_url.rstrip("/") == PROVIDERS["OPENAI_API_KEY"][0]:
+            return
+        authorization = request.headers.get("authorization", "")
+        if not request.url.userinfo:
+            authorization = f"Bearer {self._key or _NO_KEY}"
+        for name in request.headers.keys() - _HEADERS:
+            del request.headers[name]
+        request.headers["authorization"] = authorization

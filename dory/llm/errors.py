@@ -3,12 +3,18 @@ person. The line never holds the key.
 """
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin, urlsplit
 
 from dory import clock
 from dory.config.profiles import PROVIDERS, Profile
 from dory.errors import ModelAway, ModelError, ModelRefused, WindowExceeded
 from dory.llm import openai_format
 from dory.text import formatting
+from dory.text.redaction import redact
+
+if TYPE_CHECKING:
+    import httpx2
 
 _LINE_LIMIT = 500
 """Characters of a message."""
@@ -65,6 +71,8 @@ class Failures:
         import openai
 
         match error:
+            case openai.APIStatusError() if error.response.has_redirect_location:
+                return self._redirected(error.response)
             case openai.APIStatusError():
                 return self.reported(
                     error.status_code,
@@ -105,6 +113,20 @@ class Failures:
             return self.transient(f"answered with error {status}: {said}{wait}", pause)
         return self.refused(f"the request was refused ({status}): {said}")
 
+    def _redirected(self, response: "httpx2.Response") -> ModelRefused:
+        """Map a redirect. It is not followed, because the prompt would go to a host that nobody has
+        named; only that host is shown, as the rest may hold a key.
+        """
+        try:
+            to = urlsplit(urljoin(str(response.url), response.headers["location"]))
+            host = f"{to.scheme}://{to.netloc.rpartition('@')[2]}"
+        except ValueError:
+            host = "no address"
+        return self.refused(
+            f"it sends the request on to {host}, which is not done: if that is the endpoint you"
+            " mean, give that as base_url"
+        )
+
     def _unreached(self, cause: BaseException | None) -> TransientError:
         """Map an error of the connection. Only the cause of a failed connect is quoted: other
         causes may hold headers.
@@ -125,4 +147,4 @@ class Failures:
         return self.transient("broke off the connection")
 
     def _line(self, text: str, limit: int = _LINE_LIMIT) -> str:
-        return formatting.one_line(formatting.redact(text, self._secrets), limit)
+        return formatting.one_line(redact(text, self._secrets), limit)

@@ -1,5 +1,6 @@
 """What a server of llama.cpp says of itself at ``/props``: how many calls it answers at once, and
-how many tokens it can read. Only servers on this machine or in its network are asked.
+how many tokens it can read. Only servers on this machine or in its network are asked. No redirect
+to another is followed.
 
 https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md
 """
@@ -17,6 +18,13 @@ from dory.config.profiles import Profile
 
 _LENGTH = 1_000_000
 """Bytes of the answer that are read."""
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Takes a redirect for the error that it is."""
+
+    def redirect_request(self, *_: object, **__: object) -> None:
+        return None
 
 
 @dataclass(frozen=True)
@@ -38,7 +46,8 @@ def properties(profile: Profile, timeout: float) -> Properties:
     if key := profile.api_key.strip():
         request.add_header("Authorization", f"Bearer {key}")
     with suppress(OSError, ValueError, RecursionError, http.client.HTTPException):
-        with urllib.request.urlopen(request, timeout=timeout) as response:
+        opener = urllib.request.build_opener(_NoRedirect)
+        with opener.open(request, timeout=timeout) as response:
             answer = _mapping(json.loads(response.read(_LENGTH)))
         generation = _mapping(answer.get("default_generation_settings"))
         return Properties(_number(answer.get("total_slots")), _number(generation.get("n_ctx")))

@@ -14,6 +14,7 @@ from email.utils import parsedate_to_datetime
 from itertools import chain
 from typing import Any
 
+from dory.constants import CALL_LIMIT
 from dory.text import imitations, thoughts
 from dory.text.formatting import encodable, tokens
 
@@ -39,6 +40,10 @@ _WORD_LOOPS = {600: 10, 1200: 4, 2000: 4}
 a word: a rule of dashes or an empty table may be long. A small model on a processor writes some 60
 characters a second, and somebody waits for its answer.
 """
+_LOOK_AFTER = 200
+"""Characters after which an answer is looked at again for whether it only repeats itself, or
+imitates what only the harness writes.
+"""
 _WORD = re.compile(r"[^\W\d_]{2}")
 _ENDED = re.compile(r"(?:\n|[.!?…][^\w\n]{0,4})\Z")
 _REST = re.compile(r"[^\n.!?…]*[.!?…]?")
@@ -49,6 +54,10 @@ _TOO_FEW = 4
 """No tokenizer makes so many times fewer tokens of a prompt than one for four characters."""
 _MOST_NUMBER = 1e30
 """The greatest number in a vector, so that results computed from it stay finite."""
+
+
+_MOST_CALLS = 10 * CALL_LIMIT
+"""Calls of one answer that are kept. No more than ``CALL_LIMIT`` are run, but each one is read."""
 
 
 class Answer:
@@ -63,7 +72,8 @@ class Answer:
         self.usage: Mapping[str, Any] = {}
         self._content: list[str] = []
         self._reasoning: list[str] = []
-        self._calls: dict[int | None, dict[str, str]] = {}
+        self._calls: dict[int | None, dict[str, list[str]]] = {}
+        self._looked_at = 0
 
     def add(self, chunk: object) -> str:
         """Add one chunk of a stream, or a whole answer, as decoded from JSON. Returns what it adds
@@ -91,6 +101,15 @@ class Answer:
         """Whether the model thinks before it writes."""
         details = _mapping(self.usage.get("completion_tokens_details"))
         return bool(self.parts()[1] or _number(details.get("reasoning_tokens")))
+
+    def due(self) -> bool:
+        """Whether so much has come since the last time that the answer is worth another look. Each
+        look reads all of it, and all looks together take linear time.
+        """
+        if self.size - self._looked_at < max(_LOOK_AFTER, self.size // 10):
+            return False
+        self._looked_at = self.size
+        return True
 
     def looping(self) -> bool:
         """Whether the end of the text or of the reasoning is one block again and again. Such a
@@ -120,11 +139,14 @@ class Answer:
         for place, item in enumerate([*listed, *([{"function": old}] if old else [])]):
             function = _mapping(item.get("function"))
             index = _number(item.get("index", place))
-            call = self._calls.setdefault(index, {"name": "", "arguments": ""})
+            new: dict[str, list[str]] = {"name": [], "arguments": []}
+            call = self._calls.get(index, new)
+            if len(self._calls) < _MOST_CALLS:
+                self._calls[index] = call  # what comes for one beyond them is only counted
             for key in call:
                 given = function.get(key)
                 text = json.dumps(given) if isinstance(given, dict | list) else _text(given)
-                call[key] += text
+                call[key].append(text)
                 self.size += len(text)
 
     def parts(self) -> tuple[str, str]:
@@ -138,9 +160,10 @@ class Answer:
 
     def _tagged(self) -> list[str]:
         """The calls that nobody asked for, as other models write them into the text."""
+        calls = [{key: "".join(parts) for key, parts in c.items()} for c in self._calls.values()]
         return [
             f"\n<tool_call>{json.dumps(call, ensure_ascii=False)}</tool_call>"
-            for call in self._calls.values()
+            for call in calls
             if call["name"]
         ]
 

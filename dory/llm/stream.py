@@ -5,6 +5,7 @@ beginning is read, a line has a greatest length, and nothing is unpacked, as a c
 may hold a gigabyte. That reading ends in time is a matter of its socket (``llm/sockets.py``).
 """
 
+import codecs
 import itertools
 import json
 from collections.abc import Iterable, Iterator
@@ -24,6 +25,7 @@ def bound(response: httpx2.Response) -> None:
     """Let the client read no more of a response than helps, and unpack none of it."""
     if response.headers.pop("content-encoding", "identity") != "identity":
         response.headers[PACKED] = "yes"
+    response.encoding = "utf-8"  # JSON is; what the header names may be no encoding of text at all
     response.stream = _Bounded(response)
 
 
@@ -76,9 +78,11 @@ def chunks(body: Iterable[bytes]) -> Iterator[object]:
 
 
 def _lines(body: Iterable[bytes]) -> Iterator[bytes]:
-    """The lines of a body, without white space at their ends. The last one needs no newline."""
+    """The lines of a body, without white space at their ends, and without the byte order mark that
+    a stream may begin with. The last one needs no newline.
+    """
     line = bytearray()
-    for piece in body:
+    for piece in _unmarked(body):
         end, *others = piece.split(b"\n")
         line += end
         _bound(line)
@@ -86,6 +90,18 @@ def _lines(body: Iterable[bytes]) -> Iterator[bytes]:
             yield bytes(line).strip()
             line = bytearray(other)
     yield bytes(line).strip()
+
+
+def _unmarked(body: Iterable[bytes]) -> Iterator[bytes]:
+    """A body without the byte order mark at its beginning, in however small pieces that comes."""
+    pieces = iter(body)
+    beginning = b""
+    for piece in pieces:
+        beginning += piece
+        if len(beginning) >= len(codecs.BOM_UTF8):
+            break
+    yield beginning.removeprefix(codecs.BOM_UTF8)
+    yield from pieces
 
 
 def _bound(data: bytearray) -> None:

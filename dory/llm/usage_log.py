@@ -14,15 +14,17 @@ newline is not read yet.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 
-from dory import clock
+from dory import clock, regular_files
 from dory.clock import Clock
+from dory.errors import Held
 from dory.storage import files
-from dory.storage.files import open_regular
+from dory.storage.file_locks import LATER
 from dory.text.formatting import money
 from dory.types import Usage
 
@@ -64,6 +66,8 @@ class UsageLog:
         self._path = path
         self._now = now
         self._tell = tell
+        self._waiting = b""
+        """Whole lines that could not be written while another program held the file."""
 
     def record(self, usage: Usage) -> None:
         """Append one call. ``cached`` is null if the provider does not say. ``seconds`` are rounded
@@ -77,15 +81,25 @@ class UsageLog:
             "seconds": round(usage.seconds, 3),
             "dollars": dollars,
         }
-        files.append(self._path, (json.dumps(line) + "\n").encode())
+        self._add(line)
         if self._tell:
             self._tell(told(usage))
 
+    def _add(self, line: Mapping[str, object]) -> None:
+        """Append a line. While another program holds the file it waits in memory for the next one:
+        the reply is paid for, and must not be lost.
+        """
+        self._waiting += (json.dumps(line) + "\n").encode()
+        with suppress(Held):
+            files.append(self._path, self._waiting, patience=LATER)
+            self._waiting = b""
+
 
 def missed(path: Path, at: datetime, text: str) -> None:
-    """Append what a cache has missed."""
+    """Append what a cache has missed, unless another program holds the file."""
     line = {"v": 2, "at": clock.second(at), "missed": text}
-    files.append(path, (json.dumps(line) + "\n").encode())
+    with suppress(Held):
+        files.append(path, (json.dumps(line) + "\n").encode(), patience=LATER)
 
 
 def told(usage: Usage) -> str:
@@ -108,7 +122,7 @@ def read(path: Path, offset: int = 0, end: int | None = None) -> Iterator[Call |
     if end > offset:
         # whether this is the rest of a line: one that begins before ``offset``, or a too long one
         is_rest = offset > 0
-        with open(open_regular(path), "rb") as file:
+        with regular_files.opened(path) as file:
             file.seek(at)
             while at < end and (raw := file.readline(_LONGEST)):
                 at += len(raw)

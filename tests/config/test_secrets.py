@@ -1,9 +1,8 @@
 """Secrets: keys and tokens of the environment and the settings enter nothing that is kept, sent or
 shown, whoever quotes them.
 
-What a person writes into a room, and what stands in files that people edit, stays there as it is;
-it is hidden from what the harness makes of it. A key that is split over lines or spelt in another
-encoding is not recognised.
+What stands in files that people edit stays there as it is; it is hidden from what the harness makes
+of it. How a key is recognised is tried out in ``tests/text/test_redaction.py``.
 """
 
 import json
@@ -27,7 +26,7 @@ from dory.offline.server import Server
 from dory.offline.server.faults import Fault
 from dory.storage.blobs import Blobs
 from dory.storage.rooms import Rooms
-from dory.text import formatting
+from dory.text import redaction
 from dory.turn.extension import Extension, Outcome, Tool
 from dory.turn.extension_host import ExtensionHost
 from dory.turn.inbox import Inbox
@@ -369,7 +368,31 @@ def test_a_placeholder_hides_no_word_of_a_conversation(value: str) -> None:
 
 def test_a_key_that_was_cut_off_is_hidden_from_its_half_on() -> None:
     for length in range(len(KEY) + 1):
-        text = formatting.redact(f"({KEY[:length]}…", [KEY])
+        text = redaction.redact(f"({KEY[:length]}…", [KEY])
         assert text == (f"({SHOWN}…" if length >= len(KEY) // 2 else f"({KEY[:length]}…")
-    assert formatting.redact(f"{KEY}{KEY[:15]}{KEY}x", [KEY]) == f"{SHOWN * 3}x"
-    assert formatting.redact("12345678 1234567", ["12345678"]) == f"{SHOWN} 1234567"
+    assert redaction.redact(f"{KEY}{KEY[:15]}{KEY}x", [KEY]) == f"{SHOWN * 3}x"
+    assert redaction.redact("12345678 1234567", ["12345678"]) == f"{SHOWN} 1234567"
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("http://ada:p#ssword-12@host/v1", "http://…/…"),
+        ("http://ada:p?ssword-12@host/v1", "http://…/…"),
+        ("http://ada:p/ssword-12@host/v1", "http://…/…"),
+        ("http://ada:p@ssword-12@host/v1", "http://host/v1"),
+        ("https://host:8443/v1#token=p-ssword-12", "https://host:8443/v1"),
+        ("https://host/v1?auth=p-ssword-12", "https://host/v1"),
+        ("http://evil.example/@api.openai.com/v1", "http://evil.example/…"),
+        ("http://[::1]:80/v1", "http://[::1]:80/v1"),
+    ],
+)
+def test_an_address_is_shown_without_its_password_and_with_its_own_host(
+    url: str, shown: str
+) -> None:
+    settings = Config(model="m", base_url=url)
+    assert settings.shown_url == shown
+    assert "ssword" not in url or any("ssword-12" in part for part in secrets.secrets(settings, {}))
+    if "…/" in shown:
+        with pytest.raises(ConfigError, match="in its user and password write %2F for /"):
+            sources.load(Path("none"), {}, {"model": "m", "base_url": url})

@@ -40,7 +40,8 @@ class Spender:
         self.house = House(home, OfflineModel())  # type: ignore[arg-type]
         self.server = server
         self.later = timedelta()
-        self.config = Config(base_url=server.base_url, model="any", prices=DEAR, **settings)  # type: ignore[arg-type]
+        limits = {"spend_per_day": 0.0, **settings}
+        self.config = Config(base_url=server.base_url, model="any", prices=DEAR, **limits)  # type: ignore[arg-type]
         self.wake()
 
     def wake(self) -> None:
@@ -169,9 +170,10 @@ def spent(house: Household, *ages: int, dollars: float = 1.0) -> None:
 
 def reached(house: Household, **limits: float) -> str:
     """The error of a budget that is made now; empty if it is open."""
-    config = Config(base_url="http://localhost/v1", model="any", prices=DEAR, **limits)  # type: ignore[arg-type]
+    given = {"spend_per_day": 0.0, **limits}
+    config = Config(base_url="http://localhost/v1", model="any", prices=DEAR, **given)  # type: ignore[arg-type]
     try:
-        Budget(house.me, config, print, None).check()
+        Budget(house.me, config, print, None).check("turn")
     except SpendingLimit as error:
         return str(error)
     return ""
@@ -248,7 +250,7 @@ class Spending:
             base_url="http://localhost/v1",
             model="any",
             prices=Prices((("any", Price(1e6, 1e6, 0.0)),)),
-            **limits,  # type: ignore[arg-type]
+            **{"spend_per_day": 0.0, **limits},  # type: ignore[arg-type]
         )
         self.budget = Budget(house.me, config, self.announced.append, None)
         self.paid = Paid(self, config.own, self.budget)

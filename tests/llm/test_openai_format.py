@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from dory import clock
+from dory.constants import CALL_LIMIT
 from dory.llm import openai_format
 from dory.text.answers import parse
 from dory.types import Call
@@ -200,3 +201,14 @@ def test_calls_of_an_unexpected_shape_are_passed_over(odd: object) -> None:
     answer = openai_format.Answer()
     answer.add({"choices": [{"delta": {"content": "hi", "tool_calls": odd, "function_call": odd}}]})
     assert answer.parts() == ("hi", "")
+
+
+def test_of_twenty_thousand_calls_no_more_are_read_than_could_ever_be_run() -> None:
+    function = {"name": "SAY", "arguments": '{"text": "x'}
+    calls = [{"index": index, "function": function} for index in range(20_000)]
+    answer = openai_format.Answer()
+    answer.add({"choices": [{"delta": {"tool_calls": calls}}]})
+    assert answer.parts()[0].count("<tool_call>") == 10 * CALL_LIMIT
+    assert answer.size > 20_000 * len("SAY")
+    answer.add({"choices": [{"delta": {"tool_calls": [{"index": 3, "function": function}]}}]})
+    assert answer.parts()[0].count("SAYSAY") == 1  # further pieces of those that are kept

@@ -369,3 +369,20 @@ def test_an_address_that_is_none_is_refused_and_not_tried(server: Server) -> Non
         quiet = Caller(f"http://127.0.0.1:{taken.getsockname()[1]}/v1", key="sk-kéy")
         with pytest.raises(ModelRefused, match="characters that no key has: check DORY_API_KEY"):
             quiet.ask()
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_byte_order_mark_at_the_beginning_is_no_damage(whole: bool) -> None:
+    body = stream(piece("stop", content="all well")).partition(b"\r\n\r\n")[2]
+    if whole:
+        message = {"choices": [{"message": {"content": "all well"}, "finish_reason": "stop"}]}
+        body = json.dumps(message).encode()
+    with Scripted(http(200, b"\xef\xbb\xbf" + body)) as scripted:
+        assert Caller(scripted.base_url).ask().text == "all well"
+
+
+@pytest.mark.parametrize("name", ["zlib_codec", "rot13", "undefined", "idna", "no-such"])
+def test_an_error_in_an_encoding_that_is_none_is_an_error_of_the_model(name: str) -> None:
+    page = http(400, b"<b>no</b>", f"text/html; charset={name}")
+    with Scripted(page) as scripted, pytest.raises(ModelError):
+        Caller(scripted.base_url).endpoint.complete(prompt("hello"), "turn")

@@ -2,7 +2,9 @@
 --usage add the calls up.
 """
 
+import fcntl
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -93,6 +95,8 @@ def test_what_is_recorded_is_read_again(tmp_path: Path) -> None:
         (line().replace("0.25", '""'), usage_log.FOREIGN),
         ('{"v": 2, "at": "2026-03-02T07:00:00", "missed": "half"}', usage_log.FOREIGN),
         (line().replace("07:00:00Z", "07:00:00"), usage_log.FOREIGN),
+        (re.sub(r"\d+-\d+-\d+T07:00:00Z", "0001-01-01T00:00:00+23:59", line()), usage_log.FOREIGN),
+        (re.sub(r"\d+-\d+-\d+T07:00:00Z", "9999-12-31T23:59:59-23:59", line()), usage_log.FOREIGN),
         (line().replace('"v": 2', '"v": 3'), usage_log.NEWER),
     ],
 )
@@ -305,3 +309,19 @@ def test_the_command_line_shows_the_same_beside_a_running_agent_and_writes_nothi
     assert shown == UsageReport(path).report() + "\n" and "$0.25" in shown
     refused = subprocess.run(command, env=environment(tmp_path), capture_output=True, text=True)
     assert refused.returncode == 2 and "--usage needs the agent's hash" in refused.stderr
+
+
+def test_a_call_while_another_program_holds_the_file_is_counted_with_the_next(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "usage.jsonl"
+    path.touch()
+    meter = usage_log.UsageLog(path, Time(), None)
+    with open(path) as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        meter.record(Usage("turn", "m", 1, None, 1, 0.1))
+        usage_log.missed(path, NOON, "it is not told")
+    assert not path.read_bytes()
+    meter.record(Usage("turn", "m", 2, None, 1, 0.1))
+    calls = [call for call in usage_log.read(path) if isinstance(call, usage_log.Call)]
+    assert [call.usage.prompt for call in calls] == [1, 2]
