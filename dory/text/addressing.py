@@ -94,7 +94,10 @@ def _leading(text: str, mentions: list[_Mention]) -> list[str]:
     place = len(text) - len(text.lstrip()) + (greeting.end() if greeting else 0)
     first: list[str] = []
     stop = -1
-    while here := [mention for mention in mentions if mention.start == place]:
+    by_start: dict[int, list[_Mention]] = {}
+    for mention in mentions:
+        by_start.setdefault(mention.start, []).append(mention)
+    while here := by_start.get(place):
         first += [mention.name for mention in here]
         stop = here[0].end
         separator = _AND.match(text, stop)
@@ -106,4 +109,7 @@ def _leading(text: str, mentions: list[_Mention]) -> list[str]:
 
 def _trailing(text: str, mention: _Mention) -> bool:
     """Whether a message ends with a comma and this name."""
-    return text[: mention.start].rstrip().endswith(",") and bool(_LAST.fullmatch(text, mention.end))
+    before = mention.start
+    while before and text[before - 1].isspace():
+        before -= 1
+    return text[before - 1 : before] == "," and bool(_LAST.fullmatch(text, mention.end))

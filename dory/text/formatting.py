@@ -3,7 +3,9 @@
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+
+from dory.text.characters import unhidden
 
 CHARACTERS_PER_TOKEN = 4
 """Assumed where an endpoint does not count: OpenAI's rule of thumb for English."""
@@ -49,24 +51,10 @@ def bounded(text: str, limit: int, cut: bool = False) -> str:
     return flat[: ends[-1]] if ends else one_line(flat, limit)
 
 
-def redact(text: str, secrets: Iterable[str]) -> str:
-    """Replace every secret in ``text`` by ``[secret]``, also one that was cut off in its second
-    half, as the text may have been shortened before.
-
-    A secret that is split over lines, encoded, or cut off in its first half is not recognised.
-    """
-    for secret in secrets:
-        half = max(8, len(secret) // 2)
-        head, rest = secret[:half], secret[half:]
-        first, *others = text.split(head)
-        text = "[secret]".join([first, *(other[_shared(other, rest) :] for other in others)])
-    return text
-
-
 def _flattened(text: str) -> str:
     plain = "".join(
         " " if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") else c
-        for c in text
+        for c in unhidden(text)
         if c not in "◱◲"
     )
     return " ".join(plain.split())
@@ -104,6 +92,20 @@ def plural(count: int, noun: str, nouns: str = "") -> str:
     return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
 
 
+def named(names: Sequence[str], most: int = 20) -> str:
+    """Return the names with commas between, at most so many: "dev, lab and 1,990 more"."""
+    shown = ", ".join(names[:most])
+    return f"{shown} and {len(names) - most:,} more" if len(names) > most else shown
+
+
+def all_of(names: Sequence[str], most: int = 10) -> str:
+    """Return the names in a sentence: "ada", "ada, bob and cleo", "ada, bob and 98 others"."""
+    *first, last = names
+    if len(names) > most:
+        return f"{', '.join(names[: most - 1])} and {len(names) - most + 1:,} others"
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def money(dollars: float) -> str:
     """Return an amount with cents, or with more places if it is small."""
     if dollars >= 0.1:
@@ -111,11 +113,3 @@ def money(dollars: float) -> str:
     if dollars >= 0.0001 or not dollars:
         return f"${dollars:.4f}"
     return "under $0.0001"
-
-
-def _shared(first: str, second: str) -> int:
-    """How many characters two texts have in common at their beginning."""
-    for at, (a, b) in enumerate(zip(first, second, strict=False)):
-        if a != b:
-            return at
-    return min(len(first), len(second))

@@ -9,7 +9,7 @@ masked: what an agent believes it may also think and say.
 from collections.abc import Collection, Iterable, Sequence
 
 from dory.text.answers import placed
-from dory.text.imitations import begun
+from dory.text.imitations import places
 from dory.text.tool_calls import render
 from dory.types import Call
 
@@ -42,12 +42,11 @@ def kept(
     if not hidden:
         return text
     pieces: list[str] = []
-    while text:
-        end = begun(text)
-        pieces.append(_kept(text[:end], usages, hidden, known, rooms))
-        header = text.find("\n", end) + 1 or len(text)
-        pieces.append(text[end:header] if end < len(text) else "")
-        text = text[header:] if end < len(text) else ""
+    at = 0
+    for end in [*places(text), len(text)]:
+        pieces.append(_kept(text[at:end], usages, hidden, known, rooms))
+        at = text.find("\n", end) + 1 or len(text)
+        pieces.append(text[end:at])
     return "".join(pieces)
 
 

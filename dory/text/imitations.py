@@ -7,6 +7,9 @@ such lines are quoted, and end nothing.
 """
 
 import re
+from collections import deque
+from collections.abc import Iterator
+from functools import cached_property
 
 from dory.text import references
 from dory.text.thoughts import OPENING, Thoughts
@@ -24,6 +27,7 @@ _BEGUN = re.compile(
     r"|<\|start_header_id\|>(?:user|system|ipython)\b|<\|start\|>user\b",
     re.MULTILINE,
 )
+_INK = re.compile(r"\S")
 _QUOTED = re.compile(r"^\[(?=#|USER:|AGENT:|NOTICE:)", re.MULTILINE)
 _ACTION = re.compile(r"^[ \t]*\**Action(?: ?\d+)? ?:", re.MULTILINE | re.IGNORECASE)
 _HEAD = re.compile(r"\W*+[A-Za-z]+\W*+[\w-]*+\W*+(?:<<\W*\w+\W*)?")
@@ -42,24 +46,37 @@ _TOKENS = re.compile(
 
 def begun(text: str) -> int:
     """The place at which an answer begins to invent what follows it; the end if it does not."""
-    thoughts: list[tuple[int, int]] | None = None
+    return next(places(text), len(text))
+
+
+def places(text: str) -> Iterator[int]:
+    """What ``begun`` says of a text, and of what stands below that line, and so on. The time is
+    linear in all of it.
+    """
+    thinking = _Thinking(text)
+    actions = deque(match.span() for match in _ACTION.finditer(text))
+    first, read, head = _first(text, 0), 0, ""
+    below = 0
     for match in _BEGUN.finditer(text):
-        if match["agent"]:
-            before = text[: match.start()].rstrip()
-            head = before[before.rfind("\n") + 1 :][:200]
-            if not before or _HEAD.fullmatch(head):
-                continue  # its own tag, before what it says
-        if _OWN_HEADER.match(text, match.start()) and not text[: match.start()].strip():
-            continue  # as its answers stand in the context
-        if match["observed"] and not _ACTION.search(text, 0, match.start()):
+        start = match.start()
+        if start < below:
             continue
-        if thoughts is None:
-            thoughts = _spans(text)
-        while thoughts and thoughts[0][1] <= match.start():
-            thoughts.pop(0)
-        if not thoughts or thoughts[0][0] > match.start():
-            return match.start()
-    return len(text)
+        if match["agent"]:
+            above = text[read:start].rstrip()
+            head = above[above.rfind("\n") + 1 :][:200] or head  # the last line with a word
+            read = start
+            if not head or _HEAD.fullmatch(head):
+                continue  # its own tag, before what it says
+        if start == first and _OWN_HEADER.match(text, start):
+            continue  # as its answers stand in the context
+        while actions and actions[0][0] < below:
+            actions.popleft()
+        if match["observed"] and not (actions and actions[0][1] <= start):
+            continue
+        if not thinking.at(start, below):
+            yield start
+            below = read = text.find("\n", start) + 1 or len(text)
+            first, head = _first(text, below), ""
 
 
 def quoted(text: str) -> str:
@@ -84,13 +101,33 @@ def cleaned(text: str) -> str:
     return references.gists(text) if "◱" in text else text
 
 
-def _spans(text: str) -> list[tuple[int, int]]:
-    """Where the thoughts are that end."""
-    spans: list[tuple[int, int]] = []
-    ends = Thoughts(text)
-    for opening in OPENING.finditer(text):
-        if spans and opening.start() < spans[-1][1]:
-            continue
-        if (end := ends.end(opening)) is not None:
-            spans.append((opening.start(), end))
-    return spans
+class _Thinking:
+    """Which places of a text stand within a thought that ends."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._end = 0
+
+    def at(self, place: int, begin: int) -> bool:
+        """Whether ``place`` does; only thoughts that begin at ``begin`` or later count. To be asked
+        from the first place to the last.
+        """
+        while self._openings and self._openings[0].start() <= place:
+            opening = self._openings.popleft()
+            if opening.start() >= max(begin, self._end):
+                self._end = self._thoughts.end(opening) or self._end
+        return place < self._end
+
+    @cached_property
+    def _openings(self) -> deque[re.Match[str]]:
+        return deque(OPENING.finditer(self._text))
+
+    @cached_property
+    def _thoughts(self) -> Thoughts:
+        return Thoughts(self._text)
+
+
+def _first(text: str, at: int) -> int:
+    """The place of the first character from ``at`` on that is not blank."""
+    found = _INK.search(text, at)
+    return found.start() if found else len(text)

@@ -72,7 +72,7 @@ def decoded(given: object) -> object:
     if isinstance(given, str) and given.lstrip()[:1] in ("{", "["):
         try:
             value, end = loose_json.read(given, len(given) - len(given.lstrip()))
-        except ValueError:
+        except loose_json.Unreadable:
             return given
         return value if not given[end:].strip() else given
     return given

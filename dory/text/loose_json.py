@@ -2,8 +2,8 @@
 
 Read are also: trailing commas, single and triple quotes, line breaks and quotation marks inside a
 string, keys and words without quotes, ``True`` and ``None``, comments, and closing brackets that
-are missing at the end of a line or of the text. What cannot be read raises ``ValueError``. The time
-is linear in what was read.
+are missing at the end of a line or of the text. What cannot be read, or is nested deeper than any
+call is, raises ``Unreadable``. The time is linear in what was read.
 """
 
 import json
@@ -30,34 +30,58 @@ _KEYWORD = re.compile(r"([A-Za-z_]\w*+)\s*+[=:](?!=)\s*+")
 _STRICT = json.JSONDecoder(strict=False)
 
 
+class Text(str):
+    """A text that is read at many places. For each that is no JSON, the decoder makes an error with
+    its line and column, which nobody looks at; here it does not count all lines before.
+    """
+
+    def count(self, *_: object) -> int:
+        """Nothing."""
+        return 0
+
+    def rfind(self, *_: object) -> int:
+        """Nothing."""
+        return 0
+
+
+class Unreadable(ValueError):
+    """A text is no JSON, which was found out by reading ``effort`` characters of it."""
+
+    def __init__(self, reason: str, effort: int) -> None:
+        super().__init__(reason)
+        self.effort = effort
+
+
 def read(text: str, at: int, unfinished: bool = False) -> tuple[object, int]:
     """The value that begins at ``at``, and the place behind it. If it may be ``unfinished``, a
-    string and every bracket may lack its end at the end of the text. Raises ``ValueError``.
+    string and every bracket may lack its end at the end of the text. Raises ``Unreadable``.
     """
     try:
         value, end = _STRICT.raw_decode(text, at)
         return _sound(value), end
     except (ValueError, RecursionError):
-        return _Reader(text, unfinished).value(at, 0)
+        return _Reader(text, unfinished).read(at)
 
 
 def arguments(
     text: str, at: int, unfinished: bool = False
 ) -> tuple[dict[str, object] | list[object], int]:
     """The arguments of a call, which begin with a bracket at ``at``, and the place behind them: by
-    name if any of them has one, else in order. Raises ``ValueError``.
+    name if any of them has one, else in order. Raises ``Unreadable``.
     """
-    return _Reader(text, unfinished).arguments(at)
+    return _Reader(text, unfinished).read_arguments(at)
 
 
-def _sound(value: object) -> object:
+def _sound(value: object, depth: int = 0) -> object:
     """The value with strings that UTF-8 can hold."""
+    if depth > _DEEPEST:
+        raise ValueError("too deep")
     if isinstance(value, str):
         return encodable(value)
     if isinstance(value, list):
-        return [_sound(item) for item in value]
+        return [_sound(item, depth + 1) for item in value]
     if isinstance(value, dict):
-        return {encodable(key): _sound(item) for key, item in value.items()}
+        return {encodable(key): _sound(item, depth + 1) for key, item in value.items()}
     return value
 
 
@@ -65,8 +89,23 @@ class _Reader:
     def __init__(self, text: str, unfinished: bool) -> None:
         self._text = text
         self._unfinished = unfinished
+        self._furthest = 0
 
-    def value(self, at: int, depth: int) -> tuple[object, int]:
+    def read(self, at: int) -> tuple[object, int]:
+        """The value at ``at``, and the place behind it."""
+        try:
+            return self._value(at, 0)
+        except ValueError as error:
+            raise Unreadable(str(error), self._furthest - at) from None
+
+    def read_arguments(self, at: int) -> tuple[dict[str, object] | list[object], int]:
+        """The arguments in the bracket at ``at``, and the place behind them."""
+        try:
+            return self._arguments(at)
+        except ValueError as error:
+            raise Unreadable(str(error), self._furthest - at) from None
+
+    def _value(self, at: int, depth: int) -> tuple[object, int]:
         at = self._skip(at)
         start = self._text[at : at + 1]
         if depth > _DEEPEST or not start:
@@ -84,7 +123,7 @@ class _Reader:
             return _LITERALS.get(plain.lower(), plain), word.end()
         raise ValueError("no value")
 
-    def arguments(self, at: int) -> tuple[dict[str, object] | list[object], int]:
+    def _arguments(self, at: int) -> tuple[dict[str, object] | list[object], int]:
         close = {"(": ")", "{": "}"}[self._text[at]]
         first = self._skip(at + 1)
         if _KEYWORD.match(self._text, first) or (close == "}" and self._at(first, "\"'")):
@@ -107,7 +146,7 @@ class _Reader:
                 if not self._at(at, ":="):
                     raise ValueError("a key without a value")
                 at += 1
-            members[key], at = self.value(at, depth + 1)
+            members[key], at = self._value(at, depth + 1)
             at, more = self._separated(at, close)
         return members, at if not more else end or at
 
@@ -115,7 +154,7 @@ class _Reader:
         items: list[object] = []
         more = True
         while more and (end := self._closed(at, close)) is None:
-            item, at = self.value(at, depth + 1)
+            item, at = self._value(at, depth + 1)
             items.append(item)
             at, more = self._separated(at, close)
         return items, at if not more else end or at
@@ -153,13 +192,16 @@ class _Reader:
             raise ValueError("no string")
         if match := _QUOTED[quote].match(self._text, at):
             return encodable(_unescaped(match[1])), match.end()
+        self._furthest = len(self._text)
         if not self._unfinished:
             raise ValueError("a string without an end")
         return encodable(_unescaped(self._text[at + 1 :].rstrip("\\"))), len(self._text)
 
     def _skip(self, at: int) -> int:
         match = _SPACE.match(self._text, at)
-        return match.end() if match else at
+        end = match.end() if match else at
+        self._furthest = max(self._furthest, end)
+        return end
 
     def _at(self, at: int, characters: str) -> bool:
         return self._text[at : at + 1] in characters and at < len(self._text)

@@ -302,8 +302,8 @@ class BodyReader:
         if rest.startswith("{") and self._looks_named(usage, rest):
             start = self._source.text.rindex(rest, 0, self._source.at)
             try:
-                given, end = loose_json.read(self._source.text, start, self._unfinished)
-            except (ValueError, RecursionError):
+                given, end = loose_json.read(self._source.json, start, self._unfinished)
+            except loose_json.Unreadable:
                 return None
             self._source.at = end
             if self._source.text[end : end + 1] == "\n":

@@ -2,8 +2,10 @@
 ``prompts/``.
 """
 
+import os
 from pathlib import Path
 
+from dory import regular_files
 from dory.constants import MEMORY_LIMIT
 from dory.errors import FormatError
 from dory.text import formatting
@@ -40,7 +42,7 @@ def template(home: Path, name: str) -> str:
     own = home / name
     path = own if own.exists() else ROOT / name
     try:
-        return path.read_bytes().decode("utf-8")
+        return regular_files.content(os.path.realpath(path)).decode("utf-8")
     except UnicodeDecodeError as error:
         raise FormatError(
             f"{path} is not UTF-8 text ({error}): save it as such, or remove it to use the"

@@ -5,6 +5,7 @@ from bisect import bisect_left, bisect_right
 from functools import cached_property
 from itertools import accumulate
 
+from dory.text.loose_json import Text
 from dory.text.thoughts import OPENING, Thoughts, mentioned
 
 _BLANK = re.compile(r"(?:[ \t\r]*+\n)++")
@@ -18,6 +19,7 @@ class Source:
         self.lines = text.split("\n")
         self._starts = [0, *accumulate(len(line) + 1 for line in self.lines)]
         self.at = 0
+        self._found: dict[re.Pattern[str], tuple[int, re.Match[str] | None]] = {}
 
     @property
     def remaining(self) -> bool:
@@ -83,11 +85,26 @@ class Source:
                 return place, end
         return None
 
+    def search(self, pattern: re.Pattern[str], at: int) -> re.Match[str] | None:
+        """The first match that begins at ``at`` or later. It is kept: a text may ask for the same
+        end, or for one that is not there, in every line.
+        """
+        begin, found = self._found.get(pattern, (at + 1, None))
+        if begin > at or (found and found.start() < at):
+            found = pattern.search(self.text, at)
+            self._found[pattern] = (at, found)
+        return found
+
     def last_row_of(self, line: str) -> int:
         """The number of the last line that is ``line`` but for white space behind it; -1 if there
         is none.
         """
         return self._last_rows.get(line, -1)
+
+    @cached_property
+    def json(self) -> Text:
+        """The text for whoever looks for JSON in it at many places."""
+        return Text(self.text)
 
     @cached_property
     def _openings(self) -> list[re.Match[str]]:

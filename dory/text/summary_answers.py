@@ -13,7 +13,7 @@ from collections.abc import Collection
 from dory.text import thoughts
 from dory.text.answers import parse
 
-_FENCE = re.compile(r"^\s*```\w*\s*$", re.MULTILINE)
+_FENCE = re.compile(r"^[^\S\n]*+```\w*\s*$", re.MULTILINE)
 _LABEL = (
     r"(?:(?:short|brief|concise|long|new|updated|final|short-term|long-term)[ -]+)*"
     r"(?:summary|summari[sz]ation|recap|overview)(?: of [^:\n]{1,80})?"
@@ -27,21 +27,24 @@ _ANNOUNCED = re.compile(
 _LABELLED = re.compile(
     rf"\W*{_LABEL}\W{{0,4}}?(?:\s*:\W{{0,3}}(?=\s|\w|\Z)|\s*(?:\n|\Z))", re.IGNORECASE
 )
-_HEADING = re.compile(r"^\s*#{1,6}[ \t]+.*$", re.MULTILINE)
-_POINT = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)])[ \t]+", re.MULTILINE)
+_HEADING = re.compile(r"^[^\S\n]*+#{1,6}[ \t]+.*$", re.MULTILINE)
+_POINT = re.compile(r"^[^\S\n]*+(?:[-*+•]|\d{1,2}[.)])[ \t]+", re.MULTILINE)
 _BOLD = re.compile(r"\*\*([^*\n]+)\*\*|__([^_\n]+)__")
 _WORD = re.compile(r"\w")
+_MOST_WORDS_AROUND = 10
+"""Announcements and labels that are taken away."""
 
 
 def cleaned(answer: str) -> str:
     """The summary in an answer."""
     text = _FENCE.sub("", _HEADING.sub("", thoughts.without_thoughts(answer))).strip()
-    before = None
-    while before != text:
+    for _ in range(_MOST_WORDS_AROUND):
         before = text
         text = _ANNOUNCED.sub("", text, count=1) if _ANNOUNCED.match(text) else text
         text = _LABELLED.sub("", text, count=1) if _LABELLED.match(text) else text
         text = text.strip()
+        if text == before:
+            break
     text = _BOLD.sub(lambda match: match[1] or match[2], _POINT.sub("", text))
     return text.strip()
 

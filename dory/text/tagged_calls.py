@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from dory.text import loose_json
 from dory.text.json_calls import IsTool, Named, calls_in, decoded
+from dory.text.source import Source
 
 _BAR = "[|｜]"
 _GAP = "[_▁ ]"
@@ -38,6 +39,7 @@ NOISE = re.compile(
     re.IGNORECASE,
 )
 """A tag or token that means nothing where it stands."""
+_BLANK_LINE = re.compile(r"\n\n")
 _SEPARATOR = re.compile(rf"<{_BAR}tool{_GAP}(?:sep|call{_GAP}argument{_GAP}begin){_BAR}>")
 _PARAMETER = re.compile(
     rf"<{_PREFIX}parameter ?(?:= ?|name ?= ?)[\"']?([\w-]+)[\"']?[^<>]*>", re.IGNORECASE
@@ -60,6 +62,11 @@ _ARGUMENT = re.compile(
     r"<arg_key>(.{0,80}?)</arg_key>\s*<arg_value>|<(?:name|tool_name)>([^<]{1,80})</\w+>", re.DOTALL
 )
 _ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
+_ARGUMENT_NEAR = 1000
+"""Characters in which the first such argument of a call stands, behind its name."""
+_VALUE_END = re.compile("</arg_value>")
+_ARGUMENTS = re.compile("<arguments>")
+_ARGUMENTS_END = re.compile("</arguments>")
 _CHILD = re.compile(r"\s*<([A-Za-z_][\w-]{0,39})>")
 
 
@@ -74,9 +81,9 @@ class Found:
     broken: bool = False
 
 
-def tagged(text: str, marker: re.Match[str], is_tool: IsTool, unfinished: bool) -> Found:
+def tagged(source: Source, marker: re.Match[str], is_tool: IsTool, unfinished: bool) -> Found:
     """What the ``marker`` at which a call begins calls."""
-    reader = _Tagged(text, is_tool, unfinished)
+    reader = _Tagged(source, is_tool, unfinished)
     kind = marker.lastgroup or ""
     at = marker.end()
     try:
@@ -93,7 +100,7 @@ def tagged(text: str, marker: re.Match[str], is_tool: IsTool, unfinished: bool) 
         return Found([], reader.end_of_block(at), broken=True)
 
 
-def own_tag(text: str, tag: re.Match[str], name: str) -> Found:
+def own_tag(source: Source, tag: re.Match[str], name: str) -> Found:
     """What ``<SAY room="dev">hi</SAY>`` calls; ``tag`` is the opening tag, with its attributes as
     the second group.
     """
@@ -102,10 +109,10 @@ def own_tag(text: str, tag: re.Match[str], name: str) -> Found:
     }
     if tag[0].endswith("/>"):
         return Found([(name, given or None)], tag.end())
-    closing = re.compile(rf"</{re.escape(tag[1])}\s*>", re.IGNORECASE).search(text, tag.end())
+    closing = source.search(re.compile(rf"</{re.escape(tag[1])}\s*>", re.IGNORECASE), tag.end())
     if not closing:
         return Found([], tag.end(), broken=True)
-    inner = text[tag.end() : closing.start()]
+    inner = source.text[tag.end() : closing.start()]
     children = _children(inner)
     if children is not None:
         return Found([(name, {**given, **children} or None)], closing.end())
@@ -119,17 +126,18 @@ def own_tag(text: str, tag: re.Match[str], name: str) -> Found:
 
 
 class _Tagged:
-    def __init__(self, text: str, is_tool: IsTool, unfinished: bool) -> None:
-        self._text = text
+    def __init__(self, source: Source, is_tool: IsTool, unfinished: bool) -> None:
+        self._source = source
+        self._text = source.text
         self._is_tool = is_tool
         self._unfinished = unfinished
 
     def end_of_block(self, at: int) -> int:
         """Where a call that cannot be read ends at the latest."""
-        match = _BLOCK_END.search(self._text, at)
+        match = self._source.search(_BLOCK_END, at)
         end = match.start() if match else len(self._text)
-        blank = self._text.find("\n\n", at, end)
-        return blank if blank >= 0 and not match else end
+        blank = None if match else self._source.search(_BLANK_LINE, at)
+        return blank.start() if blank else end
 
     def block(self, at: int) -> Found:
         """What follows ``<tool_call>`` and its like."""
@@ -142,8 +150,9 @@ class _Tagged:
             return replace(found, end=fenced.end()) if fenced and framed else found
         inner = MARKER.match(self._text, at)
         if inner and inner.lastgroup != "block":
-            return tagged(self._text, inner, self._is_tool, self._unfinished)
-        argument = _ARGUMENT.search(self._text, at, self.end_of_block(at))
+            return tagged(self._source, inner, self._is_tool, self._unfinished)
+        near = min(self.end_of_block(at), at + _ARGUMENT_NEAR)
+        argument = _ARGUMENT.search(self._text, at, near)
         if argument and argument[2]:
             return self._cherry(argument)
         if argument:
@@ -164,7 +173,7 @@ class _Tagged:
         """The arguments as JSON behind what may stand before it."""
         behind = self._skip(at)
         if self._text[behind : behind + 1] in ("{", "["):
-            given, end = loose_json.read(self._text, behind, self._unfinished)
+            given, end = loose_json.read(self._source.json, behind, self._unfinished)
             fence = _FENCE_END.match(self._text, end) if "```" in self._text[at:behind] else None
             return Found([(name, given)], fence.end() if fence else end)
         line_end = self._text.find("\n", at)
@@ -183,7 +192,7 @@ class _Tagged:
             return self.with_json(name, at)
         given: dict[str, object] = {}
         while parameter := _PARAMETER.match(self._text, self._space(at)):
-            end = _PARAMETER_END.search(self._text, parameter.end())
+            end = self._source.search(_PARAMETER_END, parameter.end())
             stop = end.start() if end else len(self._text)
             if not end and not self._unfinished and not given:
                 raise ValueError("no end")
@@ -212,7 +221,7 @@ class _Tagged:
     def _values(self, at: int) -> Found:
         calls: list[Named] = []
         while True:
-            value, at = loose_json.read(self._text, at, self._unfinished)
+            value, at = loose_json.read(self._source.json, at, self._unfinished)
             named = calls_in(value, self._is_tool)
             if not named:
                 return Found(calls, at, broken=not calls)
@@ -228,20 +237,22 @@ class _Tagged:
         given: dict[str, object] = {}
         end = argument.start()
         while argument := _ARGUMENT.match(self._text, self._space(end)):  # type: ignore[assignment]
-            stop = self._text.find("</arg_value>", argument.end())
-            if stop < 0:
+            closing = self._source.search(_VALUE_END, argument.end())
+            if not closing:
                 raise ValueError("no end")
-            given[argument[1].strip()] = _plain(_trimmed(self._text[argument.end() : stop]))
-            end = stop + len("</arg_value>")
+            value = self._text[argument.end() : closing.start()]
+            given[argument[1].strip()] = _plain(_trimmed(value))
+            end = closing.end()
         return Found([(name, given)], end)
 
     def _cherry(self, name: re.Match[str]) -> Found:
-        stop = self._text.find("</arguments>", name.end())
-        start = self._text.find("<arguments>", name.end(), stop if stop >= 0 else None)
-        if start < 0:
+        closing = self._source.search(_ARGUMENTS_END, name.end())
+        stop = closing.start() if closing else len(self._text)
+        opening = self._source.search(_ARGUMENTS, name.end())
+        if not opening or opening.end() > stop:
             return Found([(name[2].strip(), None)], name.end())
-        inner = self._text[start + len("<arguments>") : stop if stop >= 0 else None]
-        end = stop + len("</arguments>") if stop >= 0 else len(self._text)
+        inner = self._text[opening.end() : stop]
+        end = closing.end() if closing else stop
         children = _children(inner)
         return Found([(name[2].strip(), children or decoded(inner.strip()))], end)
 

@@ -11,6 +11,7 @@ A tool of which only the name is known takes whatever stands on its line.
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from dory.text import edit_blocks
 from dory.text.thoughts import spoken
@@ -74,6 +75,7 @@ def usages(tools: Iterable[str]) -> dict[str, ToolUsage]:
     return {usage.name: usage for usage in read}
 
 
+@lru_cache(256)
 def _usage(text: str) -> ToolUsage:
     name, _, rest = text.partition(" ")
     line, _, below = rest.partition(",")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from dory.text import edit_blocks, formatting, json_calls, loose_json, shown, tagged_calls
 from dory.text.json_calls import Named
+from dory.text.loose_json import Unreadable
 from dory.text.source import Source
 from dory.text.tagged_calls import MARKER, NOISE, Found
 from dory.text.tool_lines import ToolLines
@@ -101,7 +102,7 @@ class WireCalls:
         """
         source = self._source
         if self._react and _THOUGHT.match(source.text, at):
-            following = _LABEL.search(source.text, source.line_end(at))
+            following = source.search(_LABEL, source.line_end(at))
             return following.start() if following else source.line_end(at)
         if at > self._begins or not _THINKING.match(source.text, at):
             return None
@@ -126,13 +127,17 @@ class WireCalls:
         """The place within the line, not at its beginning, where a call begins; None for none. What
         stands in backticks is only mentioned.
         """
+        indent = len(line) - len(line.lstrip())
+        backticks = counted = 0
         for marker in MARKER.finditer(line):
-            before = line[: marker.start()]
-            if not before.strip() or before.endswith(("`", "\\")) or before.count("`") % 2:
+            start = marker.start()
+            backticks += line.count("`", counted, start)
+            counted = start
+            if start <= indent or line[start - 1] in "`\\" or backticks % 2:
                 continue
-            found = self._marked(at + marker.start())
+            found = self._marked(at + start)
             if found and any(call.tool in self._lines.tools for call in found.calls):
-                return at + marker.start()
+                return at + start
         return None
 
     def within_sentence(self, start: int, end: int) -> bool:
@@ -179,7 +184,7 @@ class WireCalls:
         marker = MARKER.match(self._source.text, at)
         if not marker or self._budget < 0:
             return None
-        found = tagged_calls.tagged(self._source.text, marker, self._is_tool, self._unfinished)
+        found = tagged_calls.tagged(self._source, marker, self._is_tool, self._unfinished)
         return self._made(at, found)
 
     def _own_tag(self, at: int) -> WireCall | None:
@@ -187,10 +192,11 @@ class WireCalls:
         name = self._lines.named(tag[1]) if tag else None
         if not tag or not name:
             return None
-        found = tagged_calls.own_tag(self._source.text, tag, name)
+        found = tagged_calls.own_tag(self._source, tag, name)
         if found.broken and self._unfinished and "room" in tag[2]:
             text = self._source.text
-            return self._made(at, tagged_calls.own_tag(f"{text}</{tag[1]}>", tag, name), len(text))
+            closed = Source(f"{text}</{tag[1]}>")
+            return self._made(at, tagged_calls.own_tag(closed, tag, name), len(text))
         return self._made(at, found)
 
     def _json(self, at: int) -> WireCall | None:
@@ -206,8 +212,9 @@ class WireCalls:
             self._budget -= len(window)
             return None
         try:
-            value, end = loose_json.read(text, at, self._unfinished)
-        except (ValueError, RecursionError):
+            value, end = loose_json.read(self._source.json, at, self._unfinished)
+        except Unreadable as error:
+            self._budget -= error.effort
             if not tool or not json_calls.HINT.search(window):
                 self._budget -= _WINDOW
                 return None
@@ -235,12 +242,13 @@ class WireCalls:
                 break
             try:
                 given, end = loose_json.arguments(text, following.end(), self._unfinished)
-            except (ValueError, RecursionError):
+            except Unreadable as error:
+                self._budget -= error.effort + 200
                 if not shouted:
-                    self._budget -= 200
                     break
                 return self._made(at, Found([], self._end_of_broken(at), broken=True))
             if not shouted and not self._sure(name, given):
+                self._budget -= end - at + 200
                 break
             calls.append((name, given))
             gap = re.compile(r"[\s,;)\]]*+").match(text, end)
@@ -265,7 +273,7 @@ class WireCalls:
         if not self._is_tool(name):
             if action["input"] is None or name.lower() in ("none", "n"):
                 return None
-            label = _LABEL.search(text, action.end())
+            label = self._source.search(_LABEL, action.end())
             end = label.start() if label else len(text)
             return self._made(at, Found([(name, None)], end))
         if action["input"] is None:
@@ -273,10 +281,10 @@ class WireCalls:
             if isinstance(given, str) and given.startswith(("(", "{")):
                 try:
                     given, _ = loose_json.arguments(given, 0)
-                except (ValueError, RecursionError):
+                except Unreadable:
                     return self._made(at, Found([], action.end(), broken=True))
             return self._made(at, Found([(name, given)], action.end()))
-        label = _LABEL.search(text, action.end())
+        label = self._source.search(_LABEL, action.end())
         end = label.start() if label else len(text)
         inner = re.sub(r"^\s*```\w*\n|\n```\s*$", "", text[action.end() : end]).strip()
         if len(inner) > 1 and inner[0] == inner[-1] == '"' and inner.count('"') == 2:

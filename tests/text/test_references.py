@@ -5,7 +5,7 @@ round trip.
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dory.text import formatting, references
+from dory.text import formatting, redaction, references
 from tests.support.household import texts
 
 HASH = "5d41402abc4b2a76"
@@ -88,6 +88,6 @@ def test_what_is_no_hash_names_none() -> None:
 
 def test_a_secret_that_holds_another_is_hidden_as_a_whole() -> None:
     assert (
-        formatting.redact("key=abcdefgh-12345678!", ["abcdefgh-12345678", "abcdefgh"])
+        redaction.redact("key=abcdefgh-12345678!", ["abcdefgh-12345678", "abcdefgh"])
         == "key=[secret]!"
     )
