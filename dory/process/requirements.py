@@ -1,6 +1,6 @@
-"""What a program needs before it imports anything: that its standard streams are open, and that
-this Python has the dependencies that pyproject.toml names. So nobody sees a traceback, or an agent
-of which a part fails. Imports nothing else.
+"""What a program needs before it imports anything: that its standard streams are open and take any
+character, and that this Python has the dependencies that pyproject.toml names. So nobody sees a
+traceback, or an agent of which a part fails. Imports nothing else.
 """
 
 import os
@@ -39,7 +39,8 @@ def check() -> None:
 
 def _open_streams() -> None:
     """Let a closed stream lead nowhere. Otherwise the next file that is opened takes its number,
-    and what is printed goes into it.
+    and what is printed goes into it. What a stream cannot hold is replaced; on stderr Python
+    escapes it.
     """
     for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         try:
@@ -49,3 +50,6 @@ def _open_streams() -> None:
         if getattr(sys, name) is None:
             stream = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115
             setattr(sys, name, stream)
+        if name != "stderr":
+            # bytes that are no text come in, and an ASCII terminal cannot show every character
+            getattr(sys, name).reconfigure(errors="replace")

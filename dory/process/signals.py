@@ -1,23 +1,33 @@
 """Shutdown signals: Ctrl-C, SIGTERM, and the signal of a terminal that was closed.
 
-The first one is only noted, and the loop ends after its current step. A second one ends the process
-at once, which loses nothing either. A signal that is ignored at the start (``nohup``) stays
-ignored.
+The first Ctrl-C, and a terminal that is closed, are only noted, and the loop ends after its current
+step. SIGTERM is honoured within a second: what waits for a model stops waiting, and a step that has
+not ended by then is cut off (``process/deadline.py``), which loses nothing, as a kill loses
+nothing. A second signal ends the process at once. A signal that is ignored at the start (``nohup``)
+stays ignored.
 """
 
 import os
 import signal
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Self
+
+from dory.process import deadline
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 POLL = 0.05
 """Seconds between two calls of ``has_changed`` while waiting."""
 IDLE = 0.5
 """Seconds after which a sleeping agent looks at everything else."""
+
+
+class Stopped(BaseException):
+    """The process was asked to end within a second, and what it was doing can be left. No
+    ``Exception``, so that nothing takes it for a failure.
+    """
 
 
 def take_over(handler: Callable[[int, FrameType | None], None]) -> None:
@@ -28,16 +38,31 @@ def take_over(handler: Callable[[int, FrameType | None], None]) -> None:
 
 
 class ShutdownSignal:
-    """Whether the process was asked to end, from the call of ``listening`` on."""
+    """Whether the process was asked to end while it was ``listening``."""
 
     def __init__(self) -> None:
         # not a lock or an event: a handler interrupts the very thread that may hold it
         self.asked = False
+        self._soon = False
 
-    def listening(self) -> Self:
-        """Install the signal handlers, and return itself. Main thread only."""
+    @contextmanager
+    def listening(self) -> Iterator[Self]:
+        """Receive the signals within the block. Main thread only."""
+        before = {number: signal.getsignal(number) for number in SIGNALS}
         take_over(self._ask)
-        return self
+        try:
+            with deadline.after(signal.SIGTERM):
+                yield self
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def check(self) -> None:
+        """Raise ``Stopped`` if the process was asked to end within a second. For a step that waits
+        for something else.
+        """
+        if self._soon:
+            raise Stopped
 
     def wait(self, seconds: float, has_changed: Callable[[], bool] = lambda: False) -> None:
         """Sleep for ``seconds``, but end earlier when the process is asked to end, or when
@@ -53,6 +78,10 @@ class ShutdownSignal:
         if self.asked:
             os._exit(128 + number)
         self.asked = True
+        self._soon = number == signal.SIGTERM
+        if self._soon:
+            deadline.arm()
+            return
         with suppress(OSError):  # the terminal may be closed
             # not print: the handler may have interrupted one
             os.write(2, b"stopping after this step; once more stops at once\n")

@@ -15,6 +15,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dory.identity import audience
 from dory.identity.identity import Identity
 from dory.identity.secrecy import RoomSecrets
 from dory.storage import live
@@ -80,7 +81,7 @@ class Activity:
         self._partial = ""
         self._thinks_first: dict[str, bool] = {}
         """By model: whether it begins with thoughts that are marked only at their end."""
-        for room in identity.subscriptions():  # left by a process that was killed
+        for room in audience.rooms(identity):  # left by a process that was killed
             live.clear(self._chats, room, identity.name)
 
     def writes(self, partial: str, model: str) -> None:
@@ -134,9 +135,9 @@ class Activity:
 
     def _in_rooms(self, doing: _Doing) -> dict[str, Live]:
         """The record for each room that is shown what the agent is doing."""
-        subscriptions = self._identity.subscriptions()
         asking = {room for room, _ in self._identity.state.waiting()}
-        rooms = [room for room in subscriptions if room in asking] or subscriptions
+        present = [room for room in self._identity.subscriptions() if room in asking]
+        rooms = present[: audience.MOST] or audience.rooms(self._identity)
         shows = self._secrets.may_show
         return {
             room: Live(self._identity.name, doing.told(not doing.given or shows("", "", room)))

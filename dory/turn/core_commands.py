@@ -83,19 +83,22 @@ class CoreCommands(Extension):
             "context": context,
             "memory": f"{len(me.memory)} of {MEMORY_LIMIT} characters",
             "layout": layouts.status(state, config),
-            "rooms": ", ".join(me.subscriptions()) or "none",
+            "rooms": formatting.named(me.subscriptions()) or "none",
             "last compaction": state.last_compaction or "none yet",
             **self_now,
             "in the background": ", ".join(working) or "nothing",
             "waits": "; ".join(self._waiting()) or "nothing",
+            "since a person spoke": self._budget.unattended(),
+            "spending": self._budget.spending(),
         }
         return "\n".join(f"{name}: {value}" for name, value in rows.items())
 
     def _waiting(self) -> list[str]:
         """Who waits for an answer, and what else has not been done yet."""
         people = self._identity.state.waiting()
-        waiting = [f"{name} in {room}" for room, name in people if self._secrets.shows(room)]
-        if elsewhere := len(people) - len(waiting):
+        shown = [f"{name} in {room}" for room, name in people if self._secrets.shows(room)]
+        waiting = [formatting.named(shown)] if shown else []
+        if elsewhere := len(people) - len(shown):
             waiting.append(f"{formatting.plural(elsewhere, 'person', 'people')} in other rooms")
         for extension in self._host.members:
             if isinstance(extension, Waiting):
@@ -150,7 +153,7 @@ class CoreCommands(Extension):
 
     def compact(self, _: str) -> str:
         """Start a compaction, whatever the size of the context. Raises ``SpendingLimit``."""
-        self._budget.check()
+        self._budget.check("segment")
         self._compaction.start(by_hand=True)
         if self._compaction.under_way:
             return "a compaction has been started; /status tells when it is done"

@@ -9,16 +9,19 @@ import hashlib
 import io
 import os
 import re
+from collections.abc import Sequence
 
 from dory.config.settings import Config
-from dory.errors import ToolError
+from dory.constants import MEMBERSHIPS
+from dory.errors import Held, ToolError
 from dory.identity import life
 from dory.identity.identity import Identity
-from dory.storage.rooms import check_id, laid_out
+from dory.storage.rooms import check_id
+from dory.text import formatting
 from dory.text.edits import checked, edited
 from dory.text.formatting import plural
 from dory.text.prompt_files import DURABLE
-from dory.turn import addressees, sandbox
+from dory.turn import addressees, outbox, sandbox
 from dory.turn.extension import Extension, Outcome, Tool
 from dory.turn.lessons import taught
 from dory.turn.uncompact import open_original
@@ -46,14 +49,17 @@ class CoreTools(Extension):
         rooms = self._identity.subscriptions()
         if room not in rooms:
             raise ToolError(
-                f"you are not in the room {room[:70]!r}: you are in {', '.join(rooms) or 'none'};"
+                f"you are not in the room {room[:70]!r}: you are in"
+                f" {formatting.named(rooms) or 'none'};"
                 " JOIN enters one"
             )
         if not text.strip():
             raise ToolError("nothing to say: write SAY <room> <message>")
         mark = self._identity.rooms.end(room)
-        self._identity.rooms.say(room, "AGENT", self._identity.name, text, self._identity.now())
+        held = outbox.say(self._identity, room, "AGENT", text)
         addressees.note(self._identity, room, mark, text)
+        if held:
+            return Outcome(f"{held}: what you said waits, and is said there by itself")
         return Outcome(f"said in {room}")
 
     def read_file(self, call: Call) -> Outcome:
@@ -111,9 +117,18 @@ class CoreTools(Extension):
     def join(self, call: Call) -> Outcome:
         """Enter a room, which is made if it is new."""
         room = check_id(call.args)
-        if room in self._identity.subscriptions():
+        rooms = self._identity.subscriptions()
+        if room in rooms:
             raise ToolError(f"you are in {room} already")
-        self._identity.join(room)
+        if len(rooms) >= MEMBERSHIPS:
+            raise ToolError(
+                f"you are in {len(rooms):,} rooms, and more than {MEMBERSHIPS} are too many: LEAVE"
+                f" one first, such as LEAVE {self._quietest(rooms)}"
+            )
+        try:
+            self._identity.join(room)
+        except Held as error:
+            raise ToolError(f"{error}: try again later") from error
         return Outcome(f"you are in {room} now; what nobody has answered there yet follows")
 
     def leave(self, call: Call) -> Outcome:
@@ -122,10 +137,20 @@ class CoreTools(Extension):
         if room not in self._identity.subscriptions():
             raise ToolError(
                 f"you are not in {room}: you are in"
-                f" {', '.join(self._identity.subscriptions()) or 'none'}"
+                f" {formatting.named(self._identity.subscriptions()) or 'none'}"
             )
         self._identity.leave(room)
         return Outcome(f"you have left {room}")
+
+    def _quietest(self, rooms: Sequence[str]) -> str:
+        """The room in which nothing was said for longest, if possible one without people."""
+        me = self._identity
+
+        def place(room: str) -> tuple[bool, float]:
+            known = me.state.rooms.get(room)
+            return bool(known and known.people), me.rooms.changed(room)
+
+        return min(rooms, key=place)
 
     def _content(self, path: str) -> str:
         root, parts = sandbox.place(self._identity.folder, self._identity.home, path)
@@ -140,9 +165,8 @@ class CoreTools(Extension):
 
     def _said(self, call: Call, mark: str) -> bool:
         room, text = _message(call)
-        later = self._identity.rooms.read(room, int(mark)) if mark else []
-        own = (line for line in later if line.kind == "AGENT" and line.name == self._identity.name)
-        return any(laid_out(line.text) == laid_out(text) for line in own)
+        me = self._identity
+        return bool(mark) and me.rooms.has(room, "AGENT", me.name, text, int(mark))
 
     def _digest(self, call: Call) -> str:
         try:

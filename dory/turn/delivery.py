@@ -31,9 +31,10 @@ from dory.constants import TURN_LIMIT
 from dory.identity import heard_entry, neighbours
 from dory.identity.identity import Identity
 from dory.identity.state import Owed
-from dory.text import addressing
+from dory.text import addressing, formatting
 from dory.text.claims import Claim, claim
 from dory.turn.inbox import RECENT
+from dory.turn.prompt import waits
 from dory.turn.tool_runner import WHOLE, ToolRunner, is_cut_text
 from dory.types import Answer
 
@@ -45,6 +46,8 @@ _WAYS = {
 """What a claim could be made true with, by its kind."""
 
 
+_REMINDED = 10
+"""Rooms that one reminder names. Those that are left are named by the next."""
 UNANSWERED = "there will be no answer."
 """How the notice ends that tells a room so."""
 
@@ -153,12 +156,10 @@ class Delivery:
         }
         if not due:
             return
+        due = dict(list(due.items())[:_REMINDED])
         for room in due:
             self._identity.state.rooms[room].reminded = True
-        who = [
-            f"{_listed(names)} {'waits' if len(names) == 1 else 'wait'} for your answer in {room}"
-            for room, names in due.items()
-        ]
+        who = [waits(room, names) for room, names in due.items()]
         unseen = " Nobody has seen what you wrote." if answer.plain.strip() else ""
         ways = " or ".join(f"SAY {room} …" for room in due)
         yield f"{'; '.join(who)}.{unseen} Write {ways}, or WAIT to leave it unanswered."
@@ -197,7 +198,7 @@ class Delivery:
                 continue
             if left or not self._answered(room):
                 reason = "I have left this room" if left else why
-                text = f"{reason}, {_listed(position.waiting)}, and {UNANSWERED}"
+                text = f"{reason}, {formatting.all_of(position.waiting)}, and {UNANSWERED}"
                 me.state.notices.append(Owed(room, me.redact(text), me.rooms.end(room)))
             position.waiting = []
 
@@ -234,8 +235,3 @@ def _doubt(made: Claim, room: str) -> str:
         f"You said “{made.words}” in {room}, and no tool that does it has run: nothing was done."
         f" {_WAYS[made.kind]}. Do it now, or correct what you said; WAIT if it is true."
     )
-
-
-def _listed(names: list[str]) -> str:
-    """``ada``; ``ada, bob and cleo``."""
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from dory.clock import utc
-from dory.errors import SpendingLimit
+from dory.errors import NoRoom, SpendingLimit
 from dory.process.failures import Backoff, TellOnce
 from dory.process.jobs import Job
 from dory.turn.boundary import Boundary
@@ -92,6 +92,7 @@ class ExtensionHost:
         self._report = report
         self._now = now
         self._boundary = Boundary(report)
+        self._tell_no_room = TellOnce(report, kind=lambda text: "")
         self._kept: dict[str, _Member] = {}
 
     def tools(self) -> list[Tool]:
@@ -162,6 +163,8 @@ class ExtensionHost:
                     member.step(now)
                 except (SpendingLimit, Postponed):
                     pass
+                except NoRoom as error:  # all of them fail alike
+                    self._tell_no_room(f"{error}: what works beside the loop waits for it")
                 except WorkFailed as failure:
                     member.tell_failure(str(failure))
                 except PartlyDone as done:

@@ -10,24 +10,29 @@ What a person says wakes the agent. The person waits for its answer, unless the 
 to another agent of the room. What another agent says enters the context, and wakes this one only if
 it names it, or comes from an agent that this one named in its last message there. After some such
 lines it waits until a person speaks in the room.
+
+Each step reads a bounded part of each room. Between two turns only so many lines are taken in:
+where more was said, some are chosen (``turn/flood.py``), and the others are noted as passed over.
 """
 
-import difflib
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from dory import clock
 from dory.constants import EXCHANGES, RESULT_LIMIT
-from dory.errors import DoryError, FormatError
+from dory.errors import FormatError, Held
 from dory.identity import heard_entry, neighbours
 from dory.identity.identity import Identity
 from dory.identity.secrecy import RoomSecrets
 from dory.identity.state import Owed, RoomState
 from dory.process.failures import TellOnce
-from dory.storage import rooms
-from dory.text import addressing, formatting, slash
+from dory.storage import room_cursor, rooms
+from dory.storage.room_parts import Part, Span
+from dory.text import addressing, formatting
+from dory.turn import flood, outbox
+from dory.turn.command_desk import CommandDesk
 from dory.turn.extension import Command
+from dory.turn.room_reader import RoomReader
 from dory.types import Line
 
 CUED = 10
@@ -36,13 +41,16 @@ absence the agent should answer soon.
 """
 RECENT = 40
 """Of the newest lines of a room, how many are looked at to see what others have said meanwhile."""
-_COMMAND = re.compile(r"([/@])(\S*)\s*(.*)", re.DOTALL)
-
-
-def post(identity: Identity, text: str) -> None:
-    """Say something to the people in every room that the agent is in."""
-    for room in identity.subscriptions():
-        identity.rooms.say(room, "NOTICE", identity.name, text, identity.now())
+WAITING = 100
+"""People of one room who are noted as waiting: one answer is for all of them."""
+_MUCH = 1 << 16
+"""Bytes of a room: with fewer to read, rooms are read in the order of their names."""
+_STRAYS = 5
+"""Lines without a tag that are told of at once: one is an oversight, very many are not typed."""
+_PARTS = 256
+"""Parts of a room that were passed over from which on a flood is noted as one: the state is written
+with each commit.
+"""
 
 
 class Inbox:
@@ -57,29 +65,48 @@ class Inbox:
         cue: Callable[[Line], str] = lambda line: "",
         exchanges: int = EXCHANGES,
         secrets: RoomSecrets | None = None,
+        spoken: Callable[[], None] = lambda: None,
     ) -> None:
         """``limit``: characters of one message that enter the context; the rest stays in the room's
         file. ``cue``: returns what of the past a person's message may refer to. ``exchanges``: how
         many lines of other agents wake this one in a room before a person speaks there.
         ``secrets``: who may have the answer to a private command; by default nobody is an owner.
+        ``spoken`` is called whenever a person has said something.
         """
         self._identity = identity
-        self._commands = {command.name: command for command in commands}
         self._log = log
         self._limit = limit
         self._cue = cue
         self._exchanges = exchanges
-        self._secrets = secrets or RoomSecrets(identity)
+        self._spoken = spoken
+        self._desk = CommandDesk(identity, commands, log, secrets or RoomSecrets(identity), spoken)
+        self._reader = RoomReader(identity, log)
         self._tell_damage = TellOnce(self._tell)
         self._sizes: dict[str, int] = {}
+        self._turn = -1
+        """The turn for which this was counted:"""
+        self._lines = 0
+        self._characters = 0
+        self._flooded: dict[str, int] = {}
+        """By room: the turn before which lines were passed over there last."""
+        self._until: dict[str, int] = {}
+        """By room: the byte up to which a flood is passed over before the next turn."""
+
+    @property
+    def behind(self) -> bool:
+        """Whether ``receive`` has more to look through before a turn should be taken."""
+        return bool(self._until)
 
     def receive(self) -> bool:
         """Hand everything new to the agent, and answer the commands on the way; returns whether
         there was anything to hear.
         """
         names = self.serve()
+        self._until = {room: end for room, end in self._until.items() if room in names}
         before = len(self._identity.context.entries)
-        taken = [self._take(room) for room in names]
+        if self._turn != self._identity.state.turn:
+            self._turn, self._lines, self._characters = self._identity.state.turn, 0, 0
+        taken = [self._take(room) for room in self._in_order(names)]
         if any(taken):
             self._identity.commit()
         self.post_notices()
@@ -89,7 +116,7 @@ class Inbox:
         """Answer the commands that have come in; leave all other lines for ``receive``. Returns the
         rooms that were read.
         """
-        self._deliver_answer()
+        self._desk.deliver_answer()
         self.post_notices(fresh=False)
         subscriptions = self._identity.subscriptions()
         self._sizes = self._sizes_of(subscriptions)
@@ -99,55 +126,140 @@ class Inbox:
         return subscriptions
 
     def post_notices(self, fresh: bool = True) -> None:
-        """Write the notices into their rooms that the last commit names. Unless they are ``fresh``,
-        they may have got there before a kill.
+        """Write into their rooms what the last commit says is owed. Unless it is ``fresh``, it may
+        have got there before a kill.
         """
-        state = self._identity.state
-        for owed in state.notices:
-            self._deliver(owed, fresh)
-        state.notices = []
+        outbox.deliver(self._identity, fresh)
 
     def has_changed(self) -> bool:
         """Whether a room has changed since ``serve``. It costs a few calls of ``stat``, for an
         agent that sleeps.
         """
-        return self._sizes_of(list(self._sizes)) != self._sizes
+        return self.behind or self._sizes_of(list(self._sizes)) != self._sizes
 
     def _sizes_of(self, names: Sequence[str]) -> dict[str, int]:
         return {room: self._identity.rooms.size(room) for room in names}
 
     def _serve(self, room: str) -> None:
-        position, size = self._position(room)
-        if size <= position.commands:
-            return
-        for line in self._identity.rooms.read(room, position.commands):
-            position.commands = line.end
-            if command := self._command(line):
-                self._answer(line, *command)
+        position = self._reader.position(room)
+        if position and (parts := self._parts(room, position.commands)):
+            self._desk.serve(room, parts, position)
+
+    def _parts(self, room: str, offset: int) -> list[Part]:
+        return self._reader.parts(room, offset, flood.SCANNED)
+
+    def _in_order(self, names: Sequence[str]) -> list[str]:
+        """The rooms as they are read: those with little to read first, or a flood in one would
+        drown the others; of those with a flood the one that was read longest ago.
+        """
+        known = self._identity.state.rooms
+
+        def place(room: str) -> tuple[int, int]:
+            read = known[room].read if room in known else 0
+            return self._flooded.get(room, -1), (self._sizes.get(room, 0) - read) // _MUCH
+
+        return sorted(names, key=place)
 
     def _take(self, room: str) -> bool:
         """Hand the new lines of a room to the agent; whether there were any."""
-        lines: Sequence[Line] = ()
         with self._reporting_damage():
-            position, size = self._position(room)
-            if size > position.read:
-                lines = self._identity.rooms.read(room, position.read)
-        others = self._others(room) if lines else []
+            position = self._reader.position(room)
+            if position and (parts := self._parts(room, position.read)):
+                return self._read(room, parts, position)
+        self._until.pop(room, None)  # nothing is left to pass over, or it cannot be read
+        return False
+
+    def _read(self, room: str, parts: Sequence[Part], position: RoomState) -> bool:
+        me = self._identity
+        end = me.rooms.end(room)
+        whole = parts[-1].end >= end
+        if whole and self._fits(parts):
+            self._hear_all(self._parsed(room, parts), position)
+        elif room not in self._until and self._lines and self._waits(parts, position, whole):
+            return False
+        else:
+            self._pass_over(parts, position, room, end)
+        return True
+
+    def _parsed(self, room: str, parts: Sequence[Part]) -> list[Line]:
+        return [line for part in parts for line in self._identity.rooms.parsed(room, part)]
+
+    def _fits(self, parts: Sequence[Part]) -> bool:
+        """Whether all that was said is taken in before the next turn."""
+        if self._lines + sum(part.lines for part in parts) > flood.LINES:
+            return False
+        left = flood.MESSAGES * self._limit - self._characters
+        return flood.characters(parts, self._limit) <= left
+
+    def _waits(self, parts: Sequence[Part], position: RoomState, whole: bool) -> bool:
+        """Whether a flood is left for later, as the agent has taken in something already: a turn is
+        due, or nothing of the ``whole`` flood would wake it.
+        """
+        me = self._identity
+        return me.state.awake or (whole and not flood.wakes(parts, me.name, position.asked))
+
+    def _pass_over(self, parts: Sequence[Part], position: RoomState, room: str, end: int) -> None:
+        """Read what is chosen of a flood, and note the rest as passed over."""
+        me, batch = self._identity, flood.Batch(parts)
+        last = batch.end >= min(self._until.setdefault(room, end), end)
+        if last:
+            del self._until[room]
+        others = self._others(room)
+        kept = batch.chosen(me.name, [me.name, *others], flood.NEWEST if last else 0)
+        chosen = set(kept)
+        own = b"AGENT", me.name.encode()
+        passed = [span for span in batch.said if span not in chosen and span[:2] != own]
+        self._flooded[room] = me.state.turn
+        if passed:
+            self._tell_of_passed(room, passed)
+        if stray := flood.stray(parts):
+            self._tell_of_stray(me.rooms.parsed(room, stray)[0], me.rooms.recent(room, RECENT))
+        before = [*position.heard_last]
+        self._hear_all(self._parsed(room, [batch.message(span) for span in kept]), position)
+        if len(position.unheard) > _PARTS and kept:
+            kept = []  # what was read of it stands in the context; no conversation tells of it
+        for start, behind in flood.gaps(batch, kept):
+            position.passed_over(start, behind)
+        room_cursor.passed_parts(before, me.rooms, room, parts)
+        position.read, position.heard_last = batch.end, before
+
+    def _tell_of_passed(self, room: str, passed: Sequence[Span]) -> None:
+        me = self._identity
+        first = self._reader.line_at(room, passed[0].start) + 1
+        last = self._reader.line_at(room, passed[-1].end)
+        named = me.rooms.named({(span.kind, span.name) for span in passed})
+        speakers = [named[span.kind, span.name][1] for span in passed]
+        text = flood.notice(room, speakers, first, last)
+        me.notice(text)
+        self._lines += 1
+        self._log(text.partition(" They stand")[0])
+
+    def _hear_all(self, lines: Sequence[Line], position: RoomState) -> None:
+        """Take in these lines of one room."""
+        if not lines:
+            return
+        others = self._others(lines[0].room)
+        strays = 0
         for number, line in enumerate(lines):
             if line.kind == "STRAY":
-                self._tell_of_stray(line, lines[number:])
+                strays += 1
+                if strays <= _STRAYS:
+                    self._tell_of_stray(line, lines[number:])
             else:
                 self._hear(line, position, others, cued=len(lines) - number <= CUED)
-            position.read = line.end
-        return bool(lines)
+            position.hear(line)
+        self._lines += len(lines)
+        self._characters += sum(min(len(line.text), self._limit) for line in lines)
 
     @contextmanager
     def _reporting_damage(self) -> Iterator[None]:
-        """A room whose file is of an unknown version is left unread, and the person and the agent
-        are told once; the other rooms go on.
+        """A room whose file is of an unknown version, or held by another program, is left unread,
+        and the person and the agent are told once; the other rooms go on.
         """
         try:
             yield
+        except Held as error:
+            self._tell_damage(f"{error}; its lines come later")
         except FormatError as error:
             self._tell_damage(str(error))
 
@@ -156,36 +268,13 @@ class Inbox:
         self._log(text)
         self._identity.notice(text)
 
-    def _position(self, room: str) -> tuple[RoomState, int]:
-        """How far the room was read, and its size. A room begins like any newcomer's if somebody
-        else made its symlink, if a crash left that behind, or if a shorter file replaced its file.
-        """
-        me = self._identity
-        size = me.rooms.size(room)
-        known = me.state.rooms.get(room)
-        begun = known.of(size) if known else RoomState()
-        if begun is known:
-            return known, size
-        if known:
-            me.notice(
-                f"The file of the room {room} is shorter than what you heard of it;"
-                " you go on with what it holds now."
-            )
-            self._log(
-                f"chats/{room}.md is shorter than what was read of it;"
-                " going on with what it holds now"
-            )
-        fresh = begun.entered(me.rooms.unanswered(room), me.rooms.end(room))
-        me.state.rooms[room] = fresh
-        return fresh, size
-
     def _hear(self, line: Line, position: RoomState, others: list[str], cued: bool) -> None:
         """Take in a line. ``others`` are the names of the other agents in its room."""
         me = self._identity
         own = line.kind == "AGENT" and line.name == me.name
         if own:
             position.asked = addressing.named(line.text, others)
-        if own or line.kind == "NOTICE" or self._command(line):
+        if own or line.kind == "NOTICE" or self._desk.command(line):
             return
         cue = self._cue(line) if cued and line.kind == "USER" else ""
         said = f"{line.room} {line.name}: {line.text}"
@@ -207,12 +296,14 @@ class Inbox:
 
     def _await(self, line: Line, position: RoomState, names: list[str]) -> None:
         """A person has spoken, and waits unless the message is for others among the ``names``."""
+        self._spoken()
+        position.people = True
         position.exchanges = 0
         position.reminded = position.doubted = False
         meant = addressing.addressed(line.text, names)
         for_others = meant and self._identity.name not in meant
         name = self._identity.redact(line.name)
-        if not for_others and name not in position.waiting:
+        if not for_others and name not in position.waiting and len(position.waiting) < WAITING:
             position.waiting.append(name)
 
     def _end_exchange(self, room: str) -> None:
@@ -247,19 +338,6 @@ class Inbox:
         more = formatting.plural(rest, "more character")
         return f"{shown}\n… {more}: READ_FILE chats/{line.room}.md"
 
-    def _command(self, line: Line) -> tuple[str, str] | None:
-        """The name and the argument if the line is a person's command. A line with an ``@`` is one
-        only if the command may be called so: other lines may name people.
-        """
-        match = _COMMAND.fullmatch(line.text.strip()) if line.kind == "USER" else None
-        if not match:
-            return None
-        sign, name, argument = match.groups()
-        command = self._commands.get(name)
-        if slash.is_command(line.text.strip()) or (sign == "@" and command and command.called):
-            return name, argument.strip()
-        return None
-
     def _tell_of_stray(self, line: Line, later: Sequence[Line]) -> None:
         """Say once in the room that a line without a tag was not heard. After a kill before the
         commit, that notice is among the ``later`` lines.
@@ -275,57 +353,4 @@ class Inbox:
             return
         notice = f"{beginning} [USER:name {clock.second(now)}] text"
         self._log(notice)
-        me.rooms.say(line.room, "NOTICE", me.name, notice, now)
-
-    def _answer(self, line: Line, name: str, argument: str) -> None:
-        """Run the command in a line. The unsure answer is delivered if the process ends after the
-        command itself has committed.
-        """
-        me = self._identity
-        unsure = (
-            f"/{name} was being done when the process ended:"
-            " look whether it had its effect, and repeat it if not"
-        )
-        owed = Owed(line.room, unsure, me.rooms.end(line.room), me.redact(line.name))
-        me.state.owed = owed
-        try:
-            answer = self._answered(line, name, argument)
-        except DoryError as error:
-            answer = str(error)
-        owed.text = me.redact(answer)
-        me.commit()
-        self._deliver_answer(fresh=True)
-
-    def _answered(self, line: Line, name: str, argument: str) -> str:
-        command = self._commands.get(name)
-        if command is None:
-            near = difflib.get_close_matches(name, self._commands, n=1)
-            meant = f"; did you mean /{near[0]}?" if near else ""
-            return f"there is no /{name}{meant} (/help lists the commands)"
-        needs_argument = "<" in command.usage.partition("  ")[0]
-        if needs_argument and not argument:
-            return f"something is missing: {command.usage}"
-        if command.private and not self._secrets.may_show("", line.name, line.room):
-            return self._secrets.refusal(f"/{name}")
-        return command.run(argument)
-
-    def _deliver_answer(self, fresh: bool = False) -> None:
-        """Put the answer that is still owed into its room. Unless it is ``fresh``, it may have got
-        there before a kill.
-        """
-        owed = self._identity.state.owed
-        if owed:
-            self._deliver(owed, fresh)
-            self._identity.state.owed = None
-
-    def _deliver(self, owed: Owed, fresh: bool) -> None:
-        me = self._identity
-        later = () if fresh else me.rooms.read(owed.room, owed.mark)
-        delivered = any(
-            line.kind == "NOTICE"
-            and line.name == me.name
-            and rooms.laid_out(line.text) == rooms.laid_out(owed.text)
-            for line in later
-        )
-        if not delivered:
-            me.rooms.say(owed.room, "NOTICE", me.name, owed.text, me.now())
+        outbox.say(me, line.room, "NOTICE", notice)

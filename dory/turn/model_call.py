@@ -18,10 +18,9 @@ from dory.llm.cache_monitor import CacheMonitor
 from dory.process.failures import Backoff, TellOnce
 from dory.process.jobs import Job
 from dory.process.signals import POLL
-from dory.turn import layouts
+from dory.turn import layouts, outbox
 from dory.turn.activity import Activity
 from dory.turn.compaction import Compaction
-from dory.turn.inbox import Inbox, post
 from dory.types import Model, Prompt, Reply
 
 QUIET_PAUSES = (30.0, 600.0)
@@ -77,24 +76,26 @@ class TurnRetry:
 
 
 class ModelCall:
-    """The model calls of one identity's turns."""
+    """The model calls of one identity's turns. ``meanwhile`` is done again and again while a call
+    lasts; what it raises ends the call.
+    """
 
     def __init__(
         self,
         identity: Identity,
         model: Model,
-        inbox: Inbox,
+        meanwhile: Callable[[], object],
         log: Callable[[str], None],
         activity: Activity | None = None,
     ) -> None:
         self._identity = identity
         self._model = model
-        self._inbox = inbox
+        self._meanwhile = meanwhile
         self._log = log
         self._activity = activity or Activity(identity)
         self._retry = TurnRetry()
         self._cache_monitor = CacheMonitor(self._missed)
-        self._tell = TellOnce(lambda text: post(identity, text), kind=self._kind)
+        self._tell = TellOnce(lambda text: outbox.post(identity, text), kind=self._kind)
         self._oddity = ""
         self._waited: list[tuple[str, str]] = []
         """Who waited last: the rooms and the names."""
@@ -146,7 +147,11 @@ class ModelCall:
         job = Job(lambda: self._model.complete(prompt, "turn", control), "turn")
         while not job.wait(POLL):
             self._activity.writes(control.text, self._model.name)
-            self._inbox.serve()
+            try:
+                self._meanwhile()
+            except BaseException:  # nobody waits for the answer any more
+                control.cancel()
+                raise
             if control.cancelled:
                 job.wait(_LEAVING)
                 control.check()

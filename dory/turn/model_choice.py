@@ -32,6 +32,9 @@ class ModelChoice:
         self._identity = identity
         self._models = models
         self._environment = environment
+        began, key = models.settings, environment.get("DORY_API_KEY", "")
+        of_key = began.base_url if began.api_key == key else _BARE_KEY
+        self._key_url = environment.get("DORY_BASE_URL") or of_key
 
     def shown(self) -> str:
         """The model in force, and what else could be chosen, one line each."""
@@ -129,7 +132,7 @@ class ModelChoice:
         yield from settings.profiles.keys()
         home = loader.home_layer(self._identity.home / "dory.yaml").content
         yield str(home.get("base_url") or _BARE_KEY), str(home.get("api_key") or "")
-        yield environment.get("DORY_BASE_URL") or _BARE_KEY, environment.get("DORY_API_KEY", "")
+        yield self._key_url, environment.get("DORY_API_KEY", "")
 
     def _overruled(self) -> Iterator[str]:
         """A warning if the environment chooses another model whenever the agent wakes."""

@@ -183,7 +183,7 @@ class Paid:
     def complete(self, prompt: Prompt, purpose: Purpose, control: Control | None = None) -> Reply:
         """The model's reply, with its ``dollars``. Raises ``SpendingLimit``, too."""
         model, profile = self._asked
-        return self._budget.pay(profile, lambda: model.complete(prompt, purpose, control))
+        return self._budget.pay(profile, purpose, lambda: model.complete(prompt, purpose, control))
 
     def switch(self, model: Model, profile: Profile) -> None:
         """Ask another model from the next call on."""
@@ -212,7 +212,9 @@ class _PaidEmbedder:
         self._budget = budget
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        return self._budget.pay(self._profile, lambda: self._vectors.embed(texts)).vectors
+        return self._budget.pay(
+            self._profile, "embedding", lambda: self._vectors.embed(texts)
+        ).vectors
 
 
 def _vectors(settings: Config, profile: Profile) -> _Vectors:

@@ -38,7 +38,7 @@ from dory.config.settings import Config
 from dory.identity.context import Entry
 from dory.identity.identity import Identity
 from dory.identity.secrecy import RoomSecrets
-from dory.text import prompt_files, references
+from dory.text import formatting, prompt_files, references
 from dory.text.prompt_files import MEMORY
 from dory.turn import layouts, life_tail
 from dory.turn.extension_host import ExtensionHost
@@ -49,6 +49,8 @@ NEWS_SHARE = 1 / 4
 """How much a ledger tells beside the context in one epoch, as a share of the context's limit; then
 another epoch is cheaper.
 """
+WAITED = 10
+"""Rooms whose people the prompt names as waiting: more than one response answers."""
 LEAN_LIFE = 12
 """The most LIFE lines of a lean prompt."""
 
@@ -193,11 +195,14 @@ class PromptBuilder:
         kept = self._secrets.sentence(self._secrets.present())
         if not waiting:
             return f"{TURN[1:]}{' '.join(filter(None, [prompt_files.prompt('idle'), kept]))}\n"
+        shown = list(waiting)[:WAITED]
+        left = len(waiting) - len(shown)
+        more = [f"people wait in {left:,} more rooms, too, for later"] if left else []
         name = "lean_turn" if self._config.lean else "turn"
         text = prompt_files.prompt(name).format(
-            waiting="; ".join(_waits(room, names) for room, names in waiting.items())
+            waiting="; ".join([*(waits(room, waiting[room]) for room in shown), *more])
             + (f". {kept.removesuffix('.')}" if kept else ""),
-            answers="\n".join(f"SAY {room} <your answer>" for room in waiting),
+            answers="\n".join(f"SAY {room} <your answer>" for room in shown),
         )
         return f"{TURN[1:]}{text}\n"
 
@@ -217,10 +222,9 @@ def _ended(part: str) -> str:
     return part if part.endswith("\n") else f"{part}\n"
 
 
-def _waits(room: str, names: list[str]) -> str:
+def waits(room: str, names: list[str]) -> str:
     """Who waits in a room, in words."""
-    *others, last = names
-    who = f"{', '.join(others)} and {last} wait" if others else f"{last} waits"
+    who = f"{formatting.all_of(names)} {'wait' if len(names) > 1 else 'waits'}"
     return f"{who} for your answer in {room}"
 
 

@@ -7,25 +7,33 @@ are opened without following symlinks, each from the one before, so there is no 
 check and its use. Only regular files are read. A file that is edited may have ``EDIT_LIMIT`` bytes,
 also if it grows meanwhile. A hard link can be read, but an edit replaces the file, so it never
 reaches the file's other names.
+
+What a model writes may be meant for whoever looks at it later. So no name is written on which other
+programs act by themselves (``text/file_names.py``), nothing is added to a folder that git may take
+for a repository, and a workspace has a greatest size.
 """
 
 import errno
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dory.errors import ToolError
 from dory.identity.life import NAME as LIFE
+from dory.regular_files import open_regular
 from dory.storage import files
-from dory.storage.files import open_regular
+from dory.text import file_names
+from dory.text.formatting import plural
 from dory.text.prompt_files import DURABLE, ROOT, SEGMENT, SUMMARISE
 
 _TEXTS = (SEGMENT, SUMMARISE)
 EDITABLE = (*DURABLE, *_TEXTS)
 _OWN = (*EDITABLE, LIFE, "context.md")
-_FOLDERS = ("workspace", "notes", "diary")
+_WORKSPACE, _NOTES = "workspace", "notes"
+_FOLDERS = (_WORKSPACE, _NOTES, "diary")
 _SHARED = ("chats", "blobs")
+_HEAD = "HEAD"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 
 PATH_LIMIT = 500
@@ -34,6 +42,14 @@ _NAME_LIMIT = 255
 """Bytes of a name in it, the limit of all file systems."""
 EDIT_LIMIT = 4 * 2**20
 """Bytes of a file that is edited: it is read into memory whole."""
+WORKSPACE_BYTES = 256 * 2**20
+"""Bytes that the files of a workspace may have together."""
+NOTE_BYTES = 100_000
+"""Bytes of the file of a note, which is more than any note has."""
+WORKSPACE_FILES = 10_000
+"""Files and folders that it may hold. Each write looks at all, which takes some hundredths of a
+second.
+"""
 
 
 def place(folder: Path, home: Path, path: str) -> tuple[Path, list[str]]:
@@ -70,6 +86,16 @@ def may_edit(path: str) -> None:
         raise ToolError(
             f"{path[:70]!r} may not be edited: only {', '.join(EDITABLE)} and files under"
             " workspace/ and notes/"
+        )
+    for part in name.rstrip("/").split("/"):
+        if part not in (".", "..") and file_names.acts(part):  # they are no names at all
+            raise ToolError(
+                f"{part[:70]!r} is no name for a file or folder: git, a shell or an editor could"
+                f" run what stands there; call it {file_names.harmless(part)[:70]}"
+            )
+    if name.startswith(f"{_NOTES}/") and not name.rstrip("/").lower().endswith(".md"):
+        raise ToolError(
+            f"{path[:70]!r} is no note: its name must end in .md; other files go to {_WORKSPACE}/"
         )
 
 
@@ -124,11 +150,54 @@ def write(root: Path, parts: list[str], path: str, before: bytes, after: bytes) 
         if whole(root, parts, path) != before:
             raise ToolError(f"somebody has just saved {path}: nothing was changed; read it again")
 
+    if parts[0] == _WORKSPACE:
+        _check_room(root, parts, path, len(after) - len(before))
+    if parts[0] == _NOTES and len(after) > max(NOTE_BYTES, len(before)):
+        raise ToolError(
+            f"{path} was not written: a note may have {NOTE_BYTES:,} bytes with all that stands"
+            " before it; write several, or a file in workspace/"
+        )
     with (
         _folder(root, parts[:-1], path, make=True) as folder,
         _folder(root, [], path) as drafts,  # in the root a resume removes what a kill left of them
     ):
         files.replace_in(folder, parts[-1], after, drafts, check_unchanged)
+
+
+def _check_room(root: Path, parts: list[str], path: str, growth: int) -> None:
+    """Raise ``ToolError`` if the workspace cannot take so many more bytes, or what has to be made
+    for the path. A file that does not grow always fits.
+    """
+    exists = os.path.lexists(root.joinpath(*parts))
+    if exists and growth <= 0:
+        return
+    count, size = _measured(root / _WORKSPACE)
+    if count + (0 if exists else len(parts) - 1) > WORKSPACE_FILES:
+        raise ToolError(
+            f"{path} was not written: the workspace may hold {plural(WORKSPACE_FILES, 'file')};"
+            " write into one that is there and no longer needed, or ask a person to remove some"
+        )
+    if size + growth > WORKSPACE_BYTES:
+        raise ToolError(
+            f"{path} was not written: the workspace may hold {WORKSPACE_BYTES >> 20} MiB; shorten a"
+            " file in it, or ask a person to remove some"
+        )
+
+
+def _measured(folder: Path) -> tuple[int, int]:
+    """How many files and folders are in a folder, and how many bytes they have. It ends as soon as
+    there are more than a workspace may hold.
+    """
+    count = size = 0
+    folders = [folder]
+    while folders and count <= WORKSPACE_FILES:
+        with suppress(OSError), os.scandir(folders.pop()) as entries:
+            for entry in entries:
+                count += 1
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(Path(entry.path))
+                size += entry.stat(follow_symlinks=False).st_size
+    return count, size
 
 
 @contextmanager
@@ -137,6 +206,7 @@ def _folder(root: Path, parts: list[str], path: str, make: bool = False) -> Iter
     try:
         for part in parts:
             if make:
+                _check_no_repository(fd, path)
                 _make(part, fd)
             try:
                 inner = os.open(part, _FOLDER, dir_fd=fd)
@@ -144,9 +214,23 @@ def _folder(root: Path, parts: list[str], path: str, make: bool = False) -> Iter
                 raise _explained(error, path) from error
             os.close(fd)
             fd = inner
+        if make:
+            _check_no_repository(fd, path)
         yield fd
     finally:
         os.close(fd)
+
+
+def _check_no_repository(folder: int, path: str) -> None:
+    """Raise ``ToolError`` if git may take the open folder for a repository, or if it lacks only
+    another file for that.
+    """
+    with suppress(FileNotFoundError):
+        os.stat(_HEAD, dir_fd=folder, follow_symlinks=False)
+        raise ToolError(
+            f"{path} was not written: beside a file {_HEAD} it could make git run what it says;"
+            f" write to another folder, or ask a person to remove {_HEAD}"
+        )
 
 
 def _make(name: str, folder: int) -> None:

@@ -19,9 +19,6 @@ from dory.text.prompt_files import SEGMENT, SUMMARISE
 from dory.turn import lessons, stores
 from dory.turn.extension_host import ExtensionHost
 
-_FILES_SHOWN = 20
-"""Names of the workspace that are listed."""
-
 
 class SystemMessage:
     """The system message of one identity."""
@@ -94,8 +91,8 @@ class SystemMessage:
             tools=lessons.briefly(tools) if lean else lessons.listed(tools, me.soul),
             stores=f"{belongs}\n\n" if belongs else "",
             guidance=f"{guidance}\n\n" if guidance else "",
-            rooms=", ".join(me.subscriptions()) or "none",
-            workspace=", ".join(workspace[:_FILES_SHOWN]) or "nothing yet",
+            rooms=formatting.named(me.subscriptions()) or "none",
+            workspace=formatting.named(workspace) or "nothing yet",
             context_limit=self._config.context_limit,
             pin_turns=PIN_TURNS,
             memory_limit=MEMORY_LIMIT,

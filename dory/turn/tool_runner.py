@@ -23,6 +23,7 @@ from dory.identity.secrecy import RoomSecrets
 from dory.identity.state import Running
 from dory.text import hidden_arguments, references
 from dory.text.answers import parse
+from dory.text.characters import unhidden
 from dory.text.imitations import cleaned
 from dory.turn import addressees
 from dory.turn.activity import Activity
@@ -223,7 +224,7 @@ class ToolRunner:
             self._identity.log(call.tool, entry.gist, outcome.hash)
             return
         title = call.tool if call.tool in self._hidden else about(call)
-        text = self._identity.redact(outcome.text)  # before it is cut
+        text = unhidden(self._identity.redact(outcome.text))  # before it is cut
         if len(text) > self._limit + _OVER:
             text = f"{text[: self._limit]}\n… cut at {self._limit} characters"
         hash = self._identity.blobs.stash(

@@ -9,15 +9,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from dory.process.signals import SIGNALS, ShutdownSignal
+from dory.process.signals import ShutdownSignal
 
 
 @pytest.fixture
 def stop() -> Iterator[ShutdownSignal]:
-    before = {number: signal.getsignal(number) for number in SIGNALS}
-    yield ShutdownSignal().listening()
-    for number, handler in before.items():
-        signal.signal(number, handler)
+    with ShutdownSignal().listening() as listening:
+        yield listening
 
 
 def test_a_sleeper_is_woken_by_what_it_watches(stop: ShutdownSignal) -> None:

@@ -2,8 +2,11 @@
 instead.
 """
 
+import errno
 import hashlib
+import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -11,11 +14,12 @@ from hypothesis import given
 
 from dory.config.settings import Config
 from dory.constants import MEMORY_LIMIT, PIN_TURNS
+from dory.errors import DoryError
 from dory.identity.context import compacted
 from dory.storage.blobs import Blobs
 from dory.text import references
 from dory.text.prompt_files import DURABLE, SEGMENT, SUMMARISE
-from tests.support.household import Household, household, texts
+from tests.support.household import Household, held, household, mishap, texts
 
 
 @pytest.fixture
@@ -350,3 +354,37 @@ def test_a_turn_follows_an_edit_alone_or_while_somebody_still_waits(house: House
     assert house.respond(f"{note}\nSAY lab done")
     assert not house.respond(f"{note}\nSAY dev done")
     assert house.respond("EDIT_FILE MEMORY.md\nSAY dev done")
+
+
+def test_a_room_that_another_program_holds_is_not_entered_and_can_be_later(
+    house: Household,
+) -> None:
+    house.hear("lab", "bob", "hello")
+    with held(house.me.rooms.path("lab")):
+        error = house.result("JOIN lab")
+        assert error.kind == "error" and "the room lab is held by another program" in error.body
+        assert error.body.endswith(": try again later")
+        assert house.me.subscriptions() == ["dev"]
+    house.respond("JOIN lab")
+    assert house.me.subscriptions() == ["dev", "lab"]
+
+
+@pytest.mark.parametrize("line", ["JOIN lab", "LEAVE dev"])
+def test_where_the_disk_fails_the_agent_is_in_the_rooms_that_it_is_told(
+    line: str, tmp_path: Path
+) -> None:
+    failed = 0
+    for at in range(1, 400):
+        house = Household(tmp_path / str(at))
+        full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        with mishap(at, full) as met, suppress(OSError, DoryError):
+            house.respond(line)
+        if not met.struck:
+            break
+        house.restart()
+        told = [entry for entry in house.me.context if entry.about.startswith(line.split()[0])]
+        changed = house.me.subscriptions() != ["dev"]
+        if told:
+            assert changed == (told[-1].kind == "result"), at
+            failed += told[-1].kind == "error"
+    assert at > 20 and failed

@@ -76,7 +76,7 @@ def with_extension(house: House, bell: Bell) -> None:
     agent.tool_runner = ToolRunner(me, agent.extensions.tools(), 1000)
     agent.delivery = Delivery(me, house.config, agent.tool_runner)
     agent.inbox = Inbox(me, agent.extensions.commands(), agent.say)
-    agent.model_call = ModelCall(me, house.model, agent.inbox, agent.say)
+    agent.model_call = ModelCall(me, house.model, agent.inbox.serve, agent.say)
 
 
 def test_a_extension_adds_a_tool_a_command_a_section_and_work(tmp_path: Path) -> None:

@@ -16,8 +16,9 @@ from dory.identity.create import boot
 from dory.identity.identity import Identity
 from dory.storage.rooms import clean_name, laid_out
 from dory.text import references
+from dory.turn import outbox
 from dory.turn.extension import Command
-from dory.turn.inbox import Inbox, post
+from dory.turn.inbox import Inbox
 from tests.support.household import Household, bodies, household, killed_everywhere, texts
 
 
@@ -99,7 +100,7 @@ def test_its_own_lines_and_notices_are_not_heard_and_those_of_other_agents_are(d
     desk.house.respond("SAY dev I am here")
     desk.house.hear("dev", "dory-other", "me too", "AGENT")
     desk.house.hear("dev", "dory-other", "trouble with the model", "NOTICE")
-    post(desk.house.me, "I cannot think now")
+    outbox.post(desk.house.me, "I cannot think now")
     desk.inbox.receive()
     assert [line.partition("] ")[2] for line in desk.heard()] == ["me too"]
 

@@ -341,7 +341,7 @@ def test_a_room_whose_file_was_replaced_by_a_shorter_one_is_heard_again(tmp_path
     house.me.rooms.path("dev").unlink()
     house.say("second")
     house.live(lambda: house.lines("AGENT") == ["heard: second"] and house.asleep())
-    assert any("shorter than what you heard" in entry.body for entry in house.me.context)
+    assert any("room dev was edited or exchanged" in entry.body for entry in house.me.context)
 
 
 def test_commands_from_before_its_time_are_not_run_by_a_new_agent(tmp_path: Path) -> None:

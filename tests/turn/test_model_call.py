@@ -150,7 +150,7 @@ def test_two_answers_in_a_row_that_come_to_nothing_are_told(tmp_path: Path) -> N
     house = House(tmp_path, Scripted())
     house.model.complete = lambda prompt, purpose, control=None: next(replies)  # type: ignore[method-assign]
     house.agent.model_call = ModelCall(
-        house.me, house.model, house.agent.inbox, print
+        house.me, house.model, house.agent.inbox.serve, print
     )  # nobody asks again
     told: list[int] = []
     for _ in range(11):

@@ -79,6 +79,20 @@ def test_a_key_goes_only_to_the_endpoint_that_it_was_given_for(tmp_path: Path) -
     assert KEY not in (desk.house.me.folder / kept.NAME).read_text()
 
 
+def test_a_key_of_the_environment_stays_with_the_endpoint_for_which_the_agent_began_with_it(
+    tmp_path: Path,
+) -> None:
+    with greeting() as mine, greeting() as other:
+        config = Config(model="fish", base_url=mine.base_url, api_key=KEY)
+        desk = Desk(tmp_path, config, DORY_API_KEY=KEY)
+        with pytest.raises(ConfigError, match="needs DEEPSEEK_API_KEY"):
+            desk.choice.choose(f"fish {PROVIDERS['DEEPSEEK_API_KEY'][0]}")
+        desk.choice.choose(f"fish {other.base_url}")
+        assert desk.models.settings.api_key == ""
+        desk.choice.choose(f"fish {mine.base_url}")
+        assert desk.models.settings.api_key == KEY
+
+
 def test_the_key_of_the_same_endpoint_stays(tmp_path: Path) -> None:
     with greeting() as server:
         desk = Desk(tmp_path, Config(model="fish", base_url=server.base_url, api_key=KEY))

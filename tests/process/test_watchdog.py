@@ -1,0 +1,40 @@
+"""A step of the loop that takes too long is told once, with where it stands; then to the agent."""
+
+import threading
+
+from dory.process.watchdog import Watchdog
+
+
+def test_a_step_that_takes_too_long_is_told_once_and_the_agent_hears_of_it_afterwards() -> None:
+    told: list[str] = []
+    late = threading.Event()
+
+    def tell(text: str) -> None:
+        told.append(text)
+        late.set()
+
+    def slow() -> str:
+        assert late.wait(60)
+        return "done"
+
+    watchdog = Watchdog(tell, budget=0.05)
+    with watchdog.watching():
+        assert watchdog.run("turn", slow) == "done"
+    (line,) = told
+    assert "the step 'turn' takes longer than 0.05 seconds" in line and " in slow" in line
+    (notice,) = watchdog.ended()
+    assert "'turn', took" in notice and watchdog.ended() == []
+
+
+def test_a_step_that_waits_for_something_else_is_not_late() -> None:
+    told: list[str] = []
+    watchdog = Watchdog(told.append, budget=0.3)
+
+    def waits() -> None:
+        for _ in range(60):
+            watchdog.alive()
+            threading.Event().wait(0.01)
+
+    with watchdog.watching():
+        watchdog.run("turn", waits)
+    assert told == [] == watchdog.ended()
