@@ -167,6 +167,7 @@ def ordered(
     """
     secrets = secrets or RoomSecrets.of(me, settings)
     past = Stores(me.folder, me.blobs, shown=settings.has)
+    past.store.tie = me.tie
     past.changes.now = me.now
     past.changes.who = lambda: (me.state.owed and me.state.owed.asker) or AGENT
     called = set[str]()

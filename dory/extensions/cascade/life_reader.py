@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from dory import regular_files
 from dory.errors import FormatError
 from dory.identity.life import HEADING, Bookkeeping
 
@@ -75,7 +76,7 @@ class LifeReader:
         bookkeeping = self._bookkeeping()
         events: list[str] = []
         number = after.number
-        with open(self.path, "rb") as file:
+        with regular_files.opened(self.path) as file:
             file.seek(after.end)
             while len(events) < count and (line := file.readline()).endswith(b"\n"):
                 number += 1
@@ -112,13 +113,13 @@ class LifeReader:
         return LifePosition(number, end, zlib.crc32(self._before(end)))
 
     def _before(self, end: int) -> bytes:
-        with open(self.path, "rb") as file:
+        with regular_files.opened(self.path) as file:
             file.seek(max(0, end - _CHECKED))
             return file.read(min(end, _CHECKED))
 
     def _blocks(self, start: int, end: int | None = None) -> Iterator[bytes]:
         """What stands between two bytes, without an ``end`` up to the end of the file."""
-        with open(self.path, "rb") as file:
+        with regular_files.opened(self.path) as file:
             file.seek(start)
             while end is None or start < end:
                 block = file.read(_BLOCK if end is None else min(_BLOCK, end - start))

@@ -19,7 +19,9 @@ WORDS = 200
 _DAY = re.compile(r"(?:date:\s*)?(\d{4}-\d\d-\d\d)(?:[:,;]\s*|\s+|\Z)", re.ASCII | re.I)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _FIRST = re.compile(r"(mood|place):[ \t]*([^;|\n.!?]+)[;|\n]\s*", re.IGNORECASE)
-_LAST = re.compile(r"\s*[;|\n]\s*(mood|place):[ \t]*([^;|\n]+?)[;|.\s]*\Z", re.IGNORECASE)
+_END = 500
+"""Characters at the end in which a mood or a place may stand."""
+_LAST = re.compile(r"[;|\n]\s*+(mood|place):[ \t]*([^;|\n]+?)[;|.\s]*\Z", re.IGNORECASE)
 
 
 def written(given: str) -> tuple[str, str, dict[str, str]]:
@@ -34,9 +36,9 @@ def written(given: str) -> tuple[str, str, dict[str, str]]:
     while first := _FIRST.match(text):
         fields.setdefault(first[1].lower(), first[2].strip())
         text = text[first.end() :]
-    while last := _LAST.search(text):
+    while last := _LAST.search(text, max(0, len(text) - _END)):
         fields.setdefault(last[1].lower(), last[2].strip())
-        text = text[: last.start()]
+        text = text[: last.start()].rstrip()
     for name, value in fields.items():
         if len(value) > WORDS:
             raise ToolError(too_long(name, value))

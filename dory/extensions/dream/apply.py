@@ -44,7 +44,7 @@ from dory.extensions.dream.history import History
 from dory.extensions.dream.repository import Commit
 from dory.extensions.dream.session import DreamResult
 from dory.extensions.dream.versions import DREAM, PERSON, Versions
-from dory.identity import life
+from dory.identity import audience, life
 from dory.identity.identity import Identity
 from dory.identity.state import Owed
 from dory.storage import files, json_file
@@ -198,7 +198,7 @@ class Revision:
             return []
         told.append("/dream-log" if tally else f"/show {final.record}")
         me = self._me
-        return [Owed(room, "; ".join(told), me.rooms.end(room)) for room in me.subscriptions()]
+        return [Owed(room, "; ".join(told), me.rooms.end(room)) for room in audience.rooms(me)]
 
     def _tally(self, pending: PendingRevision) -> str:
         """How many lines of each file the Dream has changed."""

@@ -10,7 +10,7 @@ problem: a torn last line, a ``.cursor`` that is one behind, a revision half mad
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
-from dory import clock
+from dory import clock, regular_files
 from dory.errors import BlobError, FormatError, VersionError
 from dory.extensions.dream import apply, dreams
 from dory.extensions.dream.history import CURSOR, DREAM_CURSOR, HISTORY, parse, read_cursor
@@ -54,7 +54,7 @@ def _lines(path: Path) -> Generator[str, None, int]:
     last = 0
     if not path.exists():
         return last
-    with open(path, "rb") as file:
+    with regular_files.opened(path) as file:
         for number, line in enumerate(file, 1):
             if not line.endswith(b"\n"):  # torn, or being written
                 break

@@ -19,7 +19,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 
-from dory.errors import DoryError
+from dory.errors import DoryError, Held
 from dory.extensions.dream.history import History
 from dory.identity import context, expand, heard_entry, life
 from dory.identity.context import Entry
@@ -62,7 +62,7 @@ class Consolidator:
 
     def flush(self) -> None:
         """Write what was taken, as one entry. The first time also what a kill kept from being
-        written.
+        written. While another program holds the file, it waits for the next time.
         """
         if not self._searched:
             taken = {record.hash for record in self._taken}
@@ -73,7 +73,11 @@ class Consolidator:
         if new:
             records = sorted(new, key=lambda record: record.first)
             content = "\n".join(map(self._bullet, records))
-            self._history.add(self._identity.now(), self._identity.redact(content))
+            try:
+                self._history.add(self._identity.now(), self._identity.redact(content))
+            except Held as error:  # the turn goes on: nothing is lost by then
+                self._log(f"{error}: what left the context is written later")
+                return
             for record in records:
                 self._known.add(record.first, record.last, record.hash)
         self._taken = []

@@ -32,8 +32,8 @@ from dory.identity.identity import Identity
 from dory.process.failures import TellOnce
 from dory.text import formatting
 from dory.text.prompt_files import DURABLE
+from dory.turn import outbox
 from dory.turn.extension import Apply, Command, Extension, Work, WorkFailed
-from dory.turn.inbox import post
 from dory.turn.lessons import guidance
 from dory.types import Compacted, Event, Model
 
@@ -326,7 +326,7 @@ class DreamExtension(Extension):
     def _ended(self, outcome: str) -> None:
         """A person who asked for the Dream is told in the rooms what came of it."""
         if self._request == "runs":
-            post(self._me, f"the Dream has ended: {formatting.one_line(outcome, 400)}")
+            outbox.post(self._me, f"the Dream has ended: {formatting.one_line(outcome, 400)}")
             self._request = "none"
         self._dreaming_of = 0
         self._outcome = outcome

@@ -19,9 +19,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from dory import clock
+from dory import clock, regular_files
 from dory.errors import FormatError
 from dory.storage import files
+from dory.storage.file_locks import LATER
 
 HISTORY, CURSOR, DREAM_CURSOR = "history.jsonl", ".cursor", ".dream_cursor"
 _DAMAGED = "(this line of history.jsonl is damaged)"
@@ -106,13 +107,13 @@ class History:
         return done
 
     def add(self, at: datetime, content: str) -> Item:
-        """Write the next entry; durable when this returns."""
+        """Write the next entry; durable when this returns. Raises ``Held``."""
         item = Item(self.last + 1, clock.minute(at), content)
         if not self._dream_cursor.exists() and item.cursor == 1:
             files.replace(self._dream_cursor, _cursor_line(0))
         row = {"cursor": item.cursor, "timestamp": item.timestamp, "content": item.content}
         line = json.dumps(row, ensure_ascii=False).encode("utf-8", "replace")
-        files.append(self.path, line + b"\n")
+        files.append(self.path, line + b"\n", patience=LATER)
         self._last = item.cursor
         return item
 
@@ -135,7 +136,7 @@ class History:
         """
         if not self.path.exists():
             return []
-        with open(self.path, "rb") as file:
+        with regular_files.opened(self.path) as file:
             file.seek(_place(file, files.whole_end(self.path), cursor))
             items: list[Item] = []
             while len(items) < count and (line := file.readline()).endswith(b"\n"):
@@ -150,7 +151,7 @@ class History:
         """The content of every entry that can be read, the oldest first, one line at a time."""
         if not self.path.exists():
             return
-        with open(self.path, "rb") as file:
+        with regular_files.opened(self.path) as file:
             for line in file:
                 if item := parse(line):
                     yield item.content

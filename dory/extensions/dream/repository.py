@@ -10,10 +10,8 @@ hooks. Each piece of work opens the object store anew: threads share nothing, an
 between does no harm.
 
 Each commit sets the index to its own tree. What somebody had staged by ``git add`` is dropped from
-the index and stays in the files. While a git holds ``index.lock``, the index is left as it is until
-the next commit or start.
-
-dulwich is imported when it is first used, because that takes long. ``Git._sound`` maps its errors.
+the index and stays in the files. While a git holds ``index.lock``, the index is left until the next
+commit or start. dulwich is imported when it is first used, because that takes long.
 """
 
 import hashlib
@@ -39,7 +37,7 @@ if TYPE_CHECKING:
 
 _LATEST = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp())
 """The latest time of a commit that ``datetime`` can hold, in seconds."""
-_CONFIG = """\
+CONFIG = """\
 [core]
 \trepositoryformatversion = 0
 \tfilemode = false
@@ -185,10 +183,7 @@ class Git:
         kill has left. One line for each thing mended.
         """
         is_new = not self._path.exists()
-        if not is_new and not self._path.is_dir():
-            raise VersionError(
-                f"{self._path} is no folder: move it away, and the versions begin anew"
-            )
+        self._refuse_foreign()
         for name in _FOLDERS:
             folder = self._path / name
             if not folder.is_dir():
@@ -196,7 +191,7 @@ class Git:
                 files.sync_folder(folder.parent)
         contents = {
             "HEAD": "ref: refs/heads/main\n",
-            "config": _CONFIG,
+            "config": CONFIG,
             "info/exclude": "".join(["/*\n", *(f"!/{name}\n" for name in tracked)]),
             "info/attributes": "* -text diff\n",
         }
@@ -360,6 +355,13 @@ class Git:
         self._swept = True
         return swept
 
+    def _refuse_foreign(self) -> None:
+        for path in (self._path / name for name in _FOLDERS):
+            if path.is_symlink() or (path.exists() and not path.is_dir()):
+                raise VersionError(
+                    f"{path} is no folder: move it away, and the versions begin anew"
+                )
+
     def _followed(self) -> tuple[str, str]:
         """The branch that HEAD names, and the commit that it stands at."""
         from dulwich.refs import HEADREF, DiskRefsContainer, check_ref_format
@@ -387,6 +389,7 @@ class Git:
             struct.error,
             *_OTHER_DAMAGE,
         )
+        self._refuse_foreign()
         try:
             yield
         except damage as error:

@@ -23,6 +23,7 @@ from datetime import datetime
 from itertools import islice
 from pathlib import Path
 
+from dory import regular_files
 from dory.clock import Clock
 from dory.errors import VersionError
 from dory.extensions.dream.repository import Author, Commit, Git, Objects
@@ -267,7 +268,7 @@ class Versions:
         """
         if not self._restoring.exists():
             return []
-        before, sha = self._restoring.read_text().split()
+        before, sha = regular_files.content(self._restoring).decode("ascii").split()
         head = self._git.head()
         written: list[str] = []
         committed = self._before(head) == before and self.raw(head) == self.raw(sha)

@@ -122,7 +122,7 @@ def partner(home: Path, own: str, given: str) -> AgentInfo:
     if not meant:
         raise ToolError(f"there is no agent {shown!r} here: {_names(others)}")
     if len(meant) > 1:
-        hashes = ", ".join(agent.hash for agent in meant)
+        hashes = formatting.named([agent.hash for agent in meant], 10)
         raise ToolError(f"{shown!r} fits {len(meant)} agents: write more digits of {hashes}")
     if meant[0].hash == own:
         raise ToolError(f"that is you, and what you remember you have: {_names(others)}")

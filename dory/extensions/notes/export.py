@@ -27,7 +27,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from dory import clock
+from dory import clock, regular_files
 from dory.errors import DoryError, FormatError, ToolError, UnknownVersion
 from dory.extensions.notes.names import check_name
 from dory.extensions.notes.store import KINDS, Note, Notes, check
@@ -110,7 +110,7 @@ def _json(value: object) -> str:
 
 def _read(path: Path) -> Note:
     try:
-        text = path.read_bytes().decode("utf-8")
+        text = regular_files.content(path).decode("utf-8")
         fields, _ = front_matter.split(text)
         names = (*_FIELDS, _HEAD) if _HEAD in fields else _FIELDS
         return _note(*front_matter.split(text, names))

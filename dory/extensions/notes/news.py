@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dory.extensions.notes.files import NoteFiles
 from dory.extensions.notes.incoming import AT_ONCE, PERSON
 from dory.extensions.notes.store import LAYER, Notes
+from dory.identity import audience
 from dory.identity.identity import Identity
 from dory.identity.secrecy import RoomSecrets
 from dory.identity.state import Owed
@@ -89,7 +90,7 @@ class FileNews:
     def _post(self, text: str, everywhere: bool) -> None:
         """Say it in every room, or in those where notes may be shown, with the next commit."""
         me = self._identity
-        for room in me.subscriptions():
+        for room in audience.rooms(me):
             if everywhere or self._secrets.may_show("", "", room):
                 me.state.notices.append(Owed(room, text, me.rooms.end(room)))
 

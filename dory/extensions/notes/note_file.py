@@ -21,6 +21,7 @@ from dory import clock
 from dory.extensions.notes import properties
 from dory.extensions.notes.names import made_of
 from dory.extensions.notes.store import Note
+from dory.text import file_names
 from dory.text.edits import unix
 
 _OWN = ("name", "aliases", "alias", "created")
@@ -82,6 +83,8 @@ def stem_of(name: str) -> str:
     stem = _UNFIT.sub("-", name).strip(" .") or "note"
     if _RESERVED.fullmatch(stem):
         stem = f"{stem}-note"
+    if file_names.acts(f"{stem}.md"):
+        stem = file_names.harmless(stem).removesuffix(".txt")
     while len(stem.encode()) > _STEM_LIMIT:
         stem = stem[:-1]
     return stem

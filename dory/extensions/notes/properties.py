@@ -10,7 +10,7 @@ from collections.abc import Iterator
 _BLOCK = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _LIMIT = 20_000
 """Characters of front matter. A longer block is text."""
-_KEY = re.compile(r"([^\s:#\-\"'\[{][^:]*?|\"[^\"\n]*\"|'[^'\n]*')[ \t]*:(?:[ \t]|$)")
+_KEY = re.compile(r"([^\s:#\-\"'\[{][^:]*+|\"[^\"\n]*\"|'[^'\n]*')[ \t]*+:(?:[ \t]|$)")
 
 
 def split(text: str) -> tuple[str, str]:
@@ -27,10 +27,12 @@ def read(block: str) -> dict[str, list[str]] | None:
     """The properties in a block of front matter, by name in lower case; None if it is none."""
     import yaml  # programs that only start need not wait for it
 
+    from dory.text.plain_yaml import PlainLoader
+
     if len(block) > _LIMIT:
         return None
     try:
-        found = yaml.load(block, Loader=yaml.BaseLoader)
+        found = yaml.load(block, Loader=PlainLoader)
     except (yaml.YAMLError, ValueError, RecursionError):
         return None
     if found in (None, "") and not block.strip():
@@ -47,7 +49,7 @@ def parts(block: str) -> Iterator[tuple[str, str]]:
         if match := _KEY.match(line):
             if lines:
                 yield name, lines
-            name, lines = match[1].strip("\"' ").lower(), ""
+            name, lines = match[1].strip("\"' \t").lower(), ""
         lines += line
     if lines:
         yield name, lines

@@ -121,12 +121,15 @@ class Notes:
                     return note
         return None
 
+    def called(self, name: str) -> Note | None:
+        """The entry with this name or alias, also if it is written as people do."""
+        return self.find(name) or self._as_people_write(name)
+
     def get(self, name: str) -> Note:
         """The entry with this name or alias, also if it is written as people do; a ``ToolError``
         that lists similar ones if there is none.
         """
-        note = self.find(name) or self._as_people_write(name)
-        if note:
+        if note := self.called(name):
             return note
         near = ", ".join(note.name for note, _ in self.search(name, 3))
         hint = f"; similar ones: {near}" if near else ""
@@ -382,10 +385,13 @@ def check(name: str, content: str, kind: Kind) -> str:
 
 
 def document(note: Note) -> Document:
-    """The entry as it is indexed: with the tags of its front matter, without its aliases."""
+    """The entry as it is indexed: with the tags of its front matter, without its aliases. A note
+    goes by its name; that of an archive was made up.
+    """
     words = " ".join(f"#{tag}" for tag in links.tags(note.head, ""))
     text = "\n".join(filter(None, (note.name, note.content, words)))
-    return Document(note.kind, note.id, note.at, text, hash=note.hash)
+    name = note.name if note.kind == "Note" else ""
+    return Document(note.kind, note.id, note.at, text, name, hash=note.hash)
 
 
 def _taken(name: str, holder: Note) -> str:

@@ -45,6 +45,8 @@ HELD = 1000
 """Records that wait at most before self-care sums some up."""
 KEPT = 200
 """The newest records, which self-care never sums up."""
+_ROOMS = 5
+"""Rooms that the way to a summary names."""
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS dialogue\n"
     " (id INTEGER PRIMARY KEY, room TEXT, partner TEXT, speaker TEXT, at INTEGER, text TEXT,"
@@ -304,7 +306,7 @@ class Conversations:
         rooms = self.heard_in(kind, origin)
         if not rooms:
             return ""
-        lines = " or ".join(f"READ_FILE chats/{room}.md" for room in rooms)
+        lines = " or ".join(f"READ_FILE chats/{room}.md" for room in rooms[:_ROOMS])
         return f"{lines} (summary {origin} of your conversations)"
 
     def heard_in(self, kind: str, origin: int) -> list[str]:

@@ -265,7 +265,7 @@ class ConversationsExtension(Extension):
 def _row(contact: Contact) -> tuple[str, ...]:
     return (
         contact.name,
-        " ".join(contact.rooms) or LINK,
+        formatting.one_line(" ".join(contact.rooms), 60) or LINK,
         clock.minute(contact.first_met_at),
         clock.minute(contact.last_met_at),
         str(contact.interaction_count),

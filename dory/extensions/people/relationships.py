@@ -63,6 +63,8 @@ _LIMITS = {
     "rationale": 300,
 }
 """Characters of each field."""
+_MOST = 12_000
+"""Characters of all fields, with their names."""
 _SHORT = ("relationship_type", "trust_level", "emotional_tone")
 
 
@@ -169,6 +171,9 @@ def read(text: str) -> tuple[str, dict[str, str]]:
     only a line break ends it. Fields that were written empty are returned empty. Raises a
     ``ToolError`` if the text could be read in two ways.
     """
+    if len(text) > _MOST:
+        raise ToolError(f"that has {len(text)} characters, it may have {_MOST}: say it shorter")
+    text = "\n".join(filter(None, (" ".join(line.split()) for line in text.split("\n"))))
     name, rest = [*text.split(maxsplit=1), "", ""][:2]
     said: dict[str, str] = {}
     for field, value in _fields(rest):

@@ -20,13 +20,13 @@ from dory.extensions.cascade.schedule import Windows
 from dory.extensions.cascade.store import Summary
 from dory.identity.life import HEADING
 from dory.storage.blobs import Blobs
-from dory.text import formatting, references
+from dory.text import redaction, references
 from dory.text.formatting import bounded
 from dory.types import Prompt
 from tests.support.compacting import Scripted
 from tests.support.household import NOON, texts
 
-REDACT = partial(formatting.redact, secrets=["hunter2-hunter2"])
+REDACT = partial(redaction.redact, secrets=["hunter2-hunter2"])
 
 
 def test_runs_are_due_at_129_193_257_and_at_every_64th_memory_from_there() -> None:

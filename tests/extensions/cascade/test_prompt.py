@@ -3,7 +3,6 @@ experiences, and the answers to its commands.
 """
 
 import re
-import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -274,9 +273,8 @@ def test_a_run_whose_outcome_is_not_written_yet_is_under_way(tmp_path: Path) -> 
     house = House(tmp_path, Scripted(), cascade=SMALL, extensions="cascade")
     happen(house, 13, at_once=13, stepping=False)
     house.agent.extensions.step()
-    for thread in threading.enumerate():
-        if thread.name == "cascade":
-            thread.join()
+    job = house.agent.extensions._kept["cascade"].job
+    assert job and job.wait(60)
     assert say(house, "/compact-memories") == [
         "the events are being summed up already; /memory-status tells when it is done"
     ]

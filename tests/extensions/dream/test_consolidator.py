@@ -2,6 +2,7 @@
 stretch once, even through kills.
 """
 
+import fcntl
 import re
 from pathlib import Path
 
@@ -163,6 +164,21 @@ def test_what_could_not_be_written_is_written_later_and_not_twice(tmp_path: Path
             writer.flush()
         struck = failure.struck
     assert "".join(contents(house)).count(record.hash) == 1
+
+
+def test_what_leaves_while_another_program_holds_the_file_is_written_later(tmp_path: Path) -> None:
+    house = Household(tmp_path)
+    talked(house, "one", "two", "three")
+    writer = consolidator(house)
+    path = house.me.folder / "history.jsonl"
+    path.touch()
+    with open(path) as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        writer.take(faded(house, "they talked"))
+        writer.flush()
+    assert not path.read_bytes()
+    writer.flush()
+    assert len(contents(house)) == 1
 
 
 def test_what_faded_while_nobody_wrote_a_history_is_taken_up(tmp_path: Path) -> None:

@@ -284,3 +284,18 @@ def test_others_may_read_while_the_loop_commits(texts: Texts) -> None:
         texts.versions.take_in()
     job.result()
     assert seen == sorted(seen)
+
+
+def test_a_repository_that_is_a_link_gets_no_commit(tmp_path: Path) -> None:
+    project, folder = tmp_path / "project", tmp_path / "agent"
+    for path in (project, folder):
+        path.mkdir()
+    subprocess.run(["git", "init", "-q", project], check=True)
+    before = {str(path): path.stat().st_mtime_ns for path in project.rglob("*")}
+    (folder / ".git").symlink_to(project / ".git")
+    (folder / "USER.md").write_text("Ada likes tea\n")
+    with pytest.raises(
+        VersionError, match=r"\.git is no folder: move it away, and the versions begin"
+    ):
+        Versions(folder, lambda: datetime(2026, 3, 2, tzinfo=UTC), str).commit(DREAM, "x")
+    assert {str(path): path.stat().st_mtime_ns for path in project.rglob("*")} == before

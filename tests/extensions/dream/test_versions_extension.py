@@ -10,7 +10,7 @@ from dory.config.settings import Config
 from dory.errors import VersionError
 from dory.extensions.dream import apply
 from dory.extensions.dream.versions import Versions
-from dory.text import formatting
+from dory.text import redaction
 from dory.turn.prompt import PromptBuilder
 from tests.support.compacting import House, Scripted
 from tests.support.household import Killed, mishap
@@ -223,7 +223,7 @@ def test_a_damaged_repository_is_told_once_and_the_edits_go_on(house: Versioned)
 
 
 def test_no_secret_enters_a_message(house: Versioned) -> None:
-    house.me.redact = partial(formatting.redact, secrets=("hunter2-hunter2",))
+    house.me.redact = partial(redaction.redact, secrets=("hunter2-hunter2",))
     house.wake().respond(
         f"the key hunter2-hunter2\n{edit('MEMORY.md', '', 'the key: hunter2-hunter2')}"
     )

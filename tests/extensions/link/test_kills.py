@@ -63,6 +63,7 @@ class Lives:
         """Kill whose step it is at the ``at``-th change of the disk in it, and wake it again;
         whether there were so many.
         """
+        self._sleep()  # no process lives on in a home that is exchanged
         shutil.rmtree(self.folder / "copy", ignore_errors=True)
         for agent, time in zip(self.agents, self.times[number], strict=True):
             agent.clock.at = time

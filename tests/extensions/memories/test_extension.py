@@ -18,7 +18,7 @@ from dory.extensions.memories.self_care_extension import SelfCareExtension
 from dory.extensions.memories.store import CEILING
 from dory.identity.identity import Identity
 from dory.offline import OfflineModel
-from dory.text import formatting
+from dory.text import redaction
 from dory.turn.extension import Extension
 from tests.support.household import NOON, Living, assert_told, killed_everywhere
 
@@ -238,7 +238,7 @@ def test_a_copy_shows_whose_it_is(house: Remembering) -> None:
 
 
 def test_no_secret_is_remembered(house: Remembering) -> None:
-    house.me.redact = partial(formatting.redact, secrets=("sk-0123456789abcdef",))
+    house.me.redact = partial(redaction.redact, secrets=("sk-0123456789abcdef",))
     house.respond("ADD_TO_LONGTERM_MEMORY the key is sk-0123456789abcdef")
     assert house.held == [(1, "the key is [secret]")]
 

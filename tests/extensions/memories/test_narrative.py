@@ -12,7 +12,7 @@ from dory.extensions.memories.narrative import LEAST, PIECE, narrate
 from dory.extensions.memories.record import NARRATIVE_LIMIT
 from dory.offline import OfflineModel
 from dory.offline.server.faults import purpose
-from dory.text import formatting
+from dory.text import redaction
 from dory.types import Prompt, Purpose, Reply
 from tests.support.caring import Telling
 
@@ -20,7 +20,7 @@ LINES = [f"2026-03-{day:02}: on day {day} Ada swam {day} lengths" for day in ran
 
 
 def narrated(model: Telling, lines: list[str], *secrets: str) -> str:
-    return narrate(model, lines, lambda text: formatting.redact(text, secrets))
+    return narrate(model, lines, lambda text: redaction.redact(text, secrets))
 
 
 def test_a_batch_is_one_request_that_names_every_memory_and_how_long_the_narrative_may_be() -> None:

@@ -15,7 +15,7 @@ from dory.extensions.notes.extension import NoteExtension
 from dory.extensions.notes.store import CONTENT_LIMIT, Note
 from dory.identity.identity import Identity
 from dory.storage.database import NAME
-from dory.text import formatting
+from dory.text import redaction
 from dory.turn.extension import Extension
 from tests.support.compacting import House, Scripted, act, kinds, summary
 from tests.support.household import Living, assert_told, bodies, killed_everywhere, mishap
@@ -355,7 +355,7 @@ def test_what_stands_before_the_marker_is_out_of_the_context_and_reached_by_name
 
 
 def test_no_secret_is_noted(house: Noting) -> None:
-    house.me.redact = partial(formatting.redact, secrets=("sk-0123456789abcdef",))
+    house.me.redact = partial(redaction.redact, secrets=("sk-0123456789abcdef",))
     house.respond("NOTE_ADD key the key is sk-0123456789abcdef")
     assert house.notes.get("key").content == "the key is [secret]"
 

@@ -34,6 +34,14 @@ class Listening(Living):
         self.inbox = Inbox(me, commands, lambda _: None)
         return [self.extension]
 
+    def heard_at_once(self, *parts: str) -> None:
+        """Take in these lines of a room, each part before another turn."""
+        for part in parts:
+            with open(self.me.rooms.path("dev"), "a") as file:
+                file.write(part)
+            self.me.state.turn += 1
+            self.inbox.receive()
+
     def listen(self) -> list[str]:
         """Take in what was said, record it, and return what was done beside the loop for it."""
         self.inbox.receive()
@@ -76,8 +84,7 @@ def test_what_is_said_in_the_rooms_is_recorded_with_whom_and_the_rest_is_not(
         house.hear("dev", name, text)
     house.hear("dev", "dory-99999999", "I am another", "AGENT")
     house.hear("dev", "dory-99999999", "its answer to a command", "NOTICE")
-    with open(house.me.rooms.path("dev"), "a") as file:
-        file.write("somebody's line without a tag\n[USER:shell now] from a script\n")
+    house.heard_at_once("somebody's line without a tag\n[USER:shell now] from a script\n")
     house.listen()
     house.respond("SAY dev hello all")
     house.listen()
@@ -191,11 +198,9 @@ def test_a_long_past_is_recorded_beside_the_loop_stretch_after_stretch_and_goes_
     house: Listening,
 ) -> None:
     huge = "word " * AT_ONCE
-    with open(house.me.rooms.path("dev"), "a") as file:
-        for number in range(3000):
-            file.write(f"[USER:ada 2026-03-02T12:00:00Z] thing {number}\n")
-        file.write(f"[USER:eve now] {huge}\n[USER:ada now] the end\n")
-    house.inbox.receive()
+    things = [f"[USER:ada 2026-03-02T12:00:00Z] thing {number}\n" for number in range(3000)]
+    end = f"[USER:eve now] {huge}\n[USER:ada now] the end\n"
+    house.heard_at_once(*("".join(things[at : at + 900]) for at in range(0, 3000, 900)), end)
     for _ in range(2):
         work = house.extension.background()
         assert work and re.fullmatch(
@@ -269,20 +274,15 @@ def test_a_full_disk_costs_no_record_and_is_not_tried_at_every_step(house: Liste
 def test_the_agent_is_told_once_that_a_thousand_records_wait(house: Listening) -> None:
     notices = len(bodies(house.me.context.entries, "notice"))
     for count, told in [(HELD, 0), (1, 1), (1, 1)]:
-        with open(house.me.rooms.path("dev"), "a") as file:
-            file.write("[USER:ada now] hello\n" * count)
+        house.heard_at_once("[USER:ada now] hello\n" * count)
         house.listen()
         assert len(bodies(house.me.context.entries, "notice")) == notices + told
     assert "SELF_CARE" in bodies(house.me.context.entries, "notice")[-1]
     assert house.section() == "" and "1,000 lines" in house.extension.present()
 
 
-def test_a_stretch_that_was_recorded_while_it_was_read_is_not_recorded_again(
-    house: Listening,
-) -> None:
-    with open(house.me.rooms.path("dev"), "a") as file:
-        file.write("[USER:ada now] of the old file\n" * (AT_ONCE // 20))
-    house.inbox.receive()
+def test_a_stretch_recorded_while_it_was_read_is_not_recorded_again(house: Listening) -> None:
+    house.heard_at_once(*["[USER:ada now] of the old file\n" * (AT_ONCE // 80)] * 4)
     work = house.extension.background()
     assert work
     apply = work()

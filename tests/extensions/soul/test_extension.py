@@ -16,7 +16,7 @@ from dory.extensions.soul.store import LIMIT, NAME
 from dory.identity.identity import Identity
 from dory.identity.secrecy import RoomSecrets
 from dory.identity.state import Running
-from dory.text import formatting, references
+from dory.text import redaction, references
 from dory.text.hidden_arguments import MARK
 from dory.turn.extension import Extension
 from dory.turn.inbox import Inbox
@@ -325,7 +325,7 @@ def test_what_a_person_changes_in_the_file_stands_in_the_next_prompt_and_in_no_e
 
 
 def test_the_soul_of_another_process_is_that_of_the_file(house: Believing) -> None:
-    house.me.redact = partial(formatting.redact, secrets=())
+    house.me.redact = partial(redaction.redact, secrets=())
     house.respond(f"ADD_TO_SOUL {FEAR}")
     house.restart()
     assert house.section().endswith(f"\n1. {FEAR}")
