@@ -12,7 +12,7 @@ if __name__ == "__main__":
 from dory.cli import agent_options
 
 if __name__ == "__main__":
-    OPTIONS = agent_options.parse()  # --help and a wrong flag need not wait for what follows
+    OPTIONS = agent_options.given()  # --help and a wrong flag need not wait for what follows
 
 import sys
 import time
@@ -20,27 +20,28 @@ from contextlib import suppress
 
 from dory.cli import startup
 from dory.cli.output import show, tell
-from dory.clock import minute
 from dory.config.settings import Config
 from dory.errors import DoryError
 from dory.extensions import ordered, tools
 from dory.identity.identity import Identity
-from dory.identity.life import EMPTY, line
+from dory.identity.life import line
 from dory.identity.repair import repair, strange_links
 from dory.identity.secrecy import RoomSecrets
 from dory.llm.budget import Budget
 from dory.process.signals import IDLE, POLL, ShutdownSignal
-from dory.text import formatting, references, thoughts
+from dory.process.watchdog import Watchdog
+from dory.turn import outbox
 from dory.turn.compaction import Compaction
 from dory.turn.core_commands import CoreCommands
 from dory.turn.delivery import Delivery
 from dory.turn.extension_host import ExtensionHost
-from dory.turn.inbox import Inbox, post
+from dory.turn.inbox import Inbox
 from dory.turn.model_call import ModelCall
 from dory.turn.models import Models
 from dory.turn.prompt import PromptBuilder
+from dory.turn.responses import stash
 from dory.turn.tool_runner import ToolRunner
-from dory.types import Event, Model, Reply
+from dory.types import Model
 
 
 class Agent:
@@ -52,6 +53,7 @@ class Agent:
         self.me = me
         self.settings = settings
         self.stop = stop
+        self.watchdog = Watchdog(self.announce)
         self.last_turn = time.monotonic()
         self.budget = Budget(me, settings, self.announce, self.say if verbose else None)
         self.models = Models(settings, model, self.budget, self.say)
@@ -63,61 +65,60 @@ class Agent:
         self.compaction = Compaction(me, settings, own, self.prompts, host.on_compacted, self.say)
         core = CoreCommands(me, settings, self.compaction, self.models, host, secrets)
         self.extensions.members.insert(0, core)
-        limit = settings.result_limit
-        commands, cue = self.extensions.commands(), self.extensions.cue
-        self.inbox = Inbox(me, commands, self.say, limit, cue, settings.exchanges, secrets)
-        known = {tool.name for tool in tools()}
+        limit, most, spoken = settings.result_limit, settings.exchanges, self.budget.attended
+        commands, known = host.commands(), {tool.name for tool in tools()}
+        self.inbox = Inbox(me, commands, self.say, limit, host.cue, most, secrets, spoken)
         self.tool_runner = ToolRunner(me, host.tools(), limit, known, secrets)
         self.delivery = Delivery(me, settings, self.tool_runner)
-        self.model_call = ModelCall(me, own, self.inbox, self.say, self.tool_runner.activity)
+        self.model_call = ModelCall(me, own, self.meanwhile, self.say, self.tool_runner.activity)
         me.listeners.append(self.extensions.on_event)
         if verbose:
-            me.listeners.append(self.say_event)
+            me.listeners.append(lambda event: show(line(event).removesuffix("\n")))
 
     def run(self) -> None:
         """Live until told to stop."""
         self.report(*strange_links(self.me), *repair(self.me))
         self.tool_runner.report_interruption()
-        while not self.stop.asked:
-            news = self.inbox.receive()
-            self.compaction.step(self.budget.open())
-            if due := self.me.state.awake and self.model_call.ready(news) and self.budget.open():
-                self.turn()
-            self.extensions.step()
-            if not due:
-                self.sleep()
+        with self.watchdog.watching():
+            while not self.stop.asked:
+                self.step()
+
+    def step(self) -> None:
+        """Receive, compact, take a turn if one is due, and let the extensions work, or sleep."""
+        watched = self.watchdog.run
+        news = watched("receive", self.inbox.receive)
+        watched("compact", self.compaction.step, self.budget.open("segment"))
+        ready = self.model_call.ready(news) and not self.inbox.behind
+        if due := self.me.state.awake and ready and self.budget.open():
+            watched("turn", self.turn)
+        watched("extensions", self.extensions.step)
+        self.report(*self.watchdog.ended())
+        if not due:
+            self.sleep()
 
     def turn(self) -> None:
         """One prompt, one response, and what it does."""
         self.report(*repair(self.me))
-        self.compaction.make_room(self.inbox.serve)
+        self.compaction.make_room(self.meanwhile)
         reply = self.model_call.ask(self.prompts.build(), self.compaction)
         if not reply:
             return
-        hash = self.stash(reply)
-        self.delivery.act(hash, self.tool_runner.parse(reply.text, reply.cut))
+        kept = stash(self.me, self.tool_runner.kept(reply))
+        self.delivery.act(kept, self.tool_runner.parse(reply.text, reply.cut))
         self.me.commit()
         self.inbox.post_notices()
         self.last_turn = time.monotonic()
 
-    def stash(self, reply: Reply) -> str:
-        """Keep the response as a blob and an entry, which the next commit makes count; its hash."""
-        state, now = self.me.state, self.me.now()
-        reply = self.tool_runner.kept(reply)
-        body = thoughts.as_thought(reply.reasoning) + reply.text
-        gist = formatting.one_line(reply.text) or EMPTY
-        hash = self.me.blobs.stash(body, kind="response", gist=gist, at=now, parent=state.parent)
-        state.parent = hash
-        state.turn += 1
-        state.streak += 1
-        self.me.add("response", minute(now), references.escape(body))
-        self.me.log("response", gist, hash)
-        return hash
+    def meanwhile(self) -> None:
+        """While a turn waits for a model: answer commands, and end when that is asked for."""
+        self.watchdog.alive()
+        self.stop.check()
+        self.inbox.serve()
 
     def sleep(self) -> None:
         """Sleep for a moment; after ``heartbeat`` seconds without a turn, take one."""
         idle = time.monotonic() - self.last_turn
-        if self.settings.heartbeat and not self.me.state.awake and idle >= self.settings.heartbeat:
+        if 0 < self.settings.heartbeat <= idle and not self.me.state.awake and self.budget.open():
             self.me.notice(f"Heartbeat: nothing has happened for {idle:.0f} seconds.")
             self.me.wake(self.me.state.next_id - 1)
             self.me.commit()
@@ -135,15 +136,11 @@ class Agent:
         """Print one line for the person at this terminal."""
         tell(self.me.name, self.me.redact(text))
 
-    def say_event(self, event: Event) -> None:
-        """Print an event as its line of LIFE, on stdout."""
-        show(line(event).removesuffix("\n"))
-
     def announce(self, text: str) -> None:
         """Print one line, and say it in the rooms if the disk takes it."""
         self.say(text)
         with suppress(DoryError, OSError):
-            post(self.me, text)
+            outbox.post(self.me, text)
 
 
 if __name__ == "__main__":

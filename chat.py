@@ -19,13 +19,18 @@ from collections.abc import Collection, Sequence
 from contextlib import ExitStack, suppress
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from dory.config.command_line import failure
+from dory.config.command_line import conceal, failure, handed
 from dory.config.options import Program, home_option, login_name, positive_seconds, program
 from dory.errors import DoryError, ToolError, Unanswered
+from dory.text.characters import visible
 from dory.text.prompt_files import ROOT
+
+if TYPE_CHECKING:
+    from dory.chat.session import Session
 
 UNANSWERED = 3
 """The exit code if all agents have read a piped line and sleep without an answer to it."""
@@ -37,7 +42,8 @@ class ChatProgram(Program):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the chat's own arguments, and keep the agent's as the object of the context."""
         end = args.index("--") if "--" in args else len(args)
-        ctx.obj = args[end + 1 :]
+        hidden = [f"--{name.replace('_', '-')}={value}" for name, value in handed().items()]
+        ctx.obj = [*hidden, *args[end + 1 :]]
         rest = super().parse_args(ctx, args[:end])
         if ctx.obj and not ctx.params["boot"]:
             raise click.UsageError("what follows -- is for an agent: it needs --boot", ctx)
@@ -61,6 +67,19 @@ def commands() -> Collection[str]:
     slashed = [f"/{command.name}" for command in declared()]
     called = [f"@{command.name}" for command in declared() if command.called]
     return [*slashed, *called]
+
+
+def entered(home: Path, room: str, name: str) -> "Session":
+    """One person in one room. A home that other users can read is closed first, and that is said.
+    Raises ``ToolError``.
+    """
+    from dory.chat.session import Session
+    from dory.identity import home as homes
+    from dory.storage import privacy
+
+    if line := privacy.tighten(home, homes.present(home)):
+        complain(line)
+    return Session(home, room, name, commands, complain)
 
 
 @program(
@@ -97,19 +116,17 @@ def main(flags: Sequence[str], room: str, boot: bool, name: str, wait: float, ho
     """
     from dory.chat import pipe  # here, so that --help and a wrong flag do not wait for them
     from dory.chat.keeper import listening_agent, visiting
-    from dory.chat.session import Session
     from dory.chat.signals import Signals
-    from dory.process.jobs import Job
 
     signals = Signals()
     # asked now, because a terminal that is closed later is none any more
     by_person = sys.stdin.isatty() and sys.stdout.isatty()
     try:
-        session = Session(home, room, name, commands)
+        session = entered(home, room, name)
         with ExitStack() as stack:
             if boot:
-                if by_person:  # the screen is loaded while the agent starts
-                    Job(lambda: import_module("dory.chat.screen"), "imports")
+                if by_person:
+                    make_ready(session, flags)
                 agent = listening_agent(session, ROOT / "agent.py", flags, complain, signals)
                 stack.enter_context(agent)
             elif by_person or session.listeners():
@@ -132,6 +149,20 @@ def main(flags: Sequence[str], room: str, boot: bool, name: str, wait: float, ho
     return 0
 
 
+def make_ready(session: "Session", flags: Sequence[str]) -> None:
+    """Ask the person here what the agent, which is started in the background, could not ask, and
+    load the screen while it starts. Raises ``DoryError`` if they do not agree.
+    """
+    from dory.cli import consent
+    from dory.process.jobs import Job
+
+    if consent.may_be_asked(session.home, flags) and not session.listeners():
+        from dory.cli.waking import agreed_in_chat  # takes long, and is seldom needed
+
+        agreed_in_chat(session.home, session.room, flags)
+    Job(lambda: import_module("dory.chat.screen"), "imports")
+
+
 def exit_code(error: Exception) -> int:
     """The exit code after a failure; a ``ToolError`` is about what was typed."""
     if isinstance(error, Unanswered):
@@ -142,7 +173,7 @@ def exit_code(error: Exception) -> int:
 def complain(text: str) -> None:
     """Print a line for the person, beside what the room says. A closed terminal is no error."""
     with suppress(OSError):
-        print(text, file=sys.stderr, flush=True)
+        print(visible(text), file=sys.stderr, flush=True)
 
 
 def hush() -> None:
@@ -158,7 +189,5 @@ def hush() -> None:
 
 
 if __name__ == "__main__":
-    for stream in (sys.stdin, sys.stdout):
-        # bytes that are no text must not end the chat
-        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    conceal(behind="--")
     sys.exit(main())

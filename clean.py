@@ -1,4 +1,6 @@
-"""Wipe the runtime state of a home (``python clean.py``), or check it (``--check``)."""
+"""Wipe the runtime state of a home (``python clean.py``), check it (``--check``), or accept
+files of different times (``--accept``).
+"""
 
 import signal
 
@@ -34,11 +36,19 @@ _PROBLEM_WIDTH = 1000
     is_flag=True,
     help="wipe nothing: verify every blob, reference and identity",
 )
-def main(home: Path, yes: bool, only_check: bool) -> int:
+@click.option(
+    "--accept",
+    metavar="HASH",
+    help="accept files of different times, with which the agent refuses to go on; for when there is"
+    " no backup",
+)
+def main(home: Path, yes: bool, only_check: bool, accept: str | None) -> int:
     """Exit code 0; 1 when the check finds something or the person says no; 2 when an agent runs or
     the disk refuses.
     """
     try:
+        if accept:
+            return accepted(home, accept)
         return checked(home) if only_check else wiped(home, yes)
     except (DoryError, OSError) as error:
         tell(main.shown_name, failure(error, home))
@@ -46,8 +56,8 @@ def main(home: Path, yes: bool, only_check: bool) -> int:
 
 
 def checked(home: Path) -> int:
-    """Print what is wrong in ``home``. A folder that holds no state at all is more likely a
-    misspelt one than a healthy one.
+    """Print what is wrong in ``home``, and what should be looked at, which is no failure. A folder
+    that holds no state at all is more likely a misspelt one than a healthy one.
     """
     from dory.identity import home as homes
 
@@ -59,13 +69,42 @@ def checked(home: Path) -> int:
     from dory.text import formatting
 
     problems = list(check.problems(home))
-    for problem in problems:
-        show(formatting.one_line(problem, _PROBLEM_WIDTH))
+    for line in (*problems, *check.warnings(home)):
+        show(formatting.one_line(line, _PROBLEM_WIDTH))
     if not problems:
         show(f"{home}: everything is whole")
         return 0
     show(f"{home}: {len(problems)} {'problem' if len(problems) == 1 else 'problems'}")
     return 1
+
+
+def accepted(home: Path, prefix: str) -> int:
+    """Make an agent's files agree, tell it, and index anew. Raises ``DoryError`` if it runs."""
+    import os
+
+    from dory.cli import recall
+    from dory.clock import utc
+    from dory.config import secrets
+    from dory.config.settings import Config
+    from dory.identity import generations, listing
+    from dory.identity.identity import Identity
+    from dory.storage import database, locks
+
+    folder = home / "agents" / listing.find(home, prefix)
+    with locks.held(folder):
+        told = generations.accept(folder)
+        if not told:
+            show(f"the files of {folder.name} are of the same time: nothing to do")
+            return 0
+        me = Identity(home, folder.name, utc, secrets.secrets(Config(), os.environ))
+        me.notice(
+            f"A person took your files as they are: {told}. You may hear again what you heard."
+        )
+        me.commit()
+        show(f"{told}; {me.name} goes on with what there is")
+        if (folder / database.NAME).exists():
+            return recall.rebuilt(folder, me.blobs)
+    return 0
 
 
 def wiped(home: Path, yes: bool) -> int:

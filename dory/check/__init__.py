@@ -5,15 +5,18 @@ For every blob it checks the name, the front matter, the parent and the live ref
 identity it checks state, context, LIFE, MEMORY, rooms and every reference, and the promise itself:
 every entry that ever was can be reached from the live context through references, none is missing
 and none is there twice. Notes and index are checked by ``search_index``. Summaries, the history and
-versions of Dreams, soul, diary and links are checked by their own packages.
+versions of Dreams, soul, diary and links are checked by their own packages. ``warnings`` tells of
+files on which other programs act (``acting_files``), which may be as somebody wants them.
 """
 
 import hashlib
 import zlib
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
-from dory.check import search_index
+from dory import regular_files
+from dory.check import acting_files, search_index
 from dory.config import kept
 from dory.constants import MEMORY_LIMIT
 from dory.errors import BlobError, DoryError, FormatError
@@ -22,14 +25,17 @@ from dory.extensions.diary import store as diary_store
 from dory.extensions.dream import check as dream_check
 from dory.extensions.link import requests
 from dory.extensions.soul import store
-from dory.identity import context, life, listing, state
+from dory.identity import context, generations, life, listing, state
 from dory.identity.context import Entry
-from dory.storage import files, locks
+from dory.storage import files, locks, room_cursor
 from dory.storage.blobs import KINDS, Blobs
 from dory.storage.rooms import Rooms, is_id
 from dory.text import formatting, references
 from dory.text.prompt_files import DURABLE, SEGMENT, SUMMARISE
 from dory.types import Blob
+
+_READS = 5
+"""So often files are read that a running agent may replace meanwhile."""
 
 
 def problems(home: Path) -> Iterator[str]:
@@ -43,6 +49,15 @@ def problems(home: Path) -> Iterator[str]:
     for folder in listing.folders(home):
         for problem in _identity(home, folder, blobs):
             yield f"agents/{folder.name}: {problem}"
+
+
+def warnings(home: Path) -> Iterator[str]:
+    """Return what a person should look at below ``home`` though nothing may be wrong, one line
+    each.
+    """
+    for folder in listing.folders(home):
+        for warning in acting_files.warnings(folder):
+            yield f"agents/{folder.name}: {warning}"
 
 
 def _blobs(blobs: Blobs) -> Iterator[str]:
@@ -70,40 +85,77 @@ def _rooms(home: Path) -> Iterator[str]:
     rooms = Rooms(home / "chats")
     for path in sorted((home / "chats").glob("*.md")):
         try:
-            rooms.read(path.stem, 0)
+            deque(rooms.messages(path.stem), maxlen=0)
         except (DoryError, OSError) as error:
             yield f"chats/{path.name}: {error}"
 
 
 def _identity(home: Path, folder: Path, blobs: Blobs) -> Iterator[str]:
     try:
+        record = state.load(folder / "state.json")
+        for problem in (_generations(folder, record), generations.missing(folder, record)):
+            if problem:
+                yield problem
         record, entries = as_committed(folder)
         blobs.get(folder.name)
         life.Life(folder / life.NAME, 0)
     except (DoryError, OSError) as error:
         yield str(error)
         return
-    yield from _texts(folder)
-    yield from kept.problems(folder)
-    log = (folder / life.NAME).read_bytes()[: record.life_bytes]
-    if len(log) < record.life_bytes:
-        yield f"LIFE.md is shorter than the {record.life_bytes} bytes that state.json knows of"
-    elif record.life_check not in (None, zlib.crc32(log + record.life_lines.encode())):
+    for part in (
+        _texts(folder),
+        kept.problems(folder),
+        _life(folder, record),
+        _subscriptions(home, folder, record),
+        _references(folder, record, entries, blobs),
+        _coverage(entries, record.next_id - 1, blobs),
+        search_index.problems(folder, record, entries, blobs),
+        check.problems(folder),
+        dream_check.problems(folder, blobs),
+        store.problems(folder),
+        diary_store.problems(folder),
+    ):
+        try:
+            yield from part
+        except OSError as error:  # one file that cannot be read does not hide the others
+            yield str(error)
+
+
+def _life(folder: Path, record: state.State) -> Iterator[str]:
+    log = regular_files.content(folder / life.NAME)[: record.life_bytes]
+    if len(log) == record.life_bytes and record.life_check not in (
+        None,
+        zlib.crc32(log + record.life_lines.encode()),
+    ):
         yield "LIFE.md is damaged: its content does not match the checksum in state.json"
+
+
+def _subscriptions(home: Path, folder: Path, record: state.State) -> Iterator[str]:
     for room, at in record.rooms.items():
         if at.read > Rooms(home / "chats").size(room):
             yield f"it has read {at.read} bytes of chats/{room}.md, which is shorter"
+        if not all(map(room_cursor.is_sound, (*at.heard_last, *at.run_last, *at.lost))):
+            yield f"what state.json notes of the newest messages in chats/{room}.md is damaged"
     for link in (folder / "subs").iterdir():
         if link.suffix != ".md" or not is_id(link.stem):
             name = formatting.one_line(link.name)
             yield f"subs/{name} is no subscription: it must be named after a room, such as dev.md"
-    yield from _references(folder, record, entries, blobs)
-    yield from _coverage(entries, record.next_id - 1, blobs)
-    yield from search_index.problems(folder, record, entries, blobs)
-    yield from check.problems(folder)
-    yield from dream_check.problems(folder, blobs)
-    yield from store.problems(folder)
-    yield from diary_store.problems(folder)
+
+
+def _generations(folder: Path, record: state.State) -> str:
+    """What ``generations.check`` refuses. A running agent goes on between two reads: what it does
+    is as after a kill once its state stays the same.
+    """
+    for _ in range(_READS):
+        try:
+            generations.check(folder, record)
+            return ""
+        except FormatError as error:
+            before = record
+            record = state.load(folder / "state.json")
+            if record == before:
+                return str(error)
+    return ""
 
 
 def _texts(folder: Path) -> Iterator[str]:
@@ -123,12 +175,12 @@ def as_committed(folder: Path) -> tuple[state.State, list[Entry]]:
 
     Raises ``FormatError`` for damage, and if no context is the one that the state describes.
     """
-    for attempt in range(5):
+    for attempt in range(_READS):
         record = state.load(folder / "state.json")
         for name in ("context.md", "context.next.md"):
             path = folder / name
             if path.exists():
-                content = path.read_bytes()[: record.context_bytes]
+                content = regular_files.content(path)[: record.context_bytes]
                 epoch, text = context.read_epoch(content)
                 if epoch == record.epoch and record.names(content):
                     return record, context.parse(text)
@@ -149,9 +201,9 @@ def _references(
         hashes.append(record.running.response)
     for hash in hashes:
         yield from _missing(blobs, hash, "state or context")
-    with open(folder / life.NAME, encoding="utf-8", errors="replace", newline="\n") as log:
+    with regular_files.opened(folder / life.NAME) as log:
         for number, line in enumerate(log, 1):
-            for hash, _ in references.live(line):
+            for hash, _ in references.live(line.decode("utf-8", "replace")):
                 yield from _missing(blobs, hash, f"LIFE.md line {number}")
 
 

@@ -10,6 +10,7 @@ from contextlib import closing
 from itertools import chain, takewhile
 from pathlib import Path
 
+from dory import regular_files
 from dory.errors import DoryError, FormatError
 from dory.extensions import Stores
 from dory.extensions.memories.log import LAYER as MEMORIES
@@ -44,23 +45,26 @@ def problems(folder: Path, record: State, live: Sequence[Entry], blobs: Blobs) -
             broken = past.store.problems() if past.store.path.exists() else []
             yield from broken
             if not broken:
-                yield from _notes(past.store, past.notes, past.index, blobs)
+                # what an older Dory indexed by its own rules is made anew when the agent wakes
+                compared = not past.index.outdated()
+                yield from _notes(past.store, past.notes, past.index if compared else None, blobs)
                 yield from _logged(past)
                 yield from file_table.problems(past.store)
                 yield from past.bank.problems()
-                for layer in past.layers:
+                for layer in past.layers if compared else ():
                     # days that somebody has edited are indexed soon
                     edited = set(past.diary.changed()) if layer is past.diary else ()
                     yield from _layer(layer, past.index, edited)
                 yield from _archives(folder, past.notes, record)
-                yield from _life(
-                    past.index,
-                    past.chronicle,
-                    record,
-                    live,
-                    blobs,
-                    running=locks.holder(folder) is not None,
-                )
+                if compared:
+                    yield from _life(
+                        past.index,
+                        past.chronicle,
+                        record,
+                        live,
+                        blobs,
+                        running=locks.holder(folder) is not None,
+                    )
                 yield from check.problems(
                     past.dialogues,
                     past.relationships,
@@ -71,7 +75,7 @@ def problems(folder: Path, record: State, live: Sequence[Entry], blobs: Blobs) -
             yield str(error)
 
 
-def _notes(store: Store, notes: Notes, index: Index, blobs: Blobs) -> Iterator[str]:
+def _notes(store: Store, notes: Notes, index: Index | None, blobs: Blobs) -> Iterator[str]:
     for table, *_ in store.rows("PRAGMA foreign_key_check"):
         yield f"{NAME}: the table {table} names an entry that is not there"
     entries = sorted(notes, key=lambda note: note.id)
@@ -86,10 +90,11 @@ def _notes(store: Store, notes: Notes, index: Index, blobs: Blobs) -> Iterator[s
                 blobs.resolve(note.hash)
         except DoryError:
             yield f"the archive {note.name} refers to {note.hash}, which is missing"
+    if index is None:
+        return
     for kind in KINDS:
-        yield from _compared(
-            (note_document(note) for note in entries if note.kind == kind), index.walk(kind)
-        )
+        documents = (note_document(note) for note in entries if note.kind == kind)
+        yield from _compared(documents, index.walk(kind))
 
 
 def _logged(past: Stores) -> Iterator[str]:
@@ -126,7 +131,7 @@ def _archives(folder: Path, notes: Notes, record: State) -> Iterator[str]:
     archive; an archive without a marker may be new.
     """
     kept = notes.hashes
-    with open(folder / LIFE, "rb") as log:
+    with regular_files.opened(folder / LIFE) as log:
         committed = chain(
             takewhile(lambda _: log.tell() <= record.life_bytes, log),
             record.life_lines.encode().splitlines(),

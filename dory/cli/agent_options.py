@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from dory.config.command_line import conceal, handed
 from dory.config.loader import FORMER_SETTINGS
 from dory.config.options import Program, home_option, login_name, program
 from dory.config.settings import Config
@@ -30,6 +31,7 @@ class AgentOptions:
     given: Mapping[str, Any]
     booted_by: str = ""
     """Who is the owner of an agent that is booted now, unless a setting says who is."""
+    trust_home: bool = False
 
 
 class SettingOption(click.Option):
@@ -99,6 +101,12 @@ class AgentProgram(Program):
     help="the owner of a new agent, unless the setting owners names others (default: the login"
     " name)",
 )
+@click.option(
+    "--trust-home",
+    is_flag=True,
+    help="run agents in a home that was not made here, without being asked whether its SOUL and"
+    " settings are known",
+)
 def parse(
     identity: str | None,
     home: Path,
@@ -109,13 +117,34 @@ def parse(
     list: bool,
     settings: bool,
     booted_by: str,
+    trust_home: bool,
     **values: Any,
 ) -> AgentOptions:
     """Read the command line. Ends the process after ``--help`` or a wrong flag."""
-    given = {name: values[name] for name in _FLAGS if values[name] is not None}
+    flags = {name: values[name] for name in _FLAGS if values[name] is not None}
+    chosen = handed() | flags
     return AgentOptions(
-        identity, home, verbose, detach, stop, usage, list, settings, given, booted_by
+        identity,
+        home,
+        verbose,
+        detach,
+        stop,
+        usage,
+        list,
+        settings,
+        chosen,
+        booted_by,
+        trust_home,
     )
+
+
+def given() -> AgentOptions:
+    """What the command line of this process says. The process goes on without the secrets on it.
+    Ends it after ``--help`` or a wrong flag.
+    """
+    conceal()
+    options: AgentOptions = parse()
+    return options
 
 
 _SETTINGS = {setting.name: setting for setting in fields(Config)}

@@ -1,8 +1,8 @@
 """What the programs print: lines for the person, and tables.
 
 A table is drawn by ``rich`` in a terminal and is plain text with aligned columns elsewhere, so
-that scripts can read it. An agent may outlive its terminal, so no line that cannot be printed ends
-it.
+that scripts can read it. Nothing printed steers the terminal, whatever stands in a name, a path or
+a setting. An agent may outlive its terminal, so no line that cannot be printed ends it.
 """
 
 import os
@@ -14,6 +14,8 @@ from typing import TextIO
 from dory.config import secrets
 from dory.config.settings import Config
 from dory.text import formatting
+from dory.text.characters import visible
+from dory.text.redaction import redact
 
 _WIDTH = 1000
 """Characters of one error at most."""
@@ -21,7 +23,7 @@ _WIDTH = 1000
 
 def tell(name: str, text: str) -> None:
     """Print one line on stderr, without secrets. ``name`` is the program or the agent."""
-    kept = formatting.redact(text, secrets.secrets(Config(), os.environ))
+    kept = redact(text, secrets.secrets(Config(), os.environ))
     _print(f"{name}: {formatting.one_line(kept, _WIDTH)}", sys.stderr)
 
 
@@ -57,7 +59,7 @@ def show_rich_table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> No
 def _print(text: str, stream: TextIO) -> None:
     with suppress(OSError):
         try:
-            print(text, file=stream, flush=True)
+            print(visible(text), file=stream, flush=True)
         except BrokenPipeError:
             # nobody reads on, and the interpreter must not complain at its last flush
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

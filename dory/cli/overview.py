@@ -83,6 +83,8 @@ def setting_rows(current: Config, origins: Mapping[str, str]) -> list[tuple[str,
     if current.api_key:
         shown["api_key"] = "(given)"
     shown["base_url"] = current.shown_url
+    shown["spend_per_day"] = current.daily_limit or "none"
+    shown["spend_per_hour"] = current.spend_per_hour or "none"
     for name, value in shown.items():
         if isinstance(value, tuple):
             shown[name] = ", ".join(value)

@@ -27,6 +27,16 @@ PROGRAMS = {
         ("dory.cli.recall", "main"),
         "search an agent's past; save and load its notes",
     ),
+    "backup": ProgramSource(
+        "dory.cli.backup",
+        ("dory.cli.backup", "main"),
+        "write an agent, or all, to one file, also while they run",
+    ),
+    "restore": ProgramSource(
+        "dory.cli.restore",
+        ("dory.cli.restore", "main"),
+        "put what a backup holds into a home",
+    ),
     "offline": ProgramSource(
         "dory.offline.__main__",
         ("dory.offline.__main__", "main"),

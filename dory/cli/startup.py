@@ -4,6 +4,7 @@ done instead of waking an agent.
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Protocol, TypeVar
 
 from dory.cli import overview, waking
@@ -16,21 +17,22 @@ from dory.config.command_line import command, failure
 from dory.config.settings import Config
 from dory.errors import ConfigError, DoryError
 from dory.identity import home as homes
-from dory.identity import listing, process
+from dory.identity import listing, process, state
 from dory.identity.identity import Identity
 from dory.llm import usage_log
 from dory.llm.usage_report import UsageReport
 from dory.process.signals import ShutdownSignal
 from dory.process.supervisor import Supervised, supervise
-from dory.storage import locks
+from dory.search import vectors
+from dory.storage import locks, privacy
+from dory.storage.blobs import Blobs
 from dory.text import prompt_files
+from dory.text.formatting import money
 from dory.text.prompt_files import ROOT
 from dory.turn import models
 from dory.turn.models import Models
 from dory.types import Model
 
-_HIDDEN = ("api_key", "profiles")
-"""Settings that may be keys."""
 _FOR_BOOT = ("room", "name")
 """Settings that only a new agent takes."""
 
@@ -61,8 +63,9 @@ def main(options: AgentOptions, make_agent: MakeAgent[A]) -> int:
 
 
 def live(options: AgentOptions, prepared: Waking, make_agent: MakeAgent[A]) -> None:
-    """Hold the identity's lock and live until told to stop. The greeting comes first: the chat
-    looks for its first two lines. Raises ``Busy`` when another process holds the lock.
+    """Hold the identity's lock and live until told to stop. What the person is warned of comes
+    before the greeting, by which a chat knows that all of it is there. Raises ``Busy`` when another
+    process holds the lock.
     """
     hash, folder = prepared.hash, options.home / "agents" / prepared.hash
     wake_again = wake_command(options, hash)
@@ -74,12 +77,14 @@ def live(options: AgentOptions, prepared: Waking, make_agent: MakeAgent[A]) -> N
         model = models.model(config, config.own)
         return make_agent(me, config, model, options.verbose, stop)
 
-    with locks.held(folder):
+    with locks.held(folder), ShutdownSignal().listening() as stop:
         homes.mark(options.home)
-        stop = ShutdownSignal().listening()
+        _tighten(options.home)
         if prepared.content is not None:
             kept.save(folder, prepared.content)
+        damage = saved(folder)
         living = [wake("You were resumed.", prepared.config)]
+        living[0].me.damage += damage
 
         def wake_anew(why: str) -> A:
             # its model may be another one by now
@@ -87,12 +92,33 @@ def live(options: AgentOptions, prepared: Waking, make_agent: MakeAgent[A]) -> N
             return living[0]
 
         other = waking.alternative(options, prepared.config)
-        show(greeting(living[0].me, living[0].models.settings, wake_again, other))
-        models.load_client(prepared.config.own)
         for text in prepared.lines:
             _warn(text)
+        show(greeting(living[0].me, living[0].models.settings, wake_again, other))
+        models.load_client(prepared.config.own)
+        vectors.load()
         supervise(living[0], wake_anew, stop)
         show(f"{living[0].me.name} sleeps; '{wake_again}' wakes it")
+
+
+def _tighten(home: Path) -> None:
+    if line := privacy.tighten(home, homes.present(home)):
+        _warn(line)
+
+
+def saved(folder: Path) -> list[str]:
+    """Save what can be read of a SQLite file that is too damaged to be opened. Returns what to tell
+    people and the agent. If nothing can be read, the agent lives on without it.
+    """
+    from dory.check import salvage
+
+    try:
+        if not salvage.needed(folder):
+            return []
+        record = state.load(folder / "state.json")
+        return [salvage.salvage(folder, Blobs(folder.parent.parent / "blobs"), record)]
+    except DoryError as error:
+        return [str(error)]
 
 
 def _warn(text: str) -> None:
@@ -159,10 +185,7 @@ def detach(options: AgentOptions) -> str:
     hash = prepared.hash
     for text in prepared.lines:
         _warn(text)
-    for name in _HIDDEN:
-        # everybody on the machine can read a command line, so keys go through the environment
-        if options.given.get(name):
-            os.environ[f"DORY_{name.upper()}"] = options.given[name]
+    _tighten(home)
     folder = home / "agents" / hash
     flags = _resume_flags(options)
     pid = process.start(ROOT / "agent.py", folder, ["--home", str(home), *flags])
@@ -186,11 +209,11 @@ def _verbose(options: AgentOptions) -> list[str]:
 
 
 def _resume_flags(options: AgentOptions) -> list[str]:
-    """The flags that hold for an agent that is resumed, without what must not be shown."""
+    """The flags that hold for an agent that is resumed."""
     flags = []
     for spelling, value in options.given.items():
         name = loader.FORMER_SETTINGS.get(spelling, spelling)
-        if name not in (*_HIDDEN, *_FOR_BOOT):
+        if name not in _FOR_BOOT:
             flags.append(f"--{name.replace('_', '-')}={value}")
     return [*flags, *_verbose(options)]
 
@@ -202,7 +225,7 @@ def greeting(me: Identity, current: Config, wake_again: str, other: str = "") ->
     rooms = me.subscriptions()
     talk = command(me.home, "chat.py", rooms[0] if rooms else "dev")
     lines = [
-        f"{me.name} is awake; its identity is {me.hash}",
+        f"{me.name} {process.AWAKE} {me.hash}",
         f"talk to it: {talk}   end it: Ctrl-C   wake it again: {wake_again}",
     ]
     if me.soul != me.redact(prompt_files.template(me.home, "SOUL.md")):
@@ -216,6 +239,11 @@ def greeting(me: Identity, current: Config, wake_again: str, other: str = "") ->
     elif not own.offline:
         fits = f", which reads {current.window} tokens" if current.window else ""
         lines.append(f"model: {own.shown}{fits}")
+        if current.spend_per_day is None and current.daily_limit:
+            lines.append(
+                f"it spends at most {money(current.daily_limit)} within 24 hours;"
+                " 'spend_per_day: none' in dory.yaml lifts that (docs/spending.md)"
+            )
     elif other or me.state.turn:
         lines.append("model: the offline model (docs/models.md says how to name a real one)")
     else:

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from dory.cli.agent_options import AgentOptions
+from dory.cli import consent
+from dory.cli.agent_options import AgentOptions, parse
 from dory.clock import utc
 from dory.config import endpoint, kept, secrets
 from dory.config import sources as config_sources
@@ -85,18 +86,36 @@ def sources(options: AgentOptions) -> Sources:
     return Sources(options, folder, kept.load(folder))
 
 
+def agreed(options: AgentOptions, warn: Tell) -> tuple[Sources, list[Value], Config]:
+    """The sources of the agent that is meant, what they give, and the settings in force, once the
+    person has agreed to what they should be asked. Raises ``DoryError``.
+    """
+    consent.of_home(options, warn)
+    source = sources(options)
+    values = source.values(warn)
+    config = checked(config_sources.made(values, os.environ, warn))
+    consent.of_keys(options, values, config, warn)
+    return source, values, config
+
+
+def agreed_in_chat(home: Path, room: str, flags: Sequence[str]) -> None:
+    """Ask the person at a chat what the agent, which the chat starts in the background for ``room``
+    with these ``flags``, could not ask. Raises ``DoryError`` if they do not agree.
+    """
+    known = listing.last_active(home, room)
+    which = [known.hash] if known else []
+    agreed(parse.main([*which, "--home", str(home), *flags]), _ignore)
+
+
 def prepared(options: AgentOptions) -> Waking:
     """The agent that is meant, booted if none is named. Raises ``DoryError``."""
-    source = sources(options)
     lines: list[str] = []
+    source, values, config = agreed(options, lines.append)
     if source.folder is None:
-        config = checked(source.config(lines.append))
         hash = booted(options, source, config)
         if not config.owners and options.booted_by:
             config = replace(config, owners=(options.booted_by,))
         return Waking(hash, config, None, lines)
-    values = source.values(lines.append)
-    config = checked(config_sources.made(values, os.environ, lines.append))
     if source.content is None:
         return _first(source.folder, values, config, lines)
     lines += _told(source, config)

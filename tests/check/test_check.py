@@ -122,13 +122,21 @@ def cut_the_context(house: Household) -> str:
 
 
 def cut_life(house: Household) -> str:
-    os.truncate(house.me.folder / "LIFE.md", house.me.state.life_bytes - 1)
-    return f"LIFE.md is shorter than the {house.me.state.life_bytes} bytes that state.json knows of"
+    known = house.me.state.generation
+    short = house.me.state.life_bytes - 1
+    os.truncate(house.me.folder / "LIFE.md", short)
+    return f"LIFE.md is of generation {short} and state.json of generation {known}: the end of the"
 
 
 def lose_life(house: Household) -> str:
     (house.me.folder / "LIFE.md").unlink()
     return "LIFE.md"
+
+
+def damage_what_is_known_of_a_room(house: Household) -> str:
+    house.me.state.rooms["dev"].lost = ["2026-03-02T12:00:00Z many 123456789abc"]
+    house.me.commit()
+    return "what state.json notes of the newest messages in chats/dev.md is damaged"
 
 
 def cut_a_room(house: Household) -> str:
@@ -252,6 +260,7 @@ DAMAGES: list[Callable[[Household], str]] = [
     cut_the_context,
     cut_life,
     lose_life,
+    damage_what_is_known_of_a_room,
     cut_a_room,
     double_an_id,
     lose_an_entry,

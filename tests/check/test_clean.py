@@ -154,6 +154,14 @@ def test_the_check_tells_by_its_exit_code_whether_all_is_whole_also_beside_a_run
     assert sorted(os.listdir(house.home)) == [*STATE, "dory.yaml"]
 
 
+def test_what_a_person_keeps_in_the_workspace_is_told_and_no_failure(house: Household) -> None:
+    (house.me.folder / "workspace" / ".env").write_text("COLOUR=red\n")
+    ended = clean(house.home, "--check")
+    warning, whole = ended.stdout.splitlines()
+    assert ended.returncode == 0 and "workspace/.env: git, a shell" in warning
+    assert whole == f"{house.home}: everything is whole"
+
+
 def test_a_pipe_that_nobody_reads_on_changes_nothing_of_what_the_check_found(
     house: Household,
 ) -> None:

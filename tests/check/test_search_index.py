@@ -56,10 +56,10 @@ def test_a_sound_file_is_no_problem_and_neither_is_a_life_from_before_there_was_
 def test_archives_of_which_life_tells_are_missed_when_the_whole_file_is_gone(house: House) -> None:
     for file in house.me.folder.glob(f"{NAME}*"):
         file.unlink()
-    assert problems(house) == [
+    assert problems(house)[-1] == (
         "memory.sqlite lacks archives that LIFE.md tells of (3, the first is"
         " hotel-build-garden-bicycle-bread-1-3-1-3)"
-    ]
+    )
     house.wake()
     step(house)
     assert problems(house) == []

@@ -63,7 +63,17 @@ def thinking(home: Path, server: Server) -> subprocess.Popen[str]:
     return agent
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_sigterm_ends_a_turn_that_waits_for_its_model_in_good_order(
+    tmp_path: Path, slow: Server
+) -> None:
+    agent = thinking(tmp_path, slow)
+    agent.send_signal(signal.SIGTERM)
+    told, _ = agent.communicate(timeout=PATIENCE)  # the model takes ten minutes
+    assert agent.returncode == 0 and "wakes it" in told
+    assert list(check.problems(tmp_path)) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
 def test_a_second_signal_ends_at_once_what_the_first_lets_finish(
     tmp_path: Path, slow: Server, number: signal.Signals
 ) -> None:

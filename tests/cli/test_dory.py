@@ -97,4 +97,8 @@ def test_a_home_from_before_wakes_with_its_former_settings(tmp_path: Path) -> No
     ]
     assert "has ended" in dory(tmp_path, "agent", "--stop", house.hash[:4])[1]
     log = (house.me.folder / "agent.log").read_text().splitlines()
-    assert "is awake" in log[0] and "agent.py: model 'stand-in' is called 'offline' now" in log
+    assert log[:2] == [
+        "agent.py: setting 'faculties' is called 'extensions' now",
+        "agent.py: model 'stand-in' is called 'offline' now",
+    ]
+    assert "is awake" in log[2]
