@@ -12,7 +12,7 @@
     agent_process  the process of such an agent
     signals        Ctrl-C, SIGTERM and a closed window
     completions    the commands that Tab completes
-    sanitize       room text made safe for a terminal
+    sanitize       messages as lines of plain text, safe for a terminal
 
 A client knows the agents only through their files. It may be killed and started again at any time.
 """

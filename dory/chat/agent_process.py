@@ -13,13 +13,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-from dory.chat.sanitize import visible
 from dory.chat.session import Session
 from dory.chat.signals import Signals
 from dory.errors import DoryError
 from dory.identity.listing import AgentInfo
-from dory.identity.process import launch
+from dory.identity.process import AWAKE, launch
 from dory.storage import files, locks
+from dory.text.characters import visible
 
 LOG = Path("agents", "boot.log")
 """The log of such agents, below the home."""
@@ -27,16 +27,15 @@ LOG = Path("agents", "boot.log")
 _START_TIMEOUT = 20.0
 """Seconds that an agent may take until it listens."""
 
-_STOP_SIGNALS = ((signal.SIGTERM, 10.0), (signal.SIGINT, 5.0))
+_STOP_SIGNALS = ((signal.SIGHUP, 10.0), (signal.SIGTERM, 5.0))
 """The signals that stop an agent, each with the seconds that the agent then has.
 
-SIGTERM asks it to end its step, SIGINT to drop the step. After both it is killed, which loses
-nothing more. The signals differ because the system may merge two pending signals of one kind.
-SIGTERM comes first because a process started by a shell's background job ignores SIGINT.
+SIGHUP asks it to end its step, SIGTERM to drop the step. After both it is killed, which loses
+nothing more. The first is not SIGINT, which a process started by a shell's background job ignores.
 """
 
 _WAITING_NOTICE = 1.0
-"""Seconds after SIGTERM until the person is told what the chat waits for."""
+"""Seconds after the first signal until the person is told what the chat waits for."""
 
 _POLL = 0.05
 """Seconds between two looks at the agent."""
@@ -102,7 +101,7 @@ def stop(agent: Running, signals: Signals, tell: Tell) -> None:
 
     for number, seconds in _STOP_SIGNALS:
         agent.send(number)
-        if number == signal.SIGTERM and not ended(_WAITING_NOTICE):
+        if number == signal.SIGHUP and not ended(_WAITING_NOTICE):
             tell(f"waiting for {agent.name} to end its step (Ctrl-C: do not wait)")
         if ended(seconds):
             return
@@ -147,7 +146,8 @@ class AgentProcess:
         return self._log
 
     def await_listening(self) -> AgentInfo:
-        """Return the agent once it listens in the room and has introduced itself in its log.
+        """Return the agent once it listens in the room and has greeted in its log: whatever it had
+        to report stands there by then.
 
         Raises ``DoryError`` if it ends or takes too long, ``SystemExit`` after a signal.
         """
@@ -155,7 +155,7 @@ class AgentProcess:
         while self._process.poll() is None:
             self._signals.obey()
             for agent in self._session.listeners():
-                if agent.pid == self._process.pid and self._output():
+                if agent.pid == self._process.pid and self._greeted(agent.hash):
                     self.name = visible(agent.name)
                     return agent
             if time.monotonic() > deadline:
@@ -166,11 +166,16 @@ class AgentProcess:
             time.sleep(_POLL)
         raise DoryError(f"no agent came up in {self._session.room}")
 
-    def notes(self) -> list[str]:
-        """What the agent reported when it woke. Its first two lines are left out: they give its
-        name and say how to talk to it.
+    def notes(self, hash: str) -> list[str]:
+        """What the agent ``hash`` reported when it woke. The first two lines of its greeting are
+        left out: they give its name and say how to talk to it.
         """
-        return [visible(line) for line in self._output().splitlines()[2:]]
+        lines = self._output().splitlines()
+        greeting = next(number for number, line in enumerate(lines) if _greets(line, hash))
+        return [visible(line) for line in lines[:greeting] + lines[greeting + 2 :]]
+
+    def _greeted(self, hash: str) -> bool:
+        return any(_greets(line, hash) for line in self._output().splitlines())
 
     def ended(self) -> bool:
         """Whether it has ended."""
@@ -193,3 +198,7 @@ class AgentProcess:
     def _output(self) -> str:
         """What this process has written to the log, which older ones have written to before."""
         return files.read_from(self._log, self._log_begin).decode("utf-8", "replace").rstrip()
+
+
+def _greets(line: str, hash: str) -> bool:
+    return line.endswith(f" {AWAKE} {hash}")

@@ -22,14 +22,15 @@ def editor(
     above: Callable[[], StyleAndTextTuples],
     status: Callable[[], str],
     commands: Commands,
+    redact: Callable[[str], str],
 ) -> PromptSession[str]:
-    """A prompt that keeps its lines in the file ``history``, shows the whole lines ``above()`` it
-    and ``status()`` in the bar below, and completes ``commands``.
+    """A prompt that keeps its lines, redacted, in the file ``history``, shows the whole lines
+    ``above()`` it and ``status()`` in the bar below, and completes ``commands``.
     """
     session: PromptSession[str] = PromptSession(
         lambda: [*above(), ("", "> ")],
         multiline=True,
-        history=_History(history),
+        history=_History(history, redact),
         key_bindings=_keys(),
         completer=WordCompleter(lambda: sorted({*commands(), *LEAVING}), sentence=True),
         complete_while_typing=False,
@@ -48,6 +49,10 @@ class _History(FileHistory):
     be written is not kept: neither may end a session.
     """
 
+    def __init__(self, path: Path, redact: Callable[[str], str]) -> None:
+        super().__init__(path)
+        self._redact = redact
+
     def load_history_strings(self) -> Iterable[str]:
         try:
             return super().load_history_strings()
@@ -56,7 +61,7 @@ class _History(FileHistory):
 
     def store_string(self, string: str) -> None:
         with suppress(OSError):
-            super().store_string(string)
+            super().store_string(self._redact(string))
 
 
 def _keys() -> KeyBindings:

@@ -2,24 +2,28 @@
 
 It is started when none listens: when the chat begins, and when something is said after it has
 ended. It is stopped by the last of those who leave the room, if that chat may boot one. Who leaves
-before finds others in the room, and the agent stays. If a chat is killed, its agent keeps running
-and listening.
+before finds others in the room, and the agent stays. Who comes in while it is being stopped waits
+until it has ended, and starts it again. If a chat is killed, its agent keeps running and listening.
 """
 
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from dory.chat.agent_process import AgentProcess, OtherProcess, Running, Tell, stop
 from dory.chat.presence import Presence, Visitor
-from dory.chat.sanitize import visible
 from dory.chat.session import Session
 from dory.chat.signals import Signals
 from dory.config.command_line import command
 from dory.errors import DoryError
 from dory.identity import listing
+from dory.text.characters import visible
 from dory.text.prompt_files import ROOT
+
+_WAITING_NOTICE = 1.0
+"""Seconds until the person is told that another chat starts or stops the agent."""
 
 
 @contextmanager
@@ -71,9 +75,10 @@ class Keeper:
         resumed: its name and the command for a fresh one are put in. Raises ``DoryError`` if it
         does not come to listen, ``SystemExit`` after a signal.
         """
-        if self._session.listeners():
+        # in this order: an agent that listens may be about to be stopped by who left last
+        if not self._presence.is_agent_changing() and self._session.listeners():
             return
-        with self._presence.starting(self._given_up):
+        with self._presence.changing_agent(self._waiting(self._given_up)):
             self._signals.obey()
             if self._session.listeners():  # another chat has started it meanwhile
                 return
@@ -82,7 +87,7 @@ class Keeper:
                 return
             agent = process.await_listening()
             self._presence.note_booted(agent.hash, process.pid)
-            for note in process.notes():
+            for note in process.notes(agent.hash):
                 self._tell(note)
             self._tell(f"{process.name} is up; what it reports goes to {process.log}")
 
@@ -111,8 +116,39 @@ class Keeper:
         elif others and agent.pid == pid:  # nobody waits for an agent that did not come to listen
             self._tell(self._staying(agent, hash, others))
         else:
+            self._stop(agent, hash, pid)
+
+    def _stop(self, agent: Running, hash: str, pid: int) -> None:
+        """Stop the agent, unless somebody has come in meanwhile and found it. Who comes in from now
+        on waits until it has ended.
+        """
+        impatient = self._signals.requests + 1
+        hurried = self._waiting(lambda: self._signals.requests >= impatient)
+        with ExitStack() as stack:
+            with suppress(OSError):  # nobody can wait in a folder that cannot be written
+                stack.enter_context(self._presence.changing_agent(hurried))
+            others = self._presence.others()
+            if others and agent.pid == pid:
+                self._tell(self._staying(agent, hash, others))
+                return
             stop(agent, self._signals, self._tell)
             self._tell(f"{agent.name} stopped; `{self._resume_command()}` brings it back")
+
+    def _waiting(self, given_up: Callable[[], bool]) -> Callable[[], bool]:
+        """``given_up``, which also tells the person once if the waiting takes long."""
+        begun = time.monotonic()
+        told = False
+
+        def ended() -> bool:
+            nonlocal told
+            if not told and time.monotonic() > begun + _WAITING_NOTICE:
+                told = True
+                self._tell(
+                    f"another chat starts or stops the agent of {self._session.room}: waiting"
+                )
+            return given_up()
+
+        return ended
 
     def _given_up(self) -> bool:
         return self._left or bool(self._signals.number)

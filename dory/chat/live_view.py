@@ -5,8 +5,8 @@ from functools import lru_cache
 
 from prompt_toolkit.utils import get_cwidth
 
-from dory.chat.sanitize import visible
 from dory.storage.live import Live
+from dory.text.characters import visible
 
 _SHARE = 3
 """One in so many rows of the terminal may hold text that is being written."""

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from dory.chat.sanitize import visible
+from dory.text.characters import visible
 from dory.types import Line
 
 _NAME_COLOURS = (
@@ -24,6 +24,8 @@ _NAME_COLOURS = (
     "bright_magenta",
     "bright_blue",
 )
+_KINDS = {"AGENT": "(agent)", "USER": "(person)", "NOTICE": "(notice)"}
+"""What stands behind a name: anybody may choose a name that looks like an agent's."""
 _DIFF_BEGIN = "```diff"
 _DIFF_END = "```"
 _DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
@@ -32,7 +34,8 @@ _DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 def message(line: Line) -> RenderableType:
     """A message of the room, in one piece."""
     head = Text(visible(line.name), style=_name_style(line))
-    head.append(f" {_when(line.at)}", style="not bold dim default")
+    kind = _KINDS.get(line.kind, "")
+    head.append(f" {kind} {_when(line.at)}", style="not bold dim default")
     return Group(head, Padding(_body(line), (0, 0, 0, 2), expand=False))
 
 

@@ -1,31 +1,16 @@
-"""Room text made safe for a terminal. Pure.
-
-Anybody may have written a message. Nothing in it may control the terminal, change the order in
-which text is read, or say to a model what a person does not see. Replaced by ``�`` are therefore
-escape sequences (ESC and the C1 controls), carriage returns that overwrite a line, right-to-left
-overrides that disguise a name, and the invisible tag characters. Tags remain only where they spell
-a flag.
-"""
-
-import re
+"""Messages as lines of plain text, safe for a terminal. Pure."""
 
 from dory.storage.rooms import laid_out
+from dory.text.characters import visible
 from dory.types import Line
 
-_FLAG = "\U0001f3f4[\U000e0030-\U000e007a]{1,6}\U000e007f"
-_UNSAFE = re.compile(
-    f"({_FLAG})|[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u206f"
-    "\ud800-\udfff\ufff9-\ufffb\U000e0000-\U000e007f]"
-)
-
-
-def visible(text: str) -> str:
-    """``text`` with every unsafe character replaced. Line feeds and tabs stay."""
-    return _UNSAFE.sub(lambda match: match[1] or "�", text)
+_KINDS = {"USER": " (person)", "NOTICE": " (notice)"}
 
 
 def plain(line: Line) -> str:
-    """A message as ``name: text``. Further lines are indented, so that none can pass for another
-    message.
+    """A message as ``name: text``. The name of whoever is no agent is followed by what it is, so
+    that no person and no notice passes for an agent. Further lines are indented, so that none can
+    pass for another message.
     """
-    return visible(f"{line.name}: {laid_out(line.text)}")
+    kind = _KINDS.get(line.kind, "")
+    return visible(f"{line.name}{kind}: {laid_out(line.text)}")

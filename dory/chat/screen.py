@@ -27,13 +27,13 @@ from rich.text import Text
 from dory.chat import live_view, render
 from dory.chat.completions import LEAVING
 from dory.chat.editor import editor
-from dory.chat.sanitize import visible
 from dory.chat.session import Session
 from dory.chat.signals import Signals
 from dory.chat.watch import BUSY, IDLE, News, Watch
 from dory.errors import DoryError
 from dory.identity.listing import AgentInfo
 from dory.process.jobs import Job
+from dory.text.characters import visible
 from dory.types import Line
 
 _HINT = "type a message and press Enter; /help lists the commands, Tab completes them"
@@ -81,7 +81,7 @@ class Screen:
         self._watch = Watch(session, listeners)
         self._console = Console(force_terminal=True, highlight=False)
         history = session.home / "chats" / ".history"
-        self._editor = editor(history, self._above, self._status, session.commands)
+        self._editor = editor(history, self._above, self._status, session.commands, session.redact)
 
     async def run(self, backlog: Sequence[Line]) -> None:
         """Run the three tasks until one ends. An error in any of them is raised."""
@@ -112,7 +112,8 @@ class Screen:
             task.result()
 
     def _load_rest(self) -> None:
-        """Load what only Tab and an agent's message need, while the person types."""
+        """Load what only Tab and messages need, while the person types."""
+        self._session.redact("")
         time.sleep(_SETTLED)
         render.load_markdown()
         self._session.commands()

@@ -1,17 +1,22 @@
 """One person in one room: new messages, saying something, and which agents listen."""
 
-from collections.abc import Callable
-from functools import partial
+import os
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 
 from dory import clock
 from dory.chat.completions import Commands
+from dory.config import secrets
 from dory.config.command_line import command
-from dory.errors import DoryError, ToolError
+from dory.errors import DoryError, Held, ToolError
 from dory.identity import listing, neighbours
 from dory.identity.listing import AgentInfo
+from dory.storage import room_cursor
+from dory.storage.file_locks import PATIENCE
 from dory.storage.rooms import Rooms, clean_name, laid_out
-from dory.text import names
+from dory.storage.watched_files import FileStamp
+from dory.text import formatting, names, redaction
 from dory.text.prompt_files import invocation
 from dory.types import Line
 
@@ -24,25 +29,38 @@ class Session:
     included.
     """
 
-    def __init__(self, home: Path, room: str, name: str, commands: Commands = tuple) -> None:
-        """Writes nothing. ``commands`` gives those that the harness answers. Raises ``ToolError``
-        if ``room`` is no legal room id, or ``name`` is that of an agent of this home.
+    def __init__(
+        self,
+        home: Path,
+        room: str,
+        name: str,
+        commands: Commands = tuple,
+        tell: Callable[[str], None] = print,
+        patience: float = PATIENCE,
+    ) -> None:
+        """Writes nothing. ``commands`` gives those that the harness answers. ``tell`` gets lines
+        for the person, from any thread. ``patience``: seconds that ``say`` waits for a room that
+        another program holds. Raises ``ToolError`` if ``room`` is no legal room id, or ``name`` is
+        that of an agent of this home.
         """
         self.commands = commands
+        self._tell = tell
         self.wake: Callable[[], None] | None = None
         """Starts an agent if none listens any more; None if that is not this chat's task."""
         self.home = home
         self.room = room
         self.name = clean_name(name)
         agents = partial(neighbours.all_names, home)
-        folded = self.name.casefold()
-        if names.is_agents(folded) and folded in {agent.casefold() for agent in agents()}:
+        if names.is_agents(self.name) or names.is_taken(self.name, agents()):
             raise ToolError(
-                f"{self.name} is an agent's name, and people must be told from agents: choose"
-                " another with --name"
+                f"{self.name} could be taken for an agent's name, and people must be told from"
+                " agents: choose another with --name"
             )
-        self._rooms = Rooms(home / "chats", agents=agents)
+        self._rooms = Rooms(home / "chats", agents=agents, patience=patience)
         self._offset = self._rooms.end(room)
+        self._shown = room_cursor.before(self._rooms, room, self._offset)
+        self._file: FileStamp | None = None
+        self._told = ""
 
     def last(self, count: int) -> list[Line]:
         """The newest messages before those that ``heard`` returns, at most ``count``."""
@@ -56,22 +74,63 @@ class Session:
         """The messages that came since the last call. Raises ``FormatError`` if the room is of an
         unknown version.
         """
-        size = self._rooms.size(self.room)
-        if size == self._offset:
+        now = FileStamp.at(self._rooms.path(self.room))
+        if now == self._file and not self._told and self._rooms.size(self.room) == self._offset:
             return []
-        if size < self._offset:
-            self._offset = 0  # the room was moved away or wiped, and has begun anew
-        lines = self._rooms.read(self.room, self._offset)
-        if lines:
-            self._offset = lines[-1].end
-        return [line for line in lines if line.kind != "STRAY"]
+        told: list[Line] = []
+        if not room_cursor.stands(self._rooms, self.room, self._offset, self._shown):
+            told.append(self._go_on())
+        try:
+            lines = self._rooms.read(self.room, self._offset)
+            self._told = ""
+        except Held as error:
+            lines = []
+            told += self._tell_once(f"{error}; its lines come later")
+        for line in lines:
+            room_cursor.passed(self._shown, self._offset, line)
+            self._offset = line.end
+        self._file = now
+        return [*told, *(line for line in lines if line.kind != "STRAY")]
+
+    def _go_on(self) -> Line:
+        """Find the place in the file that stands where the one was that was shown."""
+        place = room_cursor.found(self._rooms, self.room, self._shown)
+        if place is None:
+            place = room_cursor.newer(self._rooms, self.room, self._shown)
+        if place is None:
+            place = self._rooms.end(self.room) if self._shown else 0
+        self._offset = place
+        self._shown = room_cursor.before(self._rooms, self.room, place) or self._shown
+        return self._notice(
+            f"the file of the room {self.room} was edited or exchanged; what is new in it follows"
+        )
+
+    def _tell_once(self, text: str) -> list[Line]:
+        told, self._told = self._told, text
+        return [] if told == text else [self._notice(text)]
+
+    def _notice(self, text: str) -> Line:
+        """A line of this chat, which stands in no room."""
+        return Line(self.room, "NOTICE", "chat", clock.second(clock.utc()), text, 0)
+
+    @cached_property
+    def _secrets(self) -> tuple[str, ...]:
+        """What this machine keeps secret. It takes a moment, so it is asked for when needed."""
+        return secrets.of_home(self.home, os.environ)
+
+    def redact(self, text: str) -> str:
+        """``text`` as it may be kept."""
+        return redaction.redact(text, self._secrets)
 
     def say(self, text: str) -> int:
-        """Say ``text``, which must not be blank. Returns the end of the message, in bytes from the
-        room's beginning.
+        """Say ``text``, which must not be blank, without secrets. Returns the end of the message,
+        in bytes from the room's beginning.
 
         Raises ``DoryError``, which quotes the beginning of the text, if the room cannot be written.
         """
+        text, masked = redaction.masked(text, self._secrets)
+        if masked:
+            self._tell(told_of(masked))
         try:
             # Opening moves a torn last line aside, so that the message begins at the room's size.
             self._rooms.open(self.room, clock.utc())
@@ -82,8 +141,10 @@ class Session:
                 f"{text[:_QUOTED]!r} was not said, chats/{self.room}.md cannot be written:"
                 f" {error.strerror}"
             ) from error
+        except Held as error:
+            raise DoryError(f"{text[:_QUOTED]!r} was not said, {error}: try again") from error
         wanted = laid_out(text)
-        for line in self._rooms.read(self.room, start):
+        for line in self._rooms.messages(self.room, start):
             if line.name == self.name and laid_out(line.text) == wanted:
                 return line.end
         return start
@@ -104,3 +165,14 @@ class Session:
             f"nobody listens in {self.room}: start an agent with `{self.boot_command}`,"
             f" or let {invocation('chat.py')} do so with --boot"
         )
+
+
+def told_of(masked: Sequence[str]) -> str:
+    """One line for the person who wrote something of which these secrets were masked."""
+    kinds = ", ".join(dict.fromkeys(masked))
+    remedy = f"to send one as it is, write {redaction.SPARED} right before it"
+    if set(masked) == {redaction.KNOWN}:
+        remedy = "such a value is never sent"
+    return (
+        f"{formatting.plural(len(masked), 'secret')} masked before it was said ({kinds}); {remedy}"
+    )

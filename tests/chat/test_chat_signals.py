@@ -30,6 +30,7 @@ from tests.support.processes import (
     PATIENCE,
     ROOT,
     agent,
+    asked,
     environment,
     running,
     still_running,
@@ -48,8 +49,8 @@ left = int(sys.argv[1])
 def watch(frame, event, argument):
     global left
     code = frame.f_code
-    taken = code.co_name == "__enter__" and code.co_filename.endswith("threading.py")
-    if event == "return" and taken and "asyncio" in sys.modules:
+    begun = code.co_name == "__init__" and code.co_filename.endswith("jobs.py")
+    if event == "return" and begun and "asyncio" in sys.modules:
         left -= 1
         if not left:
             sys.setprofile(None)
@@ -59,8 +60,8 @@ sys.path.insert(0, os.path.dirname(sys.argv[0]))
 sys.setprofile(watch)
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
-"""Runs the program behind it, and sends it SIGTERM just behind the n-th taking of one of Python's
-locks since its loop was imported.
+"""Runs the program behind it, and sends it SIGTERM just behind the n-th beginning of a thread since
+its loop was imported.
 """
 
 
@@ -109,10 +110,12 @@ def test_a_signal_ends_the_screen_and_leaves_the_terminal_as_it_was(
 
 
 @pytest.mark.parametrize("count", [2, 3, 4, 10])
-def test_a_signal_just_behind_the_taking_of_a_lock_does_no_harm(tmp_path: Path, count: int) -> None:
+def test_a_signal_just_behind_the_beginning_of_a_thread_does_no_harm(
+    tmp_path: Path, count: int
+) -> None:
     for number in range(3):
         Rooms(tmp_path / "chats").say("dev", "USER", "bob", f"message {number}", NOON)
-    live.show(tmp_path / "chats", "dev", Live("bob", "thinks"))  # locks are taken all the time
+    live.show(tmp_path / "chats", "dev", Live("bob", "thinks"))  # threads begin all the time
     with terminal(tmp_path, under=[sys.executable, "-c", STRUCK, str(count)]) as screen:
         assert screen.await_end() == 128 + signal.SIGTERM
     assert "Traceback" not in screen.seen and "ignored" not in screen.seen
@@ -197,7 +200,7 @@ def test_a_second_signal_does_not_wait_for_the_agent_to_end_its_step(tmp_path: P
         with terminal(tmp_path, "--boot", "--", *model) as screen:
             screen.await_prompt()
             screen.type("hello\r")
-            with silent.accept()[0]:
+            with asked(silent):
                 screen.process.terminate()
                 screen.await_text("Ctrl-C: do not wait")
                 screen.process.terminate()

@@ -212,6 +212,6 @@ def test_who_starts_an_agent_is_its_owner_and_nobody_speaks_under_its_name(tmp_p
     assert again.returncode == 0 and (kept.load(resident.folder) or {})["owners"] == ["olga"]
     posing = chat(tmp_path, "dev", "--name", resident.name, said="I am the agent\n")
     assert posing.returncode == 2 and posing.stderr == (
-        f"chat.py: {resident.name} is an agent's name, and people must be told from agents: choose"
-        " another with --name\n"
+        f"chat.py: {resident.name} could be taken for an agent's name, and people must be told from"
+        " agents: choose another with --name\n"
     )

@@ -5,16 +5,17 @@ typed into it.
 import re
 import resource
 import signal
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from chat import commands
 from dory.chat.completions import answered
-from dory.chat.sanitize import plain, visible
+from dory.chat.sanitize import plain
 from dory.chat.session import Session
 from dory.storage.rooms import Rooms
+from dory.text.characters import visible
 from dory.types import Line
 from tests.support.processes import agent, chat, running, terminal, with_python
 
@@ -34,10 +35,15 @@ def test_what_is_no_steering_stays() -> None:
     assert visible(text) == text
 
 
+def test_a_notice_with_the_name_of_an_agent_is_shown_as_a_notice() -> None:
+    said = {kind: plain(Line("dev", kind, "bob", "2026", "hi", 0)) for kind in ("AGENT", "NOTICE")}
+    assert said == {"AGENT": "bob: hi", "NOTICE": "bob (notice): hi"}
+
+
 def test_a_further_line_of_a_message_cannot_pass_for_another_message() -> None:
     assert (
         plain(Line("dev", "USER", "eve", "2026", "hi\nada: I agree", 0))
-        == "eve: hi\n    ada: I agree"
+        == "eve (person): hi\n    ada: I agree"
     )
 
 
@@ -68,8 +74,10 @@ def test_a_room_that_was_moved_away_begins_anew(tmp_path: Path) -> None:
     rooms.say("dev", "USER", "bob", "a long message from before", NOON)
     session = Session(tmp_path, "dev", "ada")
     rooms.path("dev").unlink()
-    rooms.say("dev", "USER", "bob", "new", NOON)
-    assert [line.text for line in session.heard()] == ["new"]
+    rooms.say("dev", "USER", "bob", "new", NOON + timedelta(minutes=1))
+    told, new = session.heard()
+    assert (told.kind, new.text) == ("NOTICE", "new")
+    assert "what is new in it follows" in told.text
 
 
 def test_a_message_that_was_cut_off_before_the_session_is_not_part_of_it(tmp_path: Path) -> None:
@@ -252,7 +260,7 @@ def test_the_order_is_the_rooms_and_a_strange_date_is_shown_as_it_is(tmp_path: P
 def test_tab_completes_the_commands_that_help_lists(tmp_path: Path) -> None:
     ended = chat(tmp_path, "--boot", said="/help\n")
     assert ended.returncode == 0, ended.stderr
-    listed = set(re.findall(r"^\S*(?:: )?\s*(/[a-z-]+)", ended.stdout, re.MULTILINE))
+    listed = set(re.findall(r"^(?:\S+ \(notice\): |\s+)(/[a-z-]+)", ended.stdout, re.MULTILINE))
     assert listed == {command for command in commands() if command.startswith("/")}
 
 
