@@ -12,7 +12,7 @@ INSTALL := -m pip install --quiet --disable-pip-version-check --root-user-action
 NO_WARNINGS := 2>&1 | { grep -v '^WARNING' || true; }
 EXTRA = import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$(1)"], sep="\n")
 
-.PHONY: run test test-slow test-all demo docs bench bench-recall bench-cues bench-related bench-store bench-dream bench-sections bench-fortnight bench-cascade bench-forgetting bench-cache bench-turn chaos fuzz faults crowd
+.PHONY: run test test-slow test-all demo docs bench bench-recall bench-cues bench-related bench-store bench-dream bench-sections bench-fortnight bench-cascade bench-forgetting bench-cache bench-turn chaos fuzz faults crowd attack
 
 run: .venv/.run  ## set up, boot (or wake) an agent and talk to it in the room dev
 	@$(BIN)/python chat.py dev --boot
@@ -79,7 +79,7 @@ bench-forgetting: .venv/.run  ## five ways of forgetting in comparison: what is 
 bench-turn: .venv/.run .venv-peers/.installed  ## what the harness itself costs: turns, start-up, sleep, at lives of up to a million lines; a quarter of an hour
 	$(BIN)/python -m bench.turn
 
-chaos: .venv/.run  ## kill agents at every point between two writes and check what is left; KILLS=20 for a short run
+chaos: .venv/.run  ## kill agents between two writes and inside system calls, give them a hostile model, and check what is left; KILLS=20 for a short run
 	@$(BIN)/python -m stress.chaos --kills $(KILLS)
 
 fuzz: .venv/.test  ## ever new input for every parser and ever new whole lives, for half an hour; SEED=1 for the ones of that seed
@@ -91,6 +91,9 @@ faults: .venv/.run  ## let the model fail in every way at the wire and check tha
 
 crowd: .venv/.run  ## let 20 agents and 20 writers share a room and a blob store and check what became of every line
 	@$(BIN)/python -m stress.crowd
+
+attack: .venv/.run  ## attack agents, rooms, files, keys and people in every known way and check what holds; a quarter of an hour
+	@$(BIN)/python -m stress.attack
 
 .venv/.python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Dory needs Python 3.11 or newer: make PYTHON=python3.12 run"; exit 1; }

@@ -17,20 +17,24 @@ from pathlib import Path
 import click
 
 from bench.common import running
-from stress.chaos import report
+from stress.chaos import calls, report
 from stress.chaos.life import Life, Record, copied, grow
-from stress.chaos.plan import Plan, plan
+from stress.chaos.plan import Plan, hostile, plan
 from stress.chaos.report import Run
 from stress.chaos.talk import Ledger
 
 AT_ONCE = 2
 """Lives that run at the same time. Each runs one process, which mostly waits for its disk."""
 
+_KILLS_FOR_A_HOSTILE_LIFE = 50
 
-def plans(seed: int, kills: int) -> Iterator[Plan]:
-    """The lives from ``seed`` on that together have so many kills."""
+
+def plans(seed: int, kills: int, with_calls: bool) -> Iterator[Plan]:
+    """The lives from ``seed`` on that together have so many kills, those inside system calls
+    counted if there are any.
+    """
     while kills > 0:
-        life = plan(seed)
+        life = plan(seed, with_calls)
         yield replace(life, points=life.points[:kills])
         kills -= len(life.points)
         seed += 1
@@ -69,6 +73,13 @@ def run(lives: Sequence[Plan], keep: Path | None) -> Iterator[Record]:
     "stress.chaos", "Kill agents at named points and at random instants; check each resume."
 )
 @click.option("--kills", type=int, default=300, metavar="N", help="how many kills (default: 300)")
+@click.option(
+    "--hostile",
+    "hostile_lives",
+    type=int,
+    metavar="N",
+    help=f"lives with a hostile model (default: one for {_KILLS_FOR_A_HOSTILE_LIFE} kills)",
+)
 @click.option("--seed", type=int, metavar="N", help="the seed of the first life (default: any)")
 @click.option(
     "--replay", type=int, metavar="SEED", help="live the one life with this seed, and no other"
@@ -77,11 +88,21 @@ def run(lives: Sequence[Plan], keep: Path | None) -> Iterator[Record]:
     "--keep", type=Path, metavar="DIR", help="keep the homes in which something was wrong below DIR"
 )
 def main(
-    kills: int, seed: int | None, replay: int | None, keep: Path | None, print_json: bool
+    kills: int,
+    hostile_lives: int | None,
+    seed: int | None,
+    replay: int | None,
+    keep: Path | None,
+    print_json: bool,
 ) -> int:
     """Do what the command line says and print what came of it."""
     seed = next(one for one in (replay, seed, random.randrange(10**6)) if one is not None)
-    lives = [plan(seed)] if replay is not None else list(plans(seed, kills))
+    with_calls = calls.available()
+    if not with_calls:
+        print("strace is not installed or may not trace: no kills inside system calls", flush=True)
+    contrary = kills // _KILLS_FOR_A_HOSTILE_LIFE if hostile_lives is None else hostile_lives
+    whole = [*plans(seed, kills, with_calls), *(hostile(seed + n) for n in range(contrary))]
+    lives = [plan(seed, with_calls)] if replay is not None else whole
     print(
         f"stress.chaos: seed {seed}, {sum(len(life.points) for life in lives)} kills in "
         f"{len(lives)} lives",

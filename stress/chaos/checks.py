@@ -211,7 +211,21 @@ def torn(home: Home) -> Iterator[str]:
             )
 
 
-CHECKS: dict[str, Callable[[Home], Iterator[str]]] = {
+def answered(home: Home) -> Iterator[str]:
+    """Whoever spoke last in a room got an answer, or was told that there is none."""
+    for room in home.rooms:
+        waiting = ""
+        for line in home.lines(room):
+            if line.kind == "USER" and not line.text.startswith("/"):
+                waiting = line.text
+            elif _own(home, line):
+                waiting = ""
+        if waiting and room in home.record.rooms:
+            yield f"{room}: nobody answered {waiting[:80]!r}, or said that there is no answer"
+
+
+Check = Callable[[Home], Iterator[str]]
+CHECKS: dict[str, Check] = {
     "clean.py --check is clean": whole,
     "every acknowledged line stands in its room": kept,
     "every acknowledged line was delivered exactly once": heard,
@@ -230,6 +244,13 @@ CHECKS: dict[str, Callable[[Home], Iterator[str]]] = {
     "silence is told once": unanswered,
     "torn lines are set aside and told": torn,
 }
+
+ANY_MODEL = {
+    name: judge
+    for name, judge in CHECKS.items()
+    if judge in (whole, kept, heard, by_hand, remembered, dreamed, by_git, logged, unanswered, torn)
+} | {"everybody gets an answer or is told": answered}
+"""Those of the checks that hold whatever a model answers."""
 
 
 def _own(home: Home, line: Line) -> bool:

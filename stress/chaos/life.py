@@ -15,13 +15,15 @@ from pathlib import Path
 
 from dory import check
 from dory.errors import DoryError
-from dory.identity import listing
+from dory.identity import known_homes, listing
 from dory.offline.server import Server
 from dory.storage.rooms import Rooms
-from stress.chaos.checks import CHECKS
+from stress.chaos import calls
+from stress.chaos.checks import ANY_MODEL, CHECKS, Check
 from stress.chaos.home import Home
+from stress.chaos.hostile import Hostile
 from stress.chaos.orders import Obedient
-from stress.chaos.plan import RANDOM, Plan, Point
+from stress.chaos.plan import HOSTILE, RANDOM, Plan, Point
 from stress.chaos.process import Broken, Process, identity
 from stress.chaos.talk import Ledger, Talk
 
@@ -49,6 +51,7 @@ class Violation:
     point: str
     check: str
     what: str
+    hostile: bool = False
 
 
 @dataclass(slots=True)
@@ -61,6 +64,8 @@ class Record:
     kills: list[str] = field(default_factory=list)
     missed: list[str] = field(default_factory=list)
     checks: Counter[str] = field(default_factory=Counter)
+    answers: Counter[str] = field(default_factory=Counter)
+    """How often a hostile model was asked, by purpose."""
     violations: list[Violation] = field(default_factory=list)
 
 
@@ -75,6 +80,8 @@ class Life:
         self._home = home
         self._ledger = ledger
         self._chance = random.Random(plan.seed)
+        self._hostile = Hostile(plan.seed) if plan.hostile else None
+        self._checks = ANY_MODEL if plan.hostile else CHECKS
         self._talk = Talk(home, plan.seed, ledger, plan.on_the_wire)
         self._log = b""
         self._dreamed = 0
@@ -85,6 +92,8 @@ class Life:
             try:
                 for point in self._plan.points:
                     self._until_killed(point, arguments)
+                if self._hostile:
+                    self._hostile.reform()
                 with Process(self._home, arguments) as last:
                     self._require(last.settled(), f"it ended: {last.last_words()}")
                     self._look(last)
@@ -93,11 +102,17 @@ class Life:
                 self._look(None)
             except Broken as error:
                 self._count("life goes on", [str(error)])
+        if self._hostile:
+            self.record.answers = self._hostile.answers
         return self.record
 
     @contextlib.contextmanager
     def _model(self) -> Iterator[list[str]]:
         """The arguments that name the model, while it can be reached."""
+        if self._hostile:
+            with self._hostile.served() as flags:
+                yield flags
+            return
         if not self._plan.on_the_wire:
             yield ["--model", "offline"]
             return
@@ -106,25 +121,26 @@ class Life:
 
     def _until_killed(self, point: Point, arguments: list[str]) -> None:
         """Start an agent and let people do what leads to the point. If the agent never reaches it,
-        it is killed where it is.
+        or outlives it, it is killed where it is.
         """
-        at_random = point.name == RANDOM
-        occurrence = self._chance.randint(1, 3) if point.often else 1
-        with Process(self._home, arguments, "" if at_random else point.name, occurrence) as agent:
+        unnamed = point.name in (RANDOM, HOSTILE)
+        occurrence = self._chance.randint(1, point.last) if point.often else 1
+        with Process(self._home, arguments, "" if unnamed else point.name, occurrence) as agent:
             timer = threading.Timer(self._chance.uniform(0, _LATEST), agent.kill)
-            if at_random:
+            if point.name == RANDOM:
                 timer.start()
             if agent.settled():
                 self._look(agent)
-            while at_random and agent.exit_code is None:
-                self._do("any", agent)
-            for what in point.lead * _ROUNDS:
-                if agent.exit_code is None:
-                    self._do(what, agent)
-            missed = agent.exit_code is None
+            self._lead_to(point, agent)
+            if point.ending:
+                agent.end()
+            missed = self._missed(point, agent)
             agent.kill()
         self._require(
-            agent.exit_code == -signal.SIGKILL,
+            agent.exit_code == -signal.SIGKILL
+            or (point.ending and agent.exit_code == 0)
+            # what fails while it starts or ends is told, and then it ends
+            or (calls.fails(point.name) and agent.gave_up()),
             f"it ended by itself with exit code {agent.exit_code}: {agent.last_words()}",
         )
         if missed:
@@ -135,6 +151,25 @@ class Life:
         )
         if self._chance.random() < 0.4:
             self._talk.do("talk", identity(self._home))  # nobody hears it for now
+
+    def _lead_to(self, point: Point, agent: Process) -> None:
+        """Let people do what leads to the point, until the agent is killed there or it is behind
+        the agent.
+        """
+        fails = calls.fails(point.name)
+        while point.name == RANDOM and agent.exit_code is None:
+            self._do("any", agent)
+        for what in point.lead * (1 if point.name == HOSTILE else _ROUNDS):
+            if agent.exit_code is None and not (fails and calls.injected(self._home)):
+                self._do(what, agent)
+        if (fails or point.name == HOSTILE) and agent.exit_code is None and agent.settled():
+            self._look(agent)
+
+    def _missed(self, point: Point, agent: Process) -> bool:
+        """Whether the agent has not come to the point."""
+        if calls.fails(point.name):
+            return not calls.injected(self._home)
+        return point.name != HOSTILE and agent.exit_code in (None, 0)
 
     def _do(self, what: str, agent: Process) -> None:
         if what == "edit":
@@ -157,7 +192,7 @@ class Life:
                 self._log,
                 self._dreamed,
             )
-            problems = {name: _found(home, name) for name in CHECKS}
+            problems = {name: _found(home, self._checks[name]) for name in self._checks}
             if agent is None or look == _LOOKS or not any(problems.values()):
                 break
             time.sleep(_PAUSE)
@@ -187,14 +222,21 @@ class Life:
         kills = self.record.kills
         self.record.checks[name] += 1
         self.record.violations += [
-            Violation(self._plan.seed, len(kills), kills[-1] if kills else "", name, what)
+            Violation(
+                self._plan.seed,
+                len(kills),
+                kills[-1] if kills else "",
+                name,
+                what,
+                self._plan.hostile,
+            )
             for what in wrong
         ]
 
 
-def _found(home: Home, name: str) -> list[str]:
+def _found(home: Home, judge: Check) -> list[str]:
     try:
-        return list(CHECKS[name](home))
+        return list(judge(home))
     except DoryError as error:
         return [str(error)]
 
@@ -214,6 +256,9 @@ def grow(home: Path) -> Ledger:
 
 
 def copied(home: Path, ledger: Ledger, place: Path) -> Ledger:
-    """Copy a home to ``place``. Returns a copy of the ledger for it."""
+    """Copy a home to ``place``, as one that agents may run in. Returns a copy of the ledger for
+    it.
+    """
     shutil.copytree(home, place, symlinks=True)
+    known_homes.remember(place)
     return Ledger(list(ledger.said), list(ledger.edits))

@@ -3,8 +3,9 @@ repeated by itself.
 
 Consecutive seeds go through the whole list of points. Some points need the home that a kill at
 another point leaves behind; such a point includes that kill. One kill in each life comes at a
-random instant. If the seed is a multiple of eight, the life starts in an empty home, otherwise in a
-grown one. The model is behind HTTP if the seed modulo four is one, or if a point needs it.
+random instant. Where there is strace, one more comes inside a system call, or calls fail for a
+while. If the seed is a multiple of eight, the life starts in an empty home, otherwise in a grown
+one. The model is behind HTTP if the seed modulo four is one, or if a point needs it.
 """
 
 import random
@@ -13,6 +14,8 @@ from dataclasses import dataclass
 KILLS = 4
 """Kills in one life, of one process after the other in the same home."""
 RANDOM = "random instant"
+HOSTILE = "a hostile model"
+"""No point, but talk with a model that answers anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,10 @@ class Point:
     after: str = ""
     often: bool = False
     """Whether the agent passes it again and again, so that the kill may come at any occurrence."""
+    last: int = 3
+    """The last of these occurrences."""
+    ending: bool = False
+    """Whether the agent passes it when it is told to end, too, and there at the latest."""
 
     @property
     def on_the_wire(self) -> bool:
@@ -233,23 +240,52 @@ LIVING = [
 ]
 """These need an identity with some history."""
 
+_WRITING = ("keep", "talk", "remember", "compact", "tell", "talk")
+
+
+def _calls(names: str, last: int, *wheres: str, ending: bool = False) -> list[Point]:
+    return [
+        Point(f"{what} {name}{where}", _WRITING, often=True, last=last, ending=ending)
+        for what in ("inside", "ENOSPC from", "EIO from", "EINTR from")
+        for name in names.split()
+        for where in wheres
+    ]
+
+
+CALLS = [
+    *_calls("pwrite64", 40, " of memory.sqlite-wal"),
+    *_calls("fdatasync", 12, " of memory.sqlite-wal"),
+    *_calls("pwrite64", 8, " of memory.sqlite", ending=True),
+    *_calls("fdatasync", 1, " of memory.sqlite", ending=True),
+    *_calls("pwrite64", 40, ""),
+    *_calls("write", 6, " of LIFE.md", " of context.md", " of dev room"),
+    *_calls("write", 3, " of usage.jsonl", " of history.jsonl"),
+    *_calls("sync rename", 30, ""),
+    *_calls("unlink ftruncate", 4, ""),
+]
+"""These need strace. Without an identity the files do not count, as nobody knows their folder."""
+
+_CONTRARY = ("talk", "keepsakes", "tell", "compact", "ask", "dream", "edit", "plain", "talk")
+"""What people do with a hostile model; it leads to a call for every purpose."""
+
 POINTS = {point.name: point for point in [*BOOT, *LIVING]}
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A life: its points in order, whether its home is empty at first (``fresh``), and whether its
-    model is behind HTTP (``on_the_wire``).
+    """A life: its points in order, whether its home is empty at first (``fresh``), whether its
+    model is behind HTTP (``on_the_wire``), and whether that answers anything (``hostile``).
     """
 
     seed: int
     points: tuple[Point, ...]
     fresh: bool
     on_the_wire: bool
+    hostile: bool = False
 
 
-def plan(seed: int) -> Plan:
-    """The life with this seed."""
+def plan(seed: int, calls: bool = False) -> Plan:
+    """The life with this seed. With ``calls`` one more process comes to a point of ``CALLS``."""
     chance = random.Random(seed)
     named = KILLS - 1
     fresh = seed % 8 == 0
@@ -262,8 +298,23 @@ def plan(seed: int) -> Plan:
             point if point.often else POINTS[_BETWEEN] for point in wanted[1:]
         ]  # it is too young for the others
     wanted.insert(chance.randint(int(fresh), len(wanted)), Point(RANDOM, ("any",)))
+    if calls:
+        # each step leads to another kind of call, and in the end to each point
+        wanted.insert(chance.randint(int(fresh), len(wanted)), CALLS[seed * 5 % len(CALLS)])
     points: list[Point] = []
     for point in wanted:
         points += [POINTS[point.after], point] if point.after else [point]
     wired = seed % 4 == 1 or any(point.on_the_wire for point in points)
     return Plan(seed, tuple(points), fresh, wired)
+
+
+def hostile(seed: int) -> Plan:
+    """A life with a hostile model. It is killed once at a random instant, and at the end."""
+    talking = Point(HOSTILE, _CONTRARY)
+    return Plan(
+        seed,
+        (talking, Point(RANDOM, ("any",)), talking),
+        fresh=False,
+        on_the_wire=False,
+        hostile=True,
+    )

@@ -2,6 +2,7 @@
 from the files that it commits.
 """
 
+import contextlib
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ from dory.identity import context, listing, state
 from dory.storage import files
 from dory.storage.rooms import Rooms
 from dory.text.prompt_files import ROOT
+from stress.chaos import calls
 
 LIMIT = 1000
 """Tokens of context: the least that is allowed, so that much is compacted."""
@@ -29,8 +31,8 @@ class Broken(DoryError):
 
 
 class Process:
-    """The agent of ``home``, booted if there is no identity yet. It kills itself at the
-    ``occurrence`` of ``point``; if that is empty, it does not.
+    """The agent of ``home``, booted if there is no identity yet. It is killed, or its calls fail,
+    at the ``occurrence`` of ``point``; if that is empty, neither happens.
     """
 
     def __init__(
@@ -41,11 +43,13 @@ class Process:
         known = identity(home)
         if known:
             self._epoch = state.load(known / "state.json").epoch
+        traced = calls.is_call(point)
         command = [
+            *(calls.under(point, occurrence, home, known) if traced else []),
             sys.executable,
             "-m",
             "stress.chaos.points",
-            point,
+            "" if traced else point,
             str(occurrence),
             *([known.name] if known else []),
             "--home",
@@ -77,6 +81,14 @@ class Process:
         self._process.kill()
         self._process.wait()
 
+    def end(self) -> None:
+        """Send it SIGTERM, and wait until it has ended in whatever way; for ``TIMEOUT`` seconds at
+        most.
+        """
+        self._process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(TIMEOUT)
+
     def stop(self) -> None:
         """End it with SIGTERM. Raises ``Broken`` if it does not end with exit code 0."""
         self._process.terminate()
@@ -106,6 +118,12 @@ class Process:
         """The end of its log."""
         return " | ".join(
             line.decode("utf-8", "replace") for line in files.tail(self._home / "agent.log", 3)
+        )
+
+    def gave_up(self) -> bool:
+        """Whether it ended by itself, with a line that says why."""
+        return self.exit_code in (1, 2) and self.last_words().rpartition(" | ")[2].startswith(
+            ("agent.py: ", "dory-")
         )
 
     def _at_rest(self) -> bool:

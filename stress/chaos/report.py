@@ -8,7 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from stress.chaos.life import Record, Violation
-from stress.chaos.plan import POINTS
+from stress.chaos.plan import CALLS, POINTS
+
+_CALLED = [point.name for point in CALLS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,11 @@ class Run:
         return sum((life.checks for life in self.lives), Counter())
 
     @property
+    def answers(self) -> Counter[str]:
+        """How often a hostile model was asked, by purpose."""
+        return sum((life.answers for life in self.lives), Counter())
+
+    @property
     def violations(self) -> list[Violation]:
         """Every check that failed, in order."""
         return [violation for life in self.lives for violation in life.violations]
@@ -54,18 +61,21 @@ def violation_text(violation: Violation) -> str:
     where = (
         f"after kill {violation.kill} ({violation.point})" if violation.kill else "before any kill"
     )
+    again = f"--replay {violation.seed}"
+    if violation.hostile:
+        again = f"--kills 0 --hostile 1 --seed {violation.seed}"
     return (
         f"seed {violation.seed}, {where}: {violation.check}: {violation.what}\n"
-        f"    python -m stress.chaos --replay {violation.seed}"
+        f"    python -m stress.chaos {again}"
     )
 
 
 def tables(run: Run) -> str:
     """Kills by point, and checks with what they found."""
     violations = Counter(violation.check for violation in run.violations)
-    points = {name: run.by_point[name] for name in [*POINTS, *run.by_point]}
+    points = {name: run.by_point[name] for name in [*POINTS, *_CALLED, *run.by_point]}
     parts = [
-        "kills by point",
+        "kills by point, and calls that failed",
         *_rows((name, str(count)) for name, count in points.items() if count),
         "checks",
         *_rows(
@@ -76,6 +86,11 @@ def tables(run: Run) -> str:
         parts += [
             "aimed at and not reached, killed at a random instant instead",
             *_rows((name, str(count)) for name, count in run.missed.items()),
+        ]
+    if run.answers:
+        parts += [
+            "answers of a hostile model",
+            *_rows((name, str(count)) for name, count in run.answers.items()),
         ]
     total = (
         f"{sum(run.by_point.values())} kills at {len(run.by_point)} points in "
@@ -98,6 +113,7 @@ def as_json(run: Run) -> str:
         "lives": len(run.lives),
         "by_point": run.by_point,
         "missed": run.missed,
+        "hostile_answers": run.answers,
         "checks": run.checks,
         "violations": [asdict(violation) for violation in run.violations],
         "seconds": round(run.seconds, 1),

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from dory import clock
 from dory.extensions.dream.versions import Versions
+from dory.extensions.memories.self_care import LEAST
 from dory.storage import files
 from dory.storage.rooms import Rooms
 from dory.text import references
@@ -143,6 +144,7 @@ class Talk:
             "uncompact": self._uncompact,
             "undo": self._undo,
             "restore": self._restore,
+            "keepsakes": self._keepsakes,
         }
 
     def do(self, what: str, folder: Path | None) -> None:
@@ -231,6 +233,11 @@ class Talk:
 
     def _restore(self, folder: Path | None) -> None:
         self._say(f"/dream-restore {self._version(folder)} anyway", folder)
+
+    def _keepsakes(self, folder: Path | None) -> None:
+        """As many memories as the agent needs to sum them up."""
+        for _ in range(LEAST):
+            self._say(f"/remember {self._statement()}", folder)
 
     def _mark(self) -> str:
         self._count += 1

@@ -27,12 +27,13 @@ from stress.crowd.lines import ROOM
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The figures of a gathering. ``spoken`` and ``heard`` are numbers of lines by name;
-    ``problems`` lists by check what is wrong.
+    """The figures of a gathering. ``spoken``, ``heard`` and ``passed`` over are numbers of lines by
+    name; ``problems`` lists by check what is wrong.
     """
 
     spoken: dict[str, int]
     heard: dict[str, int]
+    passed: dict[str, int]
     lines: int
     bytes: int
     turns: int
@@ -60,6 +61,7 @@ def hold(home: Path, plan: Plan) -> Figures:
     return Figures(
         spoken=left.spoken,
         heard={name: len(lines) for name, lines in left.heard.items()},
+        passed={name: left.passed_over(name) for name in left.agents},
         lines=sum(line.kind in SPEECH for line in left.lines),
         bytes=left.room.size(ROOM),
         turns=sum(kinds["response"] for kinds in left.logged.values()),
@@ -78,6 +80,7 @@ def report(figures: Figures) -> str:
         "messages": f"{sum(figures.spoken.values())} said by {len(figures.spoken)} speakers",
         "the room": f"{figures.lines} lines, {figures.bytes} bytes",
         "heard": f"{sum(heard)} lines, {heard[0]} to {heard[-1]} by each agent",
+        "passed over": f"{sum(figures.passed.values())} lines, each agent was told of its own",
         "turns": f"{figures.turns}, and {figures.stretches} stretches compacted",
         "blobs": f"{figures.blobs}, {figures.blob_bytes} bytes",
         **{name: "; ".join(problems[:5]) or "yes" for name, problems in figures.problems.items()},
@@ -102,7 +105,7 @@ def _home(keep: Path | None) -> Iterator[Path]:
 
 
 @running.measurement(
-    "stress.crowd", "Agents and writers share a room: is every line whole and heard?"
+    "stress.crowd", "Agents and writers share a room: is every line whole, and heard or told of?"
 )
 @click.option(
     "--keep",

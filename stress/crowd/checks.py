@@ -2,9 +2,12 @@
 each yields one line for every violation.
 
 ``lines.py`` says what everybody said. What an agent heard is read back from its life, through every
-reference, and compared with the room: every line of the others once, in the order of the room.
+reference, and compared with the room: every line of the others once, in the order of the room. When
+very much is said between two turns, an agent passes lines over: then its state names them, and the
+notices in its life tell of as many.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -23,6 +26,7 @@ from dory.types import Line
 from stress.crowd.lines import ROOM, message
 
 SPEECH = ("USER", "AGENT")
+_TOLD = re.compile(rf"([\d,]+) lines? in {ROOM} were too many for you and not read")
 
 
 class Home:
@@ -43,12 +47,35 @@ class Home:
     @cached_property
     def lines(self) -> list[Line]:
         """Every message in the room."""
-        return self.room.read(ROOM, 0)
+        return list(self.room.messages(ROOM))
 
     def others(self, name: str) -> list[str]:
-        """What everybody but ``name`` said, as it stands in a context, in the order of the room."""
-        spoken = [line for line in self.lines if line.kind in SPEECH and line.name != name]
-        return [f"[{line.kind}:{line.name} {line.at}] {laid_out(line.text)}" for line in spoken]
+        """What everybody but ``name`` said and it did not pass over, as it stands in a context, in
+        the order of the room.
+        """
+        passed = self._passed_over(name)
+        return [
+            f"[{line.kind}:{line.name} {line.at}] {laid_out(line.text)}"
+            for line in self._said_by_others(name)
+            if line.end not in passed
+        ]
+
+    def passed_over(self, name: str) -> int:
+        """How many lines of others it passed over, by its state."""
+        return len(self._passed_over(name))
+
+    def told(self, name: str) -> int:
+        """How many lines it was told that it passed over."""
+        counts = (_TOLD.match(text) for text in self._life(self.agents[name]))
+        return sum(int(count[1].replace(",", "")) for count in counts if count)
+
+    def _said_by_others(self, name: str) -> list[Line]:
+        return [line for line in self.lines if line.kind in SPEECH and line.name != name]
+
+    def _passed_over(self, name: str) -> set[int]:
+        parts = state.load(self.agents[name] / "state.json").rooms[ROOM].unheard
+        ends = [line.end for line in self._said_by_others(name)]
+        return {end for end in ends if any(first < end <= last for first, last in parts)}
 
     @cached_property
     def logged(self) -> dict[str, Counter[str]]:
@@ -67,12 +94,15 @@ class Home:
         return {name: list(self._heard(folder)) for name, folder in self.agents.items()}
 
     def _heard(self, folder: Path) -> Iterator[str]:
+        tags = tuple(f"[{kind}:" for kind in SPEECH)
+        return (text for text in self._life(folder) if text.startswith(tags))
+
+    def _life(self, folder: Path) -> Iterator[str]:
         content = (folder / "context.md").read_bytes()[
             : state.load(folder / "state.json").context_bytes
         ]
         entries = found(context.parse(context.read_epoch(content)[1]), Blobs(self.folder / "blobs"))
-        tags = tuple(f"[{kind}:" for kind in SPEECH)
-        return (text for _, (text, _) in sorted(entries.items()) if text.startswith(tags))
+        return (text for _, (text, _) in sorted(entries.items()))
 
 
 def kept(home: Home) -> Iterator[str]:
@@ -93,14 +123,20 @@ def kept(home: Home) -> Iterator[str]:
 
 
 def heard(home: Home) -> Iterator[str]:
-    """Every agent heard every line of all others exactly once and in the order of the room."""
+    """Every agent heard every line of all others exactly once and in the order of the room, or was
+    told that it passed it over.
+    """
     for name, texts in home.heard.items():
         if texts != home.others(name):
             yield f"{name}: {_parting(home.others(name), texts)}"
+        if (passed := home.passed_over(name)) != (told := home.told(name)):
+            yield f"{name}: passed over {passed} lines, and was told of {told}"
 
 
 def logged(home: Home) -> Iterator[str]:
-    """LIFE.md of every agent has one line for every message that it heard or said."""
+    """LIFE.md of every agent has one line for every message that it heard or said. What it passed
+    over is no part of its life.
+    """
     for name, kinds in home.logged.items():
         others = len(home.others(name))
         if (kinds["heard"], kinds["SAY"]) != (others, home.by_agent):

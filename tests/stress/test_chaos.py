@@ -14,25 +14,30 @@ from types import CodeType
 
 import pytest
 
+from dory import check
 from dory.clock import utc
 from dory.extensions.dream.versions import DREAM, Versions, agent
 from dory.identity import listing
 from dory.identity.context import Entry
+from dory.offline import OfflineModel
 from dory.storage import files
 from dory.storage.rooms import Rooms
 from dory.text.prompt_files import ROOT
 from dory.turn.extension import Command
 from dory.turn.inbox import Inbox
-from stress.chaos import report
-from stress.chaos.checks import CHECKS
+from dory.types import Purpose
+from stress.chaos import calls, report
+from stress.chaos.checks import ANY_MODEL, CHECKS
 from stress.chaos.home import Home, deeds
+from stress.chaos.hostile import Hostile
 from stress.chaos.life import Violation, copied
 from stress.chaos.orders import ROOM
-from stress.chaos.plan import POINTS, RANDOM, plan
+from stress.chaos.plan import CALLS, HOSTILE, POINTS, RANDOM, plan
 from stress.chaos.points import DOING
 from stress.chaos.process import Process, identity
 from stress.chaos.talk import Ledger, Said, Talk
 from tests.support.household import Household, Killed, mishap
+from tests.support.toy_life import prompt
 
 VERSIONS, GIT = "USER and MEMORY are what the edits made, each a version", "git finds nothing wrong"
 
@@ -57,6 +62,48 @@ def test_agents_that_are_killed_between_two_writes_lose_and_repeat_nothing(
     assert not figures["violations"]
     assert sum(figures["by_point"].values()) == kills
     assert all(figures["checks"][name] >= 2 for name in CHECKS)
+
+
+@pytest.mark.slow
+def test_an_agent_survives_a_hostile_model_and_everybody_gets_an_answer_or_is_told() -> None:
+    command = [sys.executable, "-m", "stress.chaos", "--json"]
+    command += ["--kills", "0", "--hostile", "1", "--seed", "5"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert run.returncode == 0, run.stdout + run.stderr
+    figures = json.loads(run.stdout.splitlines()[-1])
+    assert not figures["violations"]
+    assert {"turn", "segment", "summarise", "cascade", "dream"} <= figures["hostile_answers"].keys()
+    assert all(figures["checks"][name] >= 2 for name in ANY_MODEL)
+
+
+def test_a_hostile_model_says_the_same_again_and_never_leaves_the_room() -> None:
+    asked = prompt(Entry(1, 1, "heard", "dev", "[USER:ada 2026-01-01T00:00:00Z] hello"))
+    purposes: list[Purpose] = ["turn", "segment", "summarise", "cascade", "dream", "care"] * 40
+    first, again, other = (Hostile(seed) for seed in (1, 1, 2))
+    said = [first.complete(asked, purpose).text for purpose in purposes]
+    assert said == [again.complete(asked, purpose).text for purpose in purposes]
+    assert said != [other.complete(asked, purpose).text for purpose in purposes]
+    assert not any("leave dev" in text.lower() for text in said)
+    assert "" in said and max(map(len, said)) > 10_000
+    first.reform()
+    assert first.complete(asked, "turn").text == OfflineModel().complete(asked, "turn").text
+
+
+@pytest.mark.skipif(not calls.available(), reason="there is no strace")
+@pytest.mark.parametrize(
+    ("point", "dies"),
+    [("inside rename", True), ("ENOSPC from rename", False), ("EIO from fsync", False)],
+)
+def test_an_agent_is_killed_inside_a_system_call_or_outlasts_its_failure(
+    tmp_path: Path, point: str, dies: bool
+) -> None:
+    with Process(tmp_path, ["--model", "offline"], point, 1) as agent:
+        assert agent.settled() is False
+        assert agent.exit_code == -signal.SIGKILL if dies else agent.gave_up()
+        assert calls.injected(tmp_path) or dies
+    with Process(tmp_path, ["--model", "offline"]) as agent:
+        assert agent.settled()
+    assert not list(check.problems(tmp_path))
 
 
 def test_a_trap_kills_the_agent_in_the_middle_of_a_write(tmp_path: Path) -> None:
@@ -99,6 +146,13 @@ def test_consecutive_seeds_aim_at_every_point_and_at_random_instants() -> None:
     aimed = [point.name for seed in range(500, 900) for point in plan(seed).points]
     assert {*POINTS, RANDOM} == set(aimed)
     assert plan(507) == plan(507) != plan(508)
+
+
+def test_consecutive_seeds_aim_at_every_system_call_where_there_is_strace() -> None:
+    aimed = {point.name for seed in range(500, 700) for point in plan(seed, calls=True).points}
+    assert {point.name for point in CALLS} <= aimed
+    assert all(calls.is_call(point.name) for point in CALLS)
+    assert not any(calls.is_call(name) for name in {*POINTS, RANDOM, HOSTILE})
 
 
 @pytest.fixture(scope="module")

@@ -20,13 +20,15 @@ import pytest
 
 from dory.clock import utc
 from dory.constants import EXCHANGES
-from dory.identity import listing
+from dory.identity import listing, state
 from dory.offline.server import Server
 from dory.storage.rooms import Rooms
-from stress.crowd.checks import CHECKS, Home, judged
+from dory.turn.inbox import Inbox
+from stress.crowd.checks import CHECKS, Home, heard, judged, logged
 from stress.crowd.gathering import at_rest
 from stress.crowd.lines import ROOM
 from tests.support.compacting import Scripted
+from tests.support.household import Household
 from tests.support.processes import PATIENCE, ROOT, environment, processes_left
 
 AGENTS = 2
@@ -55,7 +57,7 @@ def test_a_crowd_loses_tears_doubles_and_reorders_no_line(met: tuple[Path, dict[
     assert figures["lines"] == sum(figures["spoken"].values())
     assert figures["lines"] == by_the_crowd + figures["spoken"]["host"]
     assert set(figures["heard"].values()) == {figures["lines"] - MESSAGES}
-    assert len(figures["heard"]) == AGENTS
+    assert len(figures["heard"]) == AGENTS and set(figures["passed"].values()) == {0}
     assert figures["problems"] == {name: [] for name in CHECKS}
 
 
@@ -129,6 +131,28 @@ def overtake(messages: list[bytes], first: int, second: int) -> None:
     messages[other - 1], messages[other] = messages[other], messages[other - 1]
 
 
+def pass_over(home: Path) -> None:
+    path = listing.folders(home)[0] / "state.json"
+    known = state.load(path)
+    known.rooms[ROOM].passed_over(0, known.rooms[ROOM].read // 2)
+    state.save(path, known)
+
+
+def test_a_crowd_that_says_too_much_at_once_is_heard_or_told_of(tmp_path: Path) -> None:
+    house = Household(tmp_path)
+    for _ in range(2):
+        lines = "".join(f"[USER:ada 2026-03-02T12:00:04Z] {number}\n" for number in range(1500))
+        with open(house.me.rooms.path(ROOM), "a") as file:
+            file.write(lines)
+        Inbox(house.me, [], print).receive()
+        house.me.state.turn += 1
+    home = Home(tmp_path, {}, 0)
+    assert list(heard(home)) == [] and list(logged(home)) == []
+    assert home.passed_over(house.me.name) == home.told(house.me.name) == 2 * 1460
+    pass_over(tmp_path)
+    assert list(heard(Home(tmp_path, {}, 0)))
+
+
 def cut_off(home: Path) -> None:
     (home / "chats" / f"{ROOM}.md.torn").write_bytes(b"[USER:writer0 2026-11\n")
 
@@ -172,6 +196,11 @@ def spoil(home: Path) -> None:
             lambda home: rearrange(home, overtake),
             {"lines heard", "home checked"},
             id="an agent heard two writers in another order",
+        ),
+        pytest.param(
+            pass_over,
+            {"lines heard", "lives logged", "home checked"},
+            id="a line that was heard counts as passed over, and nobody was told",
         ),
         pytest.param(cut_off, {"lines whole"}, id="the beginning of a line was cut off"),
         pytest.param(log_more, {"lives logged"}, id="LIFE tells of a line twice"),
