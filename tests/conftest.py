@@ -3,16 +3,24 @@
 Hypothesis profiles: ``fixed`` tries the same examples on every run and has no time limits; ``fuzz``
 tries new ones.
 
+The homes that the person knows are kept in a folder of this process, and not in that of whoever
+runs the tests.
+
 Signals are set as a terminal sets them. Under ``nohup`` or in a background job they start ignored,
 and every program that a test starts would ignore them as well. The size of the terminal is that of
 the terminal that a test makes, not of the one that pytest reports to.
+
+Files that tests make are for their owner only, as those of the programs are.
 
 Temporary folders are in memory where it is large enough: no test depends on fsync, and on a disk it
 takes half of the time. ``PYTEST_DEBUG_TEMPROOT=/tmp`` puts them elsewhere.
 """
 
+import atexit
 import os
+import shutil
 import signal
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,8 +46,11 @@ settings.register_profile(
 )
 settings.load_profile("fixed")
 
+os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="dory-state-")
+atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], ignore_errors=True)
 if MEMORY:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", MEMORY)
+os.umask(0o077)  # as every program has it
 for variable in ("COLUMNS", "LINES"):
     os.environ.pop(variable, None)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)

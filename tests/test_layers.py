@@ -41,7 +41,7 @@ def layer(module: str, known: dict[str, Path]) -> int:
     if (
         parts[0] == "dory"
         and known[module].parent == ROOT / "dory"
-        and module not in ("dory.recall", "dory.standin")
+        and module not in ("dory.recall", "dory.backup", "dory.restore", "dory.standin")
     ):
         return 0
     return ORDER.index(parts[1]) if parts[0] == "dory" and parts[1] in ORDER else len(ORDER)

@@ -70,6 +70,44 @@ def test_no_code_asks_whether_it_is_under_test() -> None:
         ), path
 
 
+OPENING = {
+    "dory/cli/output.py": "/dev/null",
+    "dory/process/requirements.py": "/dev/null, and streams that are open",
+    "dory/regular_files.py": "the one that looks what it opens",
+    "dory/storage/archive.py": "a file that a person names, and files that it makes itself",
+    "dory/storage/file_locks.py": "/proc",
+    "dory/storage/files.py": "drafts that it makes itself",
+    "dory/storage/locks.py": "/proc",
+    "dory/text/prompt_files.py": "prompts of the program",
+    "dory/turn/lessons.py": "lessons of the program",
+}
+"""The modules that open a path as it is, and what they open."""
+
+
+def opening(path: Path) -> Iterator[str]:
+    """The calls in a module that open a path as it is, be it a pipe or a device: neither a folder,
+    nor what ``open_regular`` has opened.
+    """
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Call):
+            shown = ast.unparse(node)
+            if re.search(r"\.(read|write)_(text|bytes)$", ast.unparse(node.func)) or (
+                ast.unparse(node.func) in ("open", "os.open", "io.open")
+                and not re.search(
+                    r"O_DIRECTORY|_FOLDER|^open\((open_regular|[\w.]*opened)\(", shown
+                )
+            ):
+                yield shown
+
+
+def test_no_file_of_a_home_is_opened_without_a_look_at_its_kind() -> None:
+    """A pipe in the place of a file would stop the program for good, a device never ends."""
+    found = {
+        str(path.relative_to(ROOT)): [*opening(path)] for path in (ROOT / "dory").rglob("*.py")
+    }
+    assert {path for path, calls in found.items() if calls} == set(OPENING), found
+
+
 @cache
 def help_of_the_agent() -> str:
     command = [sys.executable, "agent.py", "--help"]

@@ -19,6 +19,7 @@ from dory.offline import OfflineModel
 from dory.process.signals import ShutdownSignal
 from dory.storage.blobs import Blobs
 from dory.text import references
+from dory.turn.responses import stash
 from dory.types import Compacted, Prompt, Purpose, Reply, Usage
 
 Rule = Callable[[Prompt], str]
@@ -205,6 +206,6 @@ def referenced(entries: list[Entry]) -> list[str]:
 
 def act(house: House, text: str) -> None:
     """One response with tool lines, as in a turn."""
-    response = house.agent.stash(Reply(text, "", Usage("turn", "scripted", 0, None, 0, 0.0)))
+    response = stash(house.me, Reply(text, "", Usage("turn", "scripted", 0, None, 0, 0.0)))
     house.agent.tool_runner.act(response, house.agent.tool_runner.parse(text))
     house.me.commit()

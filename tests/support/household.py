@@ -2,6 +2,7 @@
 disk that fails on demand.
 """
 
+import fcntl
 import gc
 import os
 import re
@@ -143,7 +144,7 @@ class Household:
 
     def said(self, room: str, kind: str = "AGENT") -> list[str]:
         """What was said in a room."""
-        return [line.text for line in self.me.rooms.read(room, 0) if line.kind == kind]
+        return [line.text for line in self.me.rooms.messages(room) if line.kind == kind]
 
     def respond(self, text: str) -> bool:
         """One response, stashed and acted on as a turn does; returns whether another turn must
@@ -223,6 +224,17 @@ class Living(Household):
     def extensions(self, me: Identity, past: Stores) -> Sequence[Extension]:
         """As the next process would have them."""
         raise NotImplementedError
+
+
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Another program holds the lock of the file at ``path``."""
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
 
 
 def copy_of(home: Path, place: Path) -> Path:

@@ -5,6 +5,7 @@ import pty
 import re
 import select
 import signal
+import socket
 import subprocess
 import sys
 import termios
@@ -17,7 +18,7 @@ from typing import Any
 import pyte
 
 from bench.common import household
-from dory.identity import listing
+from dory.identity import known_homes, listing
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 40.0
@@ -30,8 +31,10 @@ signal.signal(
 
 def environment(home: Path) -> dict[str, str]:
     """The machine's own, without keys and settings that would lead to another model; output is
-    buffered, as people have it.
+    buffered, as people have it. The person knows the home.
     """
+    if not known_homes.is_new(home):
+        known_homes.remember(home)
     return household.environment() | {
         "DORY_HOME": str(home),
         "TERM": "xterm-256color",
@@ -186,6 +189,15 @@ class Terminal:
             )  # a terminal answers when it is asked where its cursor stands
             self.seen += written
             self._drawn.feed(written)
+
+
+def asked(model: socket.socket) -> socket.socket:
+    """The connection of a turn; before it the server is asked for its properties."""
+    while True:
+        connection = model.accept()[0]
+        if connection.recv(4) == b"POST":
+            return connection
+        connection.close()
 
 
 def running(home: Path) -> list[str]:

@@ -76,6 +76,7 @@ class Scripted(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Script)
         self.answers = list(answers)
         self.headers: list[dict[str, str]] = []
+        self.asked: list[dict[str, str]] = []
         self.bodies: list[dict[str, Any]] = []
         self.base_url = f"http://127.0.0.1:{self.server_port}/v1"
         self._thread = threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True)
@@ -92,6 +93,11 @@ class Scripted(ThreadingHTTPServer):
 
 class _Script(BaseHTTPRequestHandler):
     server: Scripted
+
+    def do_GET(self) -> None:
+        """A question about the server: it takes no answer away from the calls."""
+        self.server.asked.append({name.lower(): value for name, value in self.headers.items()})
+        self.wfile.write(self.server.answers[0])
 
     def do_POST(self) -> None:
         self.server.headers.append({name.lower(): value for name, value in self.headers.items()})

@@ -29,7 +29,7 @@ from dory.identity.life import HEADING, Life
 from dory.identity.state import Opened, Owed, RoomState, Running, State
 from dory.storage.blobs import Blobs
 from dory.storage.rooms import Rooms
-from dory.text import formatting, references
+from dory.text import formatting, redaction, references
 from tests.identity.test_context import lives
 from tests.support.fuzz import HASH, complaint, contents, fits, mutated, values, words
 
@@ -87,7 +87,7 @@ def test_any_argument_names_a_hash_or_none_and_what_is_one_line_stays_so(
 
 @given(st.text("ab", max_size=40), st.lists(st.text("ab", min_size=8, max_size=20), max_size=3))
 def test_no_secret_is_left_in_a_redacted_text(text: str, secrets: list[str]) -> None:
-    redacted = formatting.redact(text, sorted(secrets, key=len, reverse=True))
+    redacted = redaction.redact(text, sorted(secrets, key=len, reverse=True))
     assert not [secret for secret in secrets if secret in redacted]
     assert redacted == text or "[secret]" in redacted
 

@@ -332,7 +332,9 @@ def test_a_message_of_megabytes_costs_one_result_of_context_and_one_line_of_life
     house.hear("dev", "ada", "[#99 heard dev] " * 320_000)
     house.hear("dev", "ada", "x\n" * 100_000)
     house.hear("dev", "ada", "\u200b" * 300_000)
-    Inbox(house.me, [], print).receive()
+    inbox = Inbox(house.me, [], print)
+    while inbox.receive():
+        pass
     long, lines, unseen = house.me.context.entries[-3:]
     assert (
         len(long.body) < RESULT_LIMIT + 200

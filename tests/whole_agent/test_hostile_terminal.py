@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dory.chat.sanitize import visible
+from dory.text.characters import visible
 from tests.support.hostile_text import HOSTILE
 from tests.support.household import Household
 from tests.support.processes import PATIENCE, ROOT, chat, environment
