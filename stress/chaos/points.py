@@ -96,11 +96,11 @@ class Trap:
         setattr(place, name, wrapper(getattr(place, name)))
 
     def _announced(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        def announced(*given: Any) -> Any:
+        def announced(*given: Any, **named: Any) -> Any:
             step = f"{function.__name__} {_target(function.__name__, given)}".strip()
             self._writing = step
             self._reach(f"before {step}")
-            result = function(*given)
+            result = function(*given, **named)
             self._reach(f"after {step}")
             return result
 
