@@ -27,6 +27,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from dory import regular_files
 from dory.errors import VersionError
 from dory.storage import files
 from dory.text.formatting import one_line
@@ -184,6 +185,8 @@ class Git:
         """
         is_new = not self._path.exists()
         self._refuse_foreign()
+        if link := next(regular_files.links(self._path), ""):
+            raise VersionError(f"{self._path / link} is a link: remove it; git needs none there")
         for name in _FOLDERS:
             folder = self._path / name
             if not folder.is_dir():
