@@ -48,14 +48,7 @@ CONFIG = """\
 \tfsync = committed
 """
 _FOLDERS = (
-    "",
-    "objects",
-    "objects/info",
-    "objects/pack",
-    "refs",
-    "refs/heads",
-    "refs/tags",
-    "info",
+    *("", "objects", "objects/info", "objects/pack", "refs", "refs/heads", "refs/tags", "info"),
 )
 _REGULAR_MODE = 0o100644
 _UNFINISHED = {
