@@ -8,6 +8,7 @@ checked on the open file, so it cannot be exchanged in between.
 import errno
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -60,6 +61,14 @@ def refuse_links(*folders: Path) -> None:
     for folder in folders:
         if folder.is_symlink():
             raise OSError(errno.ELOOP, "Is a symbolic link", str(folder))
+
+
+def links(folder: Path) -> Iterator[str]:
+    """The symlinks in a folder and the folders in it, as paths below it."""
+    for root, folders, names in os.walk(folder):
+        for path in (Path(root, name) for name in (*folders, *names)):
+            if path.is_symlink():
+                yield path.relative_to(folder).as_posix()
 
 
 def _unfit(path: Path | str) -> OSError:

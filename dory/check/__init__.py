@@ -9,7 +9,6 @@ versions of Dreams, soul, diary and links are checked by their own packages. ``w
 files on which other programs act (``acting_files``), which may be as somebody wants them.
 """
 
-import hashlib
 import zlib
 from collections import deque
 from collections.abc import Iterator
@@ -28,7 +27,7 @@ from dory.extensions.soul import store
 from dory.identity import context, generations, life, listing, state
 from dory.identity.context import Entry
 from dory.storage import files, locks, room_cursor
-from dory.storage.blobs import KINDS, Blobs
+from dory.storage.blobs import KINDS, Blobs, is_sound
 from dory.storage.rooms import Rooms, is_id
 from dory.text import formatting, references
 from dory.text.prompt_files import DURABLE, SEGMENT, SUMMARISE
@@ -64,8 +63,8 @@ def _blobs(blobs: Blobs) -> Iterator[str]:
     for path in blobs.walk():
         name = f"blobs/{path.parent.name}/{path.name}"
         try:
-            digest = hashlib.sha256(files.read_from(path, 0)).hexdigest()
-            if not digest.startswith(path.stem) or path.parent.name != path.stem[:2]:
+            sound = is_sound(path.stem, files.read_from(path, 0))
+            if not sound or path.parent.name != path.stem[:2]:
                 yield f"{name}: its content does not match its name"
                 continue
             blob = blobs.get(path.stem)

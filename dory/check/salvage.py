@@ -22,7 +22,7 @@ from pathlib import Path
 from dory.errors import FormatError, UnknownVersion
 from dory.extensions import Stores
 from dory.identity.state import State
-from dory.storage import files
+from dory.storage import files, hostile_database
 from dory.storage.blobs import Blobs
 from dory.storage.database import NAME, Store, damaged
 from dory.storage.generation import Tie
@@ -62,6 +62,7 @@ def salvage(folder: Path, blobs: Blobs, record: State) -> str:
     people. Raises ``FormatError`` if nothing can be read. The caller holds the lock.
     """
     path = folder / NAME
+    hostile_database.refuse_links(path)
     for left in folder.glob(".salvage-*"):  # by a kill
         shutil.rmtree(left, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix=".salvage-", dir=folder) as name:
@@ -198,7 +199,11 @@ def _definitions(connection: sqlite3.Connection) -> dict[str, str]:
         "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND sql IS NOT NULL"
         " AND name NOT LIKE 'sqlite_%'"
     ).fetchall()
-    return {str(name): str(sql) for name, sql in found if _reads(connection, str(name), sql)}
+    return {
+        str(name): str(sql)
+        for name, sql in found
+        if hostile_database.is_passive(str(sql)) and _reads(connection, str(name), sql)
+    }
 
 
 def _derived(table: str) -> bool:

@@ -10,8 +10,8 @@ whole check). Only then it is put in place: blobs, rooms, at last each agent by 
 kill leaves in between is a home without that agent, and the same command again completes it. A
 room that has gone on since keeps its lines, and the agent hears them as new ones.
 
-Anybody may have made the backup. So a home that gets settings, a text or an endpoint from it is not
-known any more: the next start shows what is there and asks.
+Anybody may have made the backup. So a home that gets a text, or an agent with a SOUL or settings
+that no agent there has, is not known any more: the next start shows what is there and asks.
 """
 
 from dory import regular_files
@@ -43,7 +43,7 @@ from dory.identity import home as homes
 from dory.identity import known_homes, listing
 from dory.storage import archive, database, files, locks
 from dory.storage.archive import Manifest
-from dory.storage.blobs import Blobs
+from dory.storage.blobs import Blobs, is_sound
 from dory.storage.rooms import LINKED
 from dory.text import formatting
 
@@ -76,6 +76,7 @@ def main(
         if replace and as_new:
             raise ConfigError("give --replace or --as-new, not both")
         home.mkdir(parents=True, exist_ok=True)
+        homes.refuse_links(home)
         _sweep(home)
         with tempfile.TemporaryDirectory(prefix=_STAGE, dir=home) as stage:
             return _restored(file, hashes, home, Path(stage), replace, as_new, anyway)
@@ -109,10 +110,10 @@ def _restored(
     if problems and not anyway:
         tell(main.shown_name, "nothing was put in place: --anyway restores it as it is")
         return 1
+    foreign = list(_foreign(home, stage, agents))
     agents = [_renamed(stage, hash) for hash in agents] if as_new else agents
     with homes.booting(home):
         _possible(home, stage, agents, replace)
-        foreign = list(_foreign(home, stage, agents))
         if foreign and known_homes.knows(home):
             known_homes.forget(home)  # before anything is there that an agent may start with
         homes.mark(home)
@@ -189,28 +190,48 @@ def _told(stage: Path, hash: str, at: str) -> None:
 
 def _foreign(home: Path, stage: Path, agents: Sequence[str]) -> Iterator[str]:
     """What the backup brings that decides how agents of the home are and where their talk goes, one
-    line each: texts and settings that the home does not have, endpoints that nothing in it names.
+    line each: texts that the home does not have, and SOULs and settings that none of its agents
+    has.
     """
     for name in known_homes.OWN_TEXTS:
         if (stage / name).exists() and not os.path.lexists(home / name):
             yield f"{name} comes from the backup"
-    known = set(known_homes.endpoints(home))
+    souls = {_soul(home, folder.name) for folder in listing.folders(home)}
+    known = [_settings(folder) for folder in listing.folders(home)]
+    urls = set(known_homes.endpoints(home)).union(*map(kept.endpoints, known))
     with suppress(DoryError, OSError, ValueError):
-        known |= kept.endpoints(loader.home_layer(home / "dory.yaml").content)
-    for folder in listing.folders(home):
-        with suppress(DoryError, OSError, ValueError):
-            known |= kept.endpoints(kept.load(folder) or {})
+        urls |= kept.endpoints(loader.home_layer(home / "dory.yaml").content)
     for hash in agents:
-        folder = stage / "agents" / hash
+        soul = _soul(stage, hash)
+        if soul is None or soul not in souls:
+            yield f"{hash[:8]} comes with a SOUL that no agent there has"
         try:
-            for url in sorted(kept.endpoints(kept.load(folder) or {}) - known):
+            settings = kept.load(stage / "agents" / hash) or {}
+            for url in sorted(kept.endpoints(settings) - urls):
                 yield f"{hash[:8]} comes with an endpoint of its own: {url}"
+            if settings and settings not in known:
+                yield f"{hash[:8]} comes with settings that no agent there has"
         except (DoryError, OSError, ValueError) as error:
             yield str(error)
 
 
+def _soul(home: Path, hash: str) -> str | None:
+    """The SOUL of an agent; None if it cannot be read."""
+    with suppress(DoryError, OSError):
+        return Blobs(home / "blobs").get(hash).body
+    return None
+
+
+def _settings(folder: Path) -> kept.Content:
+    """What an agent remembers; nothing if that cannot be read."""
+    with suppress(DoryError, OSError, ValueError):
+        return kept.load(folder) or {}
+    return {}
+
+
 def _possible(home: Path, stage: Path, agents: Sequence[str], replace: bool) -> None:
     """Raise ``DoryError`` if something in the home is in the way. Nothing was put in place yet."""
+    regular_files.refuse_links(*(home / "blobs").glob("??"), *(home / "blobs").glob("??/*.md"))
     for hash in agents:
         folder = home / "agents" / hash
         if not os.path.lexists(folder):
@@ -251,7 +272,9 @@ def _place_shared(home: Path, stage: Path, agents: Sequence[str]) -> None:
     for path in Blobs(stage / "blobs").walk():
         there = blobs.path(path.stem)
         content = regular_files.content(path)
-        if not there.exists() or regular_files.content(there) != content:  # a damaged one is mended
+        if not is_sound(path.stem, content):
+            show(f"blobs/{path.parent.name}/{path.name} is damaged, and left out")
+        elif not there.exists() or not is_sound(there.stem, regular_files.content(there)):
             there.parent.mkdir(exist_ok=True)
             files.replace(there, content, blobs.folder)
     for path in sorted((stage / "chats").iterdir()):
@@ -264,7 +287,7 @@ def _place_shared(home: Path, stage: Path, agents: Sequence[str]) -> None:
     for path in [*stage.glob("links/*.json"), *stage.glob("*.yaml"), *stage.glob("*.md")]:
         there = home / path.relative_to(stage)
         there.parent.mkdir(exist_ok=True)
-        if not there.exists():
+        if not os.path.lexists(there):
             files.replace(there, regular_files.content(path))
             show(f"{path.relative_to(stage)} was restored, too")
 

@@ -13,14 +13,14 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from dory import regular_files
 from dory.errors import Busy, DoryError
 from dory.identity import listing
-from dory.storage import files, locks
+from dory.storage import database, files, locks
 
 MARKER = ".dory"
 STATE = ("agents", "chats", "blobs", "links")
@@ -81,6 +81,32 @@ def check_own(home: Path) -> None:
         raise DoryError(
             f"{named}{more} in {home}: Dory has not made that; move it away, then wipe the rest"
         )
+
+
+def refuse_links(home: Path, *agents: str) -> None:
+    """Raise ``DoryError`` if a folder of state, or one of these agents or a folder or database in
+    it, is a symlink: Dory would write into what is somebody's own. The whole home may be one.
+    """
+    links = list(_links(home, STATE))
+    for hash in agents:
+        links += _in_agent(home, hash)
+    if links:
+        raise DoryError(
+            f"{links[0]} is a link: put the folder or file itself there, as Dory writes only into"
+            " its home"
+        )
+
+
+def _links(folder: Path, names: Iterable[str]) -> Iterator[Path]:
+    return (folder / name for name in names if (folder / name).is_symlink())
+
+
+def _in_agent(home: Path, hash: str) -> Iterator[Path]:
+    yield from _links(home / "agents", [hash])
+    folder = home / "agents" / hash
+    for path in _links(folder, sorted(os.listdir(folder)) if folder.is_dir() else ()):
+        if path.is_dir() or path.name.startswith(database.NAME):
+            yield path
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from dory import regular_files
 from dory.clock import Clock, minute
 from dory.errors import FormatError
 from dory.identity import context, generations, life, neighbours, room_position, state
+from dory.identity import home as homes
 from dory.identity.context import Context, Entry
 from dory.storage import files, held, locks
 from dory.storage.blobs import Blobs
@@ -57,6 +58,7 @@ class Identity:
         from whatever is added to it. Raises ``FormatError`` or ``BlobError`` for damage.
         """
         self.home = home
+        homes.refuse_links(home, hash)
         self.hash = hash
         self.now = now
         self.redact = partial(redact, secrets=secrets)

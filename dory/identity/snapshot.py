@@ -27,7 +27,7 @@ from dory import clock, regular_files
 from dory.errors import Busy, DoryError
 from dory.identity import state
 from dory.identity.process import LOG
-from dory.storage import archive, database, files, locks
+from dory.storage import archive, database, files, hostile_database, locks
 from dory.storage.archive import Entry, Manifest, Packed
 from dory.storage.blobs import Blobs
 from dory.storage.rooms import is_id
@@ -235,9 +235,11 @@ def _in_tables(path: Path) -> Iterator[bytes]:
     """What may be the name of a blob in the tables of a SQLite file."""
     with closing(sqlite3.connect(path)) as connection, suppress(sqlite3.Error):
         tables = connection.execute(
-            "SELECT name FROM sqlite_master WHERE type = 'table'"
+            "SELECT name, sql FROM sqlite_master WHERE type = 'table'"
         ).fetchall()
-        for (table,) in tables:
+        for table, definition in tables:
+            if not hostile_database.is_passive(str(definition)):
+                continue
             with suppress(sqlite3.Error):  # the check tells of damage
                 for row in connection.execute(f'SELECT * FROM "{table}"'):
                     for value in row:

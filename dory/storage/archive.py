@@ -12,6 +12,7 @@ a path that no backup of Dory has (``legal``). Nothing is written that the manif
 announce with its size, or for which there is no room.
 """
 
+import codecs
 import gzip
 import hashlib
 import json
@@ -26,18 +27,25 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from dory.errors import FormatError, UnknownVersion
+from dory.errors import DoryError, FormatError, UnknownVersion
 from dory.storage import files
-from dory.text.file_names import is_git
+from dory.text.file_names import acts, is_git
 
 VERSION = 1
 MANIFEST = "manifest.json"
 _BLOCK = tarfile.BLOCKSIZE
-_CHUNK = 2**20
+_CHUNK = 2**18
 _MANIFEST_LIMIT = 2**28
 """Bytes of a manifest: enough for a million files."""
+FILES_LIMIT = 10**6
+_AGENTS_LIMIT = 10**4
+_FIELDS_LIMIT = 20
+_ENTRY_LIMIT = 2**18
+"""Characters of one entry of a manifest: the longest path, or some thousand rooms."""
 _PATH_LIMIT = 4096
 _NAME_LIMIT = 255
+_JSON = json.JSONDecoder()
+_BLANK = re.compile(r"[ \t\r\n]++")
 _LEGAL = re.compile(
     r"agents/[0-9a-f]{16,64}/.+"
     r"|chats/[a-z0-9_-]{1,64}\.md(\.torn)?"
@@ -48,10 +56,14 @@ _LEGAL = re.compile(
 )
 _GIT = re.compile(
     r"agents/[0-9a-f]+/\.git/(HEAD|ORIG_HEAD|config|index|packed-refs|info/(exclude|attributes)"
-    r"|objects/([0-9a-f]{2}|pack)/[^/]+|(refs|logs)/.+)",
+    r"|objects/([0-9a-f]{2}|pack)/[^/]+|logs/HEAD|(logs/)?refs/.+)",
     re.DOTALL,
 )
 """What git needs of the versions, without what it would run."""
+_DOTTED = (".cursor", ".dream_cursor")
+"""Files of Dory whose names begin as those do on which other programs act."""
+_OF_PEOPLE = ("workspace", "notes")
+"""Folders in which people keep files of any name. The check tells of those that act."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +102,12 @@ def legal(path: str) -> bool:
     if parts[0] == "agents" and parts[2] in ("subs", "lock"):
         return False
     if any(map(is_git, parts)):
-        return bool(_GIT.fullmatch(path)) and not any(map(is_git, parts[3:]))
+        inside = parts[4:]  # a folder of branches may be laid out as a repository, too
+        if parts[3:4] == ["logs"]:
+            inside = parts[5:]
+        return bool(_GIT.fullmatch(path)) and not any(map(acts, inside))
+    if parts[0] == "agents" and parts[2] not in _OF_PEOPLE:
+        return not any(map(acts, parts[2:])) or (len(parts) == 3 and parts[2] in _DOTTED)
     return True
 
 
@@ -104,6 +121,8 @@ def write(target: Path, manifest: Manifest, content: Callable[[Entry], Iterator[
     what belongs to an entry.
     """
     record = json.dumps({"version": VERSION, **asdict(manifest)}, indent=1).encode()
+    if len(manifest.files) > FILES_LIMIT or len(record) > _MANIFEST_LIMIT:
+        raise DoryError(f"a backup can hold {FILES_LIMIT:,} files: save the agents one by one")
     fd, name = tempfile.mkstemp(".part", f".{target.name}.", target.parent)  # of mode 0600
     draft = Path(name)
     try:
@@ -131,7 +150,7 @@ def unpack(source: Path, into: Path) -> Manifest:
             name, size = _header(packed)
             if name != MANIFEST or size > _MANIFEST_LIMIT:
                 raise FormatError(f"it does not begin with {MANIFEST}")
-            manifest = _manifest(b"".join(_content(packed, size)))
+            manifest = _manifest(_content(packed, size))
             total = sum(entry.size for entry in manifest.files)
             free = shutil.disk_usage(into).free
             if total > free:
@@ -194,19 +213,14 @@ def _content(packed: gzip.GzipFile, size: int) -> Iterator[bytes]:
     packed.read(-size % _BLOCK)
 
 
-def _manifest(content: bytes) -> Manifest:
+def _manifest(content: Iterator[bytes]) -> Manifest:
     try:
-        record = json.loads(content)
-        if record["version"] != VERSION:
-            raise UnknownVersion("the backup", record["version"], VERSION)
-        agents = [_packed(**agent) for agent in record["agents"]]
-        entries = [_entry(**entry) for entry in record["files"]]
-        manifest = Manifest(str(record["at"])[:40], agents, entries)
+        manifest = _ManifestReader(content).read()
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise FormatError(f"its manifest is damaged ({str(error)[:200]})") from error
-    hashes = {agent.hash for agent in agents}
+    hashes = {agent.hash for agent in manifest.agents}
     seen = set[str]()
-    for entry in entries:
+    for entry in manifest.files:
         parts = entry.path.split("/")
         if not legal(entry.path) or (parts[0] == "agents" and parts[1] not in hashes):
             raise FormatError(f"its path {entry.path[:200]!r} is none that Dory writes")
@@ -214,6 +228,81 @@ def _manifest(content: bytes) -> Manifest:
             raise FormatError(f"it has {entry.path[:200]!r} twice")
         seen.add(entry.path.casefold())
     return manifest
+
+
+class _ManifestReader:
+    """Reads a manifest entry by entry: the rest of a text that is no manifest is never in memory,
+    as 80 million empty entries are small in a file, and 3 GB as objects.
+    """
+
+    def __init__(self, content: Iterator[bytes]) -> None:
+        self._content = content
+        self._decode = codecs.getincrementaldecoder("utf-8")().decode
+        self._text = ""
+        self._at = 0
+
+    def read(self) -> Manifest:
+        """The whole manifest. Raises ``UnknownVersion``, or as ``json`` does for what is none."""
+        fields: dict[str, Any] = {}
+        self._expect("{")
+        while not fields or self._next() == ",":
+            if fields:
+                self._expect(",")
+            name = self._value()
+            self._expect(":")
+            if name == "agents":
+                fields[name] = [_packed(**agent) for agent in self._list(_AGENTS_LIMIT)]
+            elif name == "files":
+                fields[name] = [_entry(**entry) for entry in self._list(FILES_LIMIT)]
+            else:
+                fields[name] = self._value()
+            if name == "version" and fields[name] != VERSION:
+                raise UnknownVersion("the backup", fields[name], VERSION)
+            if len(fields) > _FIELDS_LIMIT:
+                raise ValueError("it has too many fields")
+        self._expect("}")
+        if self._next():
+            raise ValueError("something stands behind it")
+        if "version" not in fields:
+            raise ValueError("it has no version")
+        return Manifest(str(fields["at"])[:40], fields["agents"], fields["files"])
+
+    def _list(self, limit: int) -> Iterator[Any]:
+        self._expect("[")
+        count = 0
+        while self._next() != "]":
+            if count:
+                self._expect(",")
+            count += 1
+            if count > limit:
+                raise ValueError(f"it has more than {limit:,} entries")
+            yield self._value()
+        self._expect("]")
+
+    def _value(self) -> Any:
+        self._next()
+        value, self._at = _JSON.raw_decode(self._text, self._at)
+        return value
+
+    def _expect(self, character: str) -> None:
+        if self._next() != character:
+            raise ValueError(f"{character!r} is missing")
+        self._at += 1
+
+    def _next(self) -> str:
+        """The next character that is not blank; nothing at the end. What one value may need from
+        there on is in ``_text``.
+        """
+        while True:
+            while len(self._text) - self._at < _ENTRY_LIMIT and (
+                chunk := next(self._content, None)
+            ):
+                self._text = self._text[self._at :] + self._decode(chunk)
+                self._at = 0
+            blank = _BLANK.match(self._text, self._at)
+            if not blank:
+                return self._text[self._at : self._at + 1]
+            self._at = blank.end()
 
 
 def _packed(hash: Any, rooms: Any) -> Packed:

@@ -29,7 +29,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from dory import clock
+from dory import clock, regular_files
 from dory.errors import BlobError, FormatError, UnknownVersion
 from dory.storage import files
 from dory.text import formatting, front_matter
@@ -94,7 +94,7 @@ class Blobs:
         """
         hash = self.resolve(prefix)
         content = files.read_from(self.path(hash), 0)
-        if not hashlib.sha256(content).hexdigest().startswith(hash):
+        if not is_sound(hash, content):
             raise BlobError(
                 f"blob {hash} is damaged: its content does not match its name ({self.path(hash)})"
             )
@@ -136,10 +136,16 @@ class Blobs:
         return self.folder / hash[:2]
 
     def _create(self, path: Path, content: bytes) -> None:
+        regular_files.refuse_links(self.folder, path.parent)
         if not path.parent.exists():
             path.parent.mkdir(exist_ok=True)
             files.sync_folder(self.folder)
         files.replace(path, content, self.folder)
+
+
+def is_sound(hash: str, content: bytes) -> bool:
+    """Whether the file of a blob may have this name: it is the beginning of its hash."""
+    return hashlib.sha256(content).hexdigest().startswith(hash)
 
 
 def _read(hash: str, content: bytes) -> Blob:

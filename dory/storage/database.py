@@ -4,8 +4,8 @@ Other modules keep their tables in it. This one opens the file, commits, and map
 SQLite, whose meaning is known nowhere else.
 
 **Whose file it is.** ``application_id`` says that the file is Dory's, ``user_version`` its version.
-A foreign file and an unknown version are refused with a ``FormatError``. A known older version is
-migrated when it is first opened for writing:
+A foreign file, an unknown version and what ``hostile_database`` names are refused. A known older
+version is migrated when it is first opened for writing:
 
     1    the table ``vector`` had a column of signatures, which were derived from the numbers
 
@@ -39,7 +39,7 @@ from pathlib import Path
 from typing import Any
 
 from dory.errors import Busy, DoryError, FormatError, UnknownVersion
-from dory.storage import files, generation, held
+from dory.storage import files, generation, held, hostile_database
 from dory.storage.watched_files import FileStamp
 
 NAME = "memory.sqlite"
@@ -89,7 +89,8 @@ class Store:
     def tables(self, *statements: str) -> None:
         """Add tables to the schema, before the store is first used.
 
-        Each statement is ``CREATE … IF NOT EXISTS``, or several with ``;`` between.
+        Each statement is ``CREATE … IF NOT EXISTS``, or several with ``;`` between. Views and
+        triggers are refused when the file is opened.
         """
         for statement in statements:
             self._schema += statement.split(";")
@@ -241,6 +242,7 @@ class Store:
         """Open the file in a ``mode`` of SQLite's URIs. With "rwc" it is Dory's only once
         ``_bring_up_to_date`` was committed.
         """
+        hostile_database.refuse_links(self.path)
         uri = f"{self.path.absolute().as_uri()}?mode={mode}"
         connection = sqlite3.connect(uri, uri=True, timeout=LOCK_TIMEOUT, isolation_level=None)
         try:
@@ -290,6 +292,7 @@ def copy(path: Path, target: Path) -> None:
     """Copy the file at ``path``, as of one instant and with its log, to the new file ``target``,
     also while others write to it.
     """
+    hostile_database.refuse_links(path)
     uri = f"{path.absolute().as_uri()}?mode=ro"
     with (
         mapped(path),
@@ -356,6 +359,8 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
         )
     elif version != VERSION and version not in _OLDER:
         raise UnknownVersion(path, version, VERSION)
+    if name := hostile_database.running(connection):
+        raise damaged(path, f"{name} in it is no table but something that runs")
 
 
 def _drop_signatures(connection: sqlite3.Connection) -> None:

@@ -24,6 +24,7 @@ from pathlib import Path
 
 from dory import clock
 from dory.errors import Held, ToolError, UnknownVersion
+from dory.regular_files import refuse_links
 from dory.storage import files, room_parts
 from dory.storage.file_locks import PATIENCE
 from dory.storage.message_ends import GOES_ON, KEPT, PART, LongMessages, last_boundary
@@ -115,6 +116,7 @@ class Rooms:
         """Create the file if it is missing, and cut off a torn end, so that the next message begins
         at its ``size``. Raises ``Held``.
         """
+        refuse_links(self.folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self._append(room, b"", at)
 
@@ -122,6 +124,7 @@ class Rooms:
         """Append one message. It is durable when this returns. Empty lines at its ends are
         dropped. Raises ``Held``.
         """
+        refuse_links(self.folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self._append(room, _line(kind, name, redact(text, self._secrets), at), at)
 

@@ -1,12 +1,12 @@
 """Hides secrets in a text: known values in the usual spellings, and whatever looks like a token.
 Pure.
 
-A known value is found in any case, in hexadecimal, in base64 (also in the middle of a longer text
-that was encoded), with characters escaped as in addresses, JSON and HTML, and with invisible
-characters in between. A spelling of at least ``_HALVED`` characters is also found if its second
-half was cut off, as the text may have been shortened before; a shorter half may be an ordinary
-word. A value is not found if it is split by visible characters, encoded twice or in other ways, or
-cut off earlier.
+A known value is found in any case, in hexadecimal, in base32 and base64 (also in the middle of a
+longer text that was encoded), with characters escaped as in addresses, JSON and HTML, and with
+invisible characters in between. A spelling of at least ``_HALVED`` characters is also found if its
+second half was cut off, as the text may have been shortened before; a shorter half may be an
+ordinary word. A value is not found if it is split by visible characters, encoded twice or in other
+ways, or cut off earlier.
 
 What only looks like a token stays if ``SPARED`` stands before it in the same word: somebody meant
 to say it. A known value is never spared. All takes time in proportion to the text.
@@ -36,7 +36,7 @@ _LEAST = 8
 _HALVED = 16
 """Characters from which on half of a spelling is enough."""
 _ESCAPE = re.compile(
-    r"%([0-9A-Fa-f]{2})|\\x([0-9A-Fa-f]{2})|\\u00([0-9A-Fa-f]{2})|&#x([0-9A-Fa-f]{2});"
+    r"%([0-9A-Fa-f]{2})|\\x([0-9A-Fa-f]{2})|\\u00([0-9A-Fa-f]{2})|&#[xX]([0-9A-Fa-f]{2});"
     r"|&#([0-9]{2,3});|&((?i:amp|lt|gt|quot|apos));|\\([nrt\"/\\])"
     rf"|[{IGNORABLE}]+"
 )
@@ -127,6 +127,11 @@ def _encoded(secret: str) -> Iterator[str]:
     yield json.dumps(secret)[1:-1]
     for separator in ("", " ", ":"):
         yield content.hex(separator) if separator else content.hex()
+    yield secret.replace(" ", "+")  # as forms are encoded
+    for shift in range(5):
+        # without the characters that depend on what stands before and behind
+        first, last = -(-shift * 8 // 5), (shift + len(content)) * 8 // 5
+        yield base64.b32encode(bytes(shift) + content).decode()[first:last]
     yield content.decode("latin-1")  # what %c3%bc becomes, each byte by itself
     for shift, first in enumerate((0, 2, 3)):
         # without the characters that depend on what stands before and behind

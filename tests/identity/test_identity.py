@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from dory import check
-from dory.errors import BlobError, FormatError, ToolError
+from dory.clock import utc
+from dory.errors import BlobError, DoryError, FormatError, ToolError
 from dory.identity import context, listing, state
 from dory.identity.create import boot
 from dory.identity.identity import Identity
@@ -321,3 +322,41 @@ def test_state_names_the_newest_bytes_after_every_commit(tmp_path: Path) -> None
         record.life_bytes + len(record.life_lines.encode())
         == (house.me.folder / "LIFE.md").stat().st_size
     )
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("agents", "chats", "blobs", "links", "agents/{hash}", "agents/{hash}/diary"),
+        *("agents/{hash}/subs", "agents/{hash}/summaries", "agents/{hash}/.git"),
+        *("agents/{hash}/memory.sqlite", "agents/{hash}/memory.sqlite-wal"),
+    ],
+)
+def test_a_home_in_which_a_store_is_a_link_is_refused_by_its_name(
+    tmp_path: Path, path: str
+) -> None:
+    house = Household(tmp_path / "home")
+    shown = path.format(hash=house.hash)
+    store = house.home / shown
+    elsewhere = tmp_path / "elsewhere"
+    if store.exists():
+        store.rename(elsewhere)
+    elif "sqlite" in path:
+        elsewhere.write_bytes(b"")
+    else:
+        elsewhere.mkdir()
+    store.symlink_to(elsewhere)
+    before = tree(elsewhere)
+    with pytest.raises(DoryError, match=f"{shown} is a link: put the folder or file itself there"):
+        Identity(house.home, house.hash, utc)
+    assert tree(elsewhere) == before
+
+
+def test_a_whole_home_may_be_a_link(tmp_path: Path) -> None:
+    house = Household(tmp_path / "home")
+    (tmp_path / "link").symlink_to(house.home)
+    assert Identity(tmp_path / "link", house.hash, utc).hash == house.hash
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}

@@ -6,6 +6,8 @@ import gzip
 import hashlib
 import io
 import json
+import subprocess
+import sys
 import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from dory.errors import DoryError, FormatError
 from dory.storage import archive
 from tests.support.backups import backup, lived, refused
 from tests.support.household import Household
@@ -86,6 +89,89 @@ def test_a_path_that_no_backup_has_is_refused(
     line = refused(tmp_path / "new", str(tmp_path / "bad.tar.gz"))
     assert "is no sound backup of Dory" in line
     assert not (tmp_path / "outside").exists()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "HEAD",
+        "head",
+        "diary/HEAD",
+        "plans/a/HEAD",
+        ".envrc",
+        ".vscode/tasks.json",
+        "summaries/.cursor",
+        ".cursor/x",
+        ".git/refs/evil/HEAD",
+        ".git/logs/refs/evil/HEAD",
+        ".git/logs/evil/config",
+    ],
+)
+def test_what_other_programs_act_on_is_refused_anywhere_below_an_agent(
+    tmp_path: Path, house: Household, members: dict[str, Any], path: str
+) -> None:
+    (tmp_path / "new").mkdir()
+    shown = f"agents/{house.hash}/{path}"
+    digest = hashlib.sha256(b"x").hexdigest()
+    members["manifest"]["files"].append({"path": shown, "size": 1, "sha256": digest})
+    members["files"][shown] = b"x"
+    pack(members, tmp_path / "bad.tar.gz", lambda info: None)
+    line = refused(tmp_path / "new", str(tmp_path / "bad.tar.gz"))
+    assert "is none that Dory writes" in line
+
+
+LOOKING = """
+import resource, sys
+from pathlib import Path
+from dory.errors import DoryError
+from dory.storage import archive
+
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+try:
+    archive.unpack(Path(sys.argv[1]), Path(sys.argv[2]))
+except DoryError as error:
+    print(str(error))
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+NONE = [
+    '{"version": 1, "at": "", "agents": [], "files": [' + "{}," * 2**23,
+    '{"version": 1, "at": "", "files": [], "agents": [{"hash": "", "rooms": [' + "0," * 2**23,
+    '{"version": 1, "other": [' + "[]," * 2**23,
+    "[" * 2**24,
+    " " * 2**24,
+]
+
+
+@pytest.mark.parametrize("record", NONE, ids=range(len(NONE)))
+def test_a_manifest_that_is_none_is_refused_before_it_fills_the_memory(
+    tmp_path: Path, record: str
+) -> None:
+    (tmp_path / "new").mkdir()
+    with tarfile.open(tmp_path / "bad.tar.gz", "w:gz", compresslevel=1) as packed:
+        info = tarfile.TarInfo("manifest.json")
+        info.size = len(record)
+        packed.addfile(info, io.BytesIO(record.encode()))
+    looking = [sys.executable, "-c", LOOKING, str(tmp_path / "bad.tar.gz"), str(tmp_path / "new")]
+    told = subprocess.run(looking, capture_output=True, text=True, check=True).stdout
+    line, megabytes = told.splitlines()
+    assert "its manifest is damaged" in line
+    assert int(megabytes) < 60
+    assert list((tmp_path / "new").iterdir()) == []
+
+
+def test_a_manifest_with_too_many_files_is_refused(
+    tmp_path: Path, house: Household, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved = tmp_path / "sound.tar.gz"
+    backup(house.home, house.hash, saved)
+    (tmp_path / "new").mkdir()
+    monkeypatch.setattr(archive, "FILES_LIMIT", 3)
+    with pytest.raises(FormatError, match="more than 3 entries"):
+        archive.unpack(saved, tmp_path / "new")
+    entries = [archive.Entry(f"chats/{n}.md", 0, "") for n in range(4)]
+    with pytest.raises(DoryError, match="can hold 3 files"):
+        archive.write(tmp_path / "x", archive.Manifest("", [], entries), lambda entry: iter(()))
+    assert not (tmp_path / "x").exists()
 
 
 def become(kind: bytes) -> Callable[[tarfile.TarInfo], None]:

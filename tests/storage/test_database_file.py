@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from itertools import product
 from pathlib import Path
 
@@ -204,3 +205,49 @@ def test_a_time_that_there_is_not_is_damage(tmp_path: Path) -> None:
         notes.find("hotel")
     with pytest.raises(FormatError, match="is damaged"):
         _ = chronicle.cursor
+
+
+ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x, x FROM n"
+RUNNING = {
+    "a view": f"ALTER TABLE pair RENAME TO real; CREATE VIEW pair AS {ENDLESS}",
+    "a trigger": "CREATE TRIGGER t AFTER INSERT ON pair BEGIN DELETE FROM pair; END",
+    "a computed column": "CREATE TABLE more (a, b AS (hex(zeroblob(100000000))))",
+    "a view that is called a table": f"CREATE VIEW v AS {ENDLESS};"
+    "PRAGMA writable_schema=ON;"
+    "UPDATE sqlite_master SET type = 'table', tbl_name = 'v' WHERE name = 'v'",
+}
+
+
+@pytest.mark.parametrize("what", RUNNING)
+def test_a_file_that_runs_something_when_it_is_read_is_refused(tmp_path: Path, what: str) -> None:
+    path = tmp_path / "memory.sqlite"
+    store = Store(path)
+    store.tables("CREATE TABLE IF NOT EXISTS pair (a, b)")
+    with store.writing() as connection:
+        connection.execute("INSERT INTO pair VALUES (1, 2)")
+    store.close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(RUNNING[what])
+    for readonly in (True, False):
+        with closing(Store(path, readonly)) as foreign, pytest.raises(FormatError) as raised:
+            foreign.tables("CREATE TABLE IF NOT EXISTS pair (a, b)")
+            foreign.rows("SELECT a FROM pair LIMIT 1")
+        assert "memory.sqlite is damaged (" in str(raised.value)
+
+
+@pytest.mark.parametrize("end", ["", "-wal"])
+def test_a_file_that_is_a_link_is_neither_read_nor_written(tmp_path: Path, end: str) -> None:
+    others = tmp_path / "others"
+    path = tmp_path / "memory.sqlite"
+    for where in (others, path):
+        with closing(Store(where)) as store:
+            store.tables("CREATE TABLE IF NOT EXISTS pair (a, b)")
+            with store.writing() as connection:
+                connection.execute("INSERT INTO pair VALUES (1, 2)")
+    before = others.read_bytes()
+    Path(f"{path}{end}").unlink(missing_ok=True)
+    Path(f"{path}{end}").symlink_to(others)
+    for readonly in (True, False):
+        with closing(Store(path, readonly)) as store, pytest.raises(OSError, match="symbolic link"):
+            store.rows("SELECT a FROM pair")
+    assert others.read_bytes() == before

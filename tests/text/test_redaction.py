@@ -5,7 +5,7 @@ import html
 import re
 import time
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 import pytest
 import yaml
@@ -53,6 +53,7 @@ def spelt(text: str) -> list[str]:
         "".join(f"\\x{byte:02x}" for byte in content),
         "".join(f"\\u{ord(character):04x}" for character in text),
         "".join(f"&#{ord(character)};" for character in text),
+        "".join(f"&#X{ord(character):X};" for character in text),
         html.escape(text),
         "\u200b".join(text),
         "\U000e0041".join(text),
@@ -78,6 +79,17 @@ def test_a_known_value_is_masked_within_a_longer_text_that_was_encoded(before: s
             piece[len(piece) % 4 :] if left.endswith(piece) else piece + "A" * (-len(piece) % 4)
         )
         assert KEY[4:-4].encode() not in base64.b64decode(padded + "=" * (-len(padded) % 4))
+
+
+@pytest.mark.parametrize("before", ["", "a", "ab", "abc", "abcd"])
+def test_a_known_value_is_masked_in_base32(before: str) -> None:
+    encoded = base64.b32encode(f"{before}{KEY}".encode()).decode()
+    assert re.fullmatch(r"[A-Z2-7]{0,8}\[secret\][A-Z2-7]?=*", redact(encoded, [KEY]))
+
+
+def test_a_known_value_with_blanks_is_masked_as_forms_are_encoded() -> None:
+    secret = "correct horse/battery staple"
+    assert redact(f"p={quote_plus(secret)}&x=1", [secret]) == f"p={MASK}&x=1"
 
 
 @pytest.mark.parametrize("secret", ["ab&cdefghijklmnopq", "ab<cdefgh>ij\"klm'nop"])

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dory import check
-from dory.errors import ToolError
+from dory.errors import ToolError, VersionError
 from dory.extensions.dream.repository import Author, Git
 from dory.extensions.notes.note_file import stem_of
 from dory.text import file_names
@@ -262,6 +262,37 @@ def test_the_check_tells_what_an_older_life_left_and_passes_over_what_desktops_l
     for number in range(30):
         by_hand(house.me.folder, f"workspace/.{number}", "x")
     assert list(check.warnings(house.home))[-1] == f"{agent}: 14 more files of such names"
+
+
+def test_the_check_looks_in_all_folders_of_an_agent_and_in_its_versions(house: Household) -> None:
+    Git(house.me.folder).mend(("MEMORY.md",))
+    for path in (
+        *("HEAD", "diary/HEAD", "summaries/a/.envrc", ".git/config", ".git/hooks/post-commit"),
+        *(".git/hooks/pre-push.sample", ".git/commondir", ".cursor", "0123456789abcdef.md"),
+    ):
+        by_hand(house.me.folder, path, "x")
+    (house.me.folder / ".git" / "refs" / "heads" / "main").symlink_to(house.home / "elsewhere")
+    told = [line.partition(": git, a shell")[0] for line in check.warnings(house.home)]
+    assert told == [
+        f"agents/{house.hash}: {path}"
+        for path in (
+            *(".git/commondir", ".git/config", ".git/hooks/post-commit", ".git/refs/heads/main"),
+            *("HEAD", "diary/HEAD", "summaries/a/.envrc"),
+        )
+    ]
+
+
+@pytest.mark.parametrize("name", ["HEAD", "objects/ab", "refs/heads/deep", "index"])
+def test_versions_are_not_written_through_a_link(tmp_path: Path, name: str) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    git = Git(tmp_path / "folder")
+    git.mend(("MEMORY.md",))
+    path = tmp_path / "folder" / ".git" / name
+    path.unlink(missing_ok=True)
+    path.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(VersionError, match=f"{name} is a link: remove it"):
+        Git(tmp_path / "folder").mend(("MEMORY.md",))
 
 
 def test_versions_are_kept_without_running_what_their_repository_names(tmp_path: Path) -> None:

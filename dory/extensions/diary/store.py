@@ -32,6 +32,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
+from dory import regular_files
 from dory.errors import FormatError, ToolError
 from dory.extensions.diary.reading import WORDS
 from dory.search.index import Hit, Index
@@ -190,6 +191,7 @@ class Diary:
         record["entries"].append(
             {"at": entry.at, "mood": entry.mood, "place": entry.place, "text": entry.text}
         )
+        regular_files.refuse_links(self._folder)
         if not self._folder.exists():
             self._folder.mkdir()
             files.sync_folder(self._folder.parent)

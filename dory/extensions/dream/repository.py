@@ -27,6 +27,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from dory import regular_files
 from dory.errors import VersionError
 from dory.storage import files
 from dory.text.formatting import one_line
@@ -47,14 +48,7 @@ CONFIG = """\
 \tfsync = committed
 """
 _FOLDERS = (
-    "",
-    "objects",
-    "objects/info",
-    "objects/pack",
-    "refs",
-    "refs/heads",
-    "refs/tags",
-    "info",
+    *("", "objects", "objects/info", "objects/pack", "refs", "refs/heads", "refs/tags", "info"),
 )
 _REGULAR_MODE = 0o100644
 _UNFINISHED = {
@@ -184,6 +178,8 @@ class Git:
         """
         is_new = not self._path.exists()
         self._refuse_foreign()
+        if link := next(regular_files.links(self._path), ""):
+            raise VersionError(f"{self._path / link} is a link: remove it; git needs none there")
         for name in _FOLDERS:
             folder = self._path / name
             if not folder.is_dir():
