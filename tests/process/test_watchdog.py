@@ -23,7 +23,8 @@ def test_a_step_that_takes_too_long_is_told_once_and_the_agent_hears_of_it_after
     (line,) = told
     assert "the step 'turn' takes longer than 0.05 seconds" in line and " in slow" in line
     (notice,) = watchdog.ended()
-    assert "'turn', took" in notice and watchdog.ended() == []
+    assert "the step 'turn' took " in notice and " in slow" in notice
+    assert watchdog.ended() == []
 
 
 def test_a_step_that_waits_for_something_else_is_not_late() -> None:
