@@ -112,9 +112,8 @@ def _restored(
     problems = list(check.problems(stage))
     _say((*problems, *check.warnings(stage)))
     if problems and not anyway:
-        given = {"--replace": replace, "--as-new": as_new}
-        chosen = [flag for flag, is_given in given.items() if is_given]
-        way = typed(*chosen, "--anyway")
+        given = {"--replace": replace, "--as-new": as_new, "--anyway": True}
+        way = typed(*(flag for flag, is_given in given.items() if is_given))
         tell(main.shown_name, f"nothing was put in place: {way} restores it as it is")
         return 1
     agents = [_renamed(stage, hash) for hash in agents] if as_new else agents
@@ -126,14 +125,19 @@ def _restored(
         homes.mark(home)
         _place_shared(home, stage, agents)
         for hash in agents:
-            with suppress(DoryError):  # with --anyway, what cannot be read is put back as it is
-                _told(stage, hash, manifest.at)
-            _place_agent(home, stage, hash)
-            show(f"{hash} is as it was at {manifest.at[:19]} UTC")
-            show(f"wake it: {command(home, 'agent.py', hash[:8])}")
+            _wakeable(home, stage, hash, manifest.at)
     if not known_homes.knows(home):
         _say_foreign(foreign)
     return 0
+
+
+def _wakeable(home: Path, stage: Path, hash: str, at: str) -> None:
+    """Put an agent in place that knows from when it is, and say how it is woken."""
+    with suppress(DoryError):  # with --anyway, what cannot be read is put back as it is
+        _told(stage, hash, at)
+    _place_agent(home, stage, hash)
+    show(f"{hash} is as it was at {at[:19]} UTC")
+    show(f"wake it: {command(home, 'agent.py', hash[:8])}")
 
 
 def _say(lines: Sequence[str]) -> None:

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -133,48 +132,6 @@ def test_the_folder_of_the_program_is_trusted_as_the_program_is_until_it_is_forg
     assert not known_homes.knows(ROOT)
 
 
-def test_the_usual_home_of_an_installed_dory_is_known_though_it_has_settings_before_an_agent(
-    tmp_path: Path,
-) -> None:
-    ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "dory", tmp_path / "site" / "dory", ignore=ignored)
-    (tmp_path / "site" / "dory" / "program").mkdir()  # by which Dory knows that it is installed
-    usual = tmp_path / "data" / "dory"
-    usual.mkdir(parents=True)
-    (usual / "dory.yaml").write_text("model: offline\n")
-    asked = (
-        "import sys; from pathlib import Path; from dory.identity import known_homes\n"
-        "print([known_homes.knows(Path(home)) for home in sys.argv[1:]])"
-    )
-    variables = {"XDG_DATA_HOME": str(tmp_path / "data"), "XDG_STATE_HOME": str(tmp_path)}
-    done = subprocess.run(
-        [sys.executable, "-c", asked, str(usual), str(tmp_path / "site")],
-        cwd=tmp_path / "site",
-        env=os.environ | variables,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout == "[True, False]\n"
-
-
-def test_many_who_settle_at_once_settle_in_one_home(tmp_path: Path) -> None:
-    places = [tmp_path / str(number) for number in range(60)]
-    settling = (
-        "import sys; from pathlib import Path; from dory.identity import known_homes\n"
-        "sys.stdin.read()\n"
-        "for place in sys.argv[1:]: known_homes.settle(Path(place))"
-    )
-    command = [sys.executable, "-c", settling, *map(str, places)]
-    start, begin = os.pipe()
-    with ExitStack() as stack:
-        for _ in range(6):
-            stack.enter_context(subprocess.Popen(command, cwd=ROOT, stdin=start))
-        os.close(start)
-        os.close(begin)  # now all of them begin
-    assert [place.name for place in places if not known_homes.knows(place)] == []
-
-
 def test_what_is_known_stands_outside_of_every_home_and_only_its_person_reads_it(
     home: Path, foreign: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -201,16 +158,6 @@ def test_an_answer_that_cannot_be_kept_is_told_and_holds_for_now(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
     (told,) = agree(foreign, "--trust-home")
     assert told.startswith(f"{UNKEPT}[Errno 20] Not a directory: ")
-
-
-def test_a_new_home_that_cannot_be_noted_as_known_is_told_at_its_first_start(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
-    monkeypatch.setenv("DORY_API_KEY", KEY)
-    (told,) = agree(tmp_path / "new", "--base-url", GOOD, "--model", "m")
-    assert told.startswith(UNKEPT)
 
 
 @pytest.mark.parametrize("folder", ["", "here"], ids=["empty", "relative"])
