@@ -195,13 +195,11 @@ def test_a_key_goes_to_no_endpoint_that_only_a_file_names(
     file = place if not which else f"agents/{only(home)[:8]}…/settings.yaml"
     with pytest.raises(ConfigError) as raised:
         agree(home, *which, *flags)
+    what = f"the key in {where} would go to {THIEF}"
     typed = ["python", "agent.py", *which, *(["--api-key=…"] if flags else [])]
-    typed += ["--trust-endpoint", THIEF, "--home", str(home)]
     told, _, again = str(raised.value).partition(", or if that is right, start it once with ")
-    assert told == (
-        f"the key in {where} would go to {THIEF}, which only {file} names: leave the key out"
-    )
-    assert shlex.split(again) == typed
+    assert told == f"{what}, which only {file} names: leave the key out"
+    assert shlex.split(again) == [*typed, "--trust-endpoint", THIEF, "--home", str(home)]
     assert agree(home, *which, *flags, "--trust-endpoint", THIEF) == []
     assert agree(home, *which, *flags) == [], "it was named once"
 
