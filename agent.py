@@ -53,7 +53,7 @@ class Agent:
         self.me = me
         self.settings = settings
         self.stop = stop
-        self.watchdog = Watchdog(self.announce)
+        self.watchdog = Watchdog(self.say)
         self.last_turn = time.monotonic()
         self.budget = Budget(me, settings, self.announce, self.say if verbose else None)
         self.models = Models(settings, model, self.budget, self.say)
@@ -92,7 +92,9 @@ class Agent:
         if due := self.me.state.awake and ready and self.budget.open():
             watched("turn", self.turn)
         watched("extensions", self.extensions.step)
-        self.report(*self.watchdog.ended())
+        for text in self.watchdog.ended():
+            self.announce(text)
+            self.me.notice(text)
         if not due:
             self.sleep()
 

@@ -19,9 +19,10 @@ from pathlib import Path
 import click
 
 from dory.cli.output import show, show_table, tell
-from dory.config.command_line import command, failure
+from dory.config.command_line import failure
 from dory.config.options import home_option, program
 from dory.errors import DoryError
+from dory.text.typed_commands import command
 
 _PROBLEM_WIDTH = 1000
 """Characters of a problem that are shown."""

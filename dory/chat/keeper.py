@@ -16,11 +16,11 @@ from dory.chat.agent_process import AgentProcess, OtherProcess, Running, Tell, s
 from dory.chat.presence import Presence, Visitor
 from dory.chat.session import Session
 from dory.chat.signals import Signals
-from dory.config.command_line import command
 from dory.errors import DoryError
 from dory.identity import listing
 from dory.text.characters import visible
 from dory.text.prompt_files import ROOT
+from dory.text.typed_commands import command
 
 _WAITING_NOTICE = 1.0
 """Seconds until the person is told that another chat starts or stops the agent."""

@@ -8,7 +8,6 @@ from pathlib import Path
 from dory import clock
 from dory.chat.completions import Commands
 from dory.config import secrets
-from dory.config.command_line import command
 from dory.errors import DoryError, Held, ToolError
 from dory.identity import listing, neighbours
 from dory.identity.listing import AgentInfo
@@ -18,6 +17,7 @@ from dory.storage.rooms import Rooms, clean_name, laid_out
 from dory.storage.watched_files import FileStamp
 from dory.text import formatting, names, redaction
 from dory.text.prompt_files import invocation
+from dory.text.typed_commands import command
 from dory.types import Line
 
 _QUOTED = 60

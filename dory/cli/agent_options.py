@@ -32,6 +32,7 @@ class AgentOptions:
     booted_by: str = ""
     """Who is the owner of an agent that is booted now, unless a setting says who is."""
     trust_home: bool = False
+    trust_endpoint: tuple[str, ...] = ()
 
 
 class SettingOption(click.Option):
@@ -107,6 +108,13 @@ class AgentProgram(Program):
     help="run agents in a home that was not made here, without being asked whether its SOUL and"
     " settings are known",
 )
+@click.option(
+    "--trust-endpoint",
+    metavar="ADDRESS",
+    multiple=True,
+    help="let the key that is given go to this endpoint, which only a file of the home names,"
+    " without being asked",
+)
 def parse(
     identity: str | None,
     home: Path,
@@ -118,6 +126,7 @@ def parse(
     settings: bool,
     booted_by: str,
     trust_home: bool,
+    trust_endpoint: tuple[str, ...],
     **values: Any,
 ) -> AgentOptions:
     """Read the command line. Ends the process after ``--help`` or a wrong flag."""
@@ -135,6 +144,7 @@ def parse(
         chosen,
         booted_by,
         trust_home,
+        trust_endpoint,
     )
 
 

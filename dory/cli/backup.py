@@ -19,12 +19,13 @@ import click
 
 from dory.cli.output import show, tell
 from dory.clock import utc
-from dory.config.command_line import command, failure
+from dory.config.command_line import failure
 from dory.config.options import folder as folder_type
 from dory.config.options import home_option, program
 from dory.errors import ConfigError, DoryError
 from dory.identity import listing
 from dory.text import formatting
+from dory.text.typed_commands import command
 
 _NAMED = 5
 """So many of the files that are left out are named."""

@@ -14,8 +14,10 @@ from typing import Any
 from dory.cli.agent_options import AgentOptions
 from dory.cli.output import show
 from dory.config import endpoint, kept, key_targets, loader, profiles
+from dory.config.command_line import concealed, telling
 from dory.config.key_targets import Target
 from dory.config.loader import Value
+from dory.config.options import login_name
 from dory.config.profiles import Profile
 from dory.config.settings import Config
 from dory.errors import ConfigError, DoryError
@@ -23,6 +25,7 @@ from dory.identity import known_homes, listing
 from dory.storage import files
 from dory.storage.blobs import Blobs
 from dory.text.formatting import one_line, plural
+from dory.text.typed_commands import again
 
 _LINES = 12
 """Lines of a SOUL that are shown."""
@@ -49,14 +52,18 @@ def of_home(options: AgentOptions, warn: Callable[[str], None]) -> None:
     Raises ``ConfigError`` if they do not, or cannot be asked.
     """
     home = options.home
+    try:
+        known_homes.check()
+    except OSError as error:
+        warn(_unkept(error))
     if known_homes.knows(home) or known_homes.is_new(home):
         return
     if not options.trust_home:
         if not _by_person():
             raise ConfigError(
                 f"{home} or a part of it was not made here, so its SOUL and settings may be"
-                " somebody else's:"
-                " look at them, then start it once with --trust-home"
+                " somebody else's: look at them, then start it once with"
+                f" {_again(options, '--trust-home')}"
             )
         for line in _described(home):
             show(line)
@@ -72,23 +79,47 @@ def of_keys(
     """
     known = known_homes.endpoints(options.home)
     targets = list(key_targets.targets(values, config))
+    trusted = set(map(_shown, options.trust_endpoint))
     for target in targets:
-        if not target.named and endpoint.plain(target.base_url) not in known:
-            _agreed_to(target)
+        new = not target.named and endpoint.plain(target.base_url) not in known
+        if new and _shown(target.base_url) not in trusted:
+            _agreed_to(target, options)
+            trusted.add(_shown(target.base_url))
     if targets:
         _remember(options.home, [target.base_url for target in targets], warn)
 
 
-def _agreed_to(target: Target) -> None:
-    shown = Profile(base_url=target.base_url).shown_url
+def _agreed_to(target: Target, options: AgentOptions) -> None:
+    shown = _shown(target.base_url)
     what = f"{target.key.where} would go to {shown}, which only {target.url.where} names"
     if _by_person():
         _agreed(f"The key in {what}. Is that its endpoint?")
         return
-    way = f"add --base-url {shown}"
-    if target.key.name == "profiles":
-        way = "give base_url beside api_key"
-    raise ConfigError(f"the key in {what}: {way} if that is right, or leave the key out")
+    raise ConfigError(
+        f"the key in {what}: leave the key out, or if that is right, start it once with"
+        f" {_again(options, '--trust-endpoint', shown)}"
+    )
+
+
+def _shown(url: str) -> str:
+    return Profile(base_url=url).shown_url.rstrip("/")
+
+
+def _again(options: AgentOptions, *agreement: str) -> str:
+    """The command line ``options`` as a person types it, and what they agree to. What may be secret
+    in it is left for them to fill in.
+    """
+    words = [options.identity] if options.identity else []
+    words += [f"--{name}" for name in ("verbose", "detach") if getattr(options, name)]
+    if options.booted_by != login_name():
+        words.append(f"--booted-by={options.booted_by}")
+    flags = [f"--{name.replace('_', '-')}={value}" for name, value in options.given.items()]
+    shown, _ = concealed(flags, telling)
+    words += [flag if flag in shown else f"{flag.partition('=')[0]}=…" for flag in flags]
+    if options.trust_home and "--trust-home" not in agreement:
+        words.append("--trust-home")
+    words += [f"--trust-endpoint={url}" for url in options.trust_endpoint]
+    return again(options.home, "agent.py", *words, *agreement)
 
 
 def _remember(home: Path, urls: Sequence[str], warn: Callable[[str], None]) -> None:
@@ -97,7 +128,13 @@ def _remember(home: Path, urls: Sequence[str], warn: Callable[[str], None]) -> N
         known_homes.remember(home, urls)
     except OSError as error:
         if home.is_dir():
-            warn(f"this answer cannot be kept, so you will be asked again: {error}")
+            warn(_unkept(error))
+
+
+def _unkept(error: OSError) -> str:
+    return (
+        f"which homes and endpoints you trust cannot be kept, so you will be asked again: {error}"
+    )
 
 
 def _by_person() -> bool:
@@ -146,7 +183,7 @@ def _settings(content: Mapping[str, Any], name: str) -> Iterator[str]:
     for key, value in content.items():
         shown = str(value)
         if key == "base_url":
-            shown = Profile(base_url=shown).shown_url
+            shown = _shown(shown)
         elif key == "profiles":
             shown = str(profiles.read(value))
         elif key == "api_key":

@@ -11,8 +11,8 @@ import runpy
 import sys
 
 from dory.cli.programs import PROGRAMS
-from dory.config import command_line
 from dory.process import requirements
+from dory.text import typed_commands
 from dory.text.prompt_files import ROOT
 
 _USUAL = ("chat", "dev", "--boot")
@@ -27,8 +27,8 @@ def main() -> None:
 
         command.main(prog_name="dory")
         return
-    command_line.started_as = f"dory {words[0]}"
-    sys.argv = [command_line.started_as, *words[1:]]
+    typed_commands.started_as = f"dory {words[0]}"
+    sys.argv = [typed_commands.started_as, *words[1:]]
     source = PROGRAMS[words[0]].source
     if source.endswith(".py"):
         runpy.run_path(str(ROOT / source), run_name="__main__")

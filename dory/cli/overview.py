@@ -9,12 +9,12 @@ from typing import Any
 from dory.cli.output import show, show_rich_table, show_table
 from dory.clock import minute
 from dory.config import kept
-from dory.config.command_line import command
 from dory.config.profiles import Profile
 from dory.config.settings import Config
 from dory.errors import DoryError
 from dory.identity import listing
 from dory.identity.listing import AgentInfo
+from dory.text.typed_commands import command
 
 _HEADING = ("identity", "last active (UTC)", "turns", "context", "life", "runs", "model", "SOUL")
 _SOUL_SHOWN = 50

@@ -25,8 +25,9 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import click
@@ -35,7 +36,7 @@ from dory.cli import recall
 from dory.cli.output import show, tell
 from dory.clock import utc
 from dory.config import kept, loader
-from dory.config.command_line import command, failure
+from dory.config.command_line import failure
 from dory.config.options import folder as folder_type
 from dory.config.options import home_option, program
 from dory.errors import Busy, ConfigError, DoryError
@@ -46,6 +47,7 @@ from dory.storage.archive import Manifest
 from dory.storage.blobs import Blobs, is_sound
 from dory.storage.rooms import LINKED
 from dory.text import formatting
+from dory.text.typed_commands import again, command, elsewhere
 
 _STAGE = ".dory-restore-"
 _STAGE_AGE = 3600.0
@@ -79,7 +81,8 @@ def main(
         homes.refuse_links(home)
         _sweep(home)
         with tempfile.TemporaryDirectory(prefix=_STAGE, dir=home) as stage:
-            return _restored(file, hashes, home, Path(stage), replace, as_new, anyway)
+            typed = partial(again, home, "restore", str(file), *hashes)
+            return _restored(file, hashes, home, Path(stage), replace, as_new, anyway, typed)
     except (DoryError, OSError) as error:
         tell(main.shown_name, failure(error, home))
     except KeyboardInterrupt:
@@ -95,7 +98,9 @@ def _restored(
     replace: bool,
     as_new: bool,
     anyway: bool,
+    typed: Callable[..., str],
 ) -> int:
+    """``typed`` is the command that restores this, with further flags."""
     from dory import check
 
     manifest = archive.unpack(file, stage)
@@ -108,25 +113,32 @@ def _restored(
     problems = list(check.problems(stage))
     _say((*problems, *check.warnings(stage)))
     if problems and not anyway:
-        tell(main.shown_name, "nothing was put in place: --anyway restores it as it is")
+        given = {"--replace": replace, "--as-new": as_new, "--anyway": True}
+        way = typed(*(flag for flag, is_given in given.items() if is_given))
+        tell(main.shown_name, f"nothing was put in place: {way} restores it as it is")
         return 1
     foreign = list(_foreign(home, stage, agents))
     agents = [_renamed(stage, hash) for hash in agents] if as_new else agents
     with homes.booting(home):
-        _possible(home, stage, agents, replace)
+        _possible(home, stage, agents, replace, typed)
         if foreign and known_homes.knows(home):
             known_homes.forget(home)  # before anything is there that an agent may start with
         homes.mark(home)
         _place_shared(home, stage, agents)
         for hash in agents:
-            with suppress(DoryError):  # with --anyway, what cannot be read is put back as it is
-                _told(stage, hash, manifest.at)
-            _place_agent(home, stage, hash)
-            show(f"{hash} is as it was at {manifest.at[:19]} UTC")
-            show(f"wake it: {command(home, 'agent.py', hash[:8])}")
+            _wakeable(home, stage, hash, manifest.at)
     if not known_homes.knows(home):
         _say_foreign(foreign)
     return 0
+
+
+def _wakeable(home: Path, stage: Path, hash: str, at: str) -> None:
+    """Put an agent in place that knows from when it is, and say how it is woken."""
+    with suppress(DoryError):  # with --anyway, what cannot be read is put back as it is
+        _told(stage, hash, at)
+    _place_agent(home, stage, hash)
+    show(f"{hash} is as it was at {at[:19]} UTC")
+    show(f"wake it: {command(home, 'agent.py', hash[:8])}")
 
 
 def _say(lines: Sequence[str]) -> None:
@@ -229,7 +241,9 @@ def _settings(folder: Path) -> kept.Content:
     return {}
 
 
-def _possible(home: Path, stage: Path, agents: Sequence[str], replace: bool) -> None:
+def _possible(
+    home: Path, stage: Path, agents: Sequence[str], replace: bool, typed: Callable[..., str]
+) -> None:
     """Raise ``DoryError`` if something in the home is in the way. Nothing was put in place yet."""
     regular_files.refuse_links(*(home / "blobs").glob("??"), *(home / "blobs").glob("??/*.md"))
     for hash in agents:
@@ -241,15 +255,15 @@ def _possible(home: Path, stage: Path, agents: Sequence[str], replace: bool) -> 
             raise Busy(f"{hash[:8]} runs: stop it first, with {stop}")
         if not replace:
             raise ConfigError(
-                f"{hash[:8]} lives in {home} already: --replace sets it aside, --as-new restores"
-                " the saved one beside it"
+                f"{hash[:8]} lives in {home} already: {typed('--replace')} sets it aside,"
+                f" {typed('--as-new')} restores the saved one beside it"
             )
     for path in sorted((stage / "chats").glob("*.md")):
         there = home / "chats" / path.name
         if os.path.lexists(there) and _longer(path, there) is None:
             raise ConfigError(
                 f"chats/{path.name} is another room than the saved one: restore into another home,"
-                " with --home"
+                f" with {elsewhere()}"
             )
 
 

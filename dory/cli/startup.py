@@ -13,7 +13,7 @@ from dory.cli.output import show, tell
 from dory.cli.waking import Waking
 from dory.clock import utc
 from dory.config import kept, loader, secrets
-from dory.config.command_line import command, failure
+from dory.config.command_line import failure
 from dory.config.settings import Config
 from dory.errors import ConfigError, DoryError
 from dory.identity import home as homes
@@ -29,6 +29,7 @@ from dory.storage.blobs import Blobs
 from dory.text import prompt_files
 from dory.text.formatting import money
 from dory.text.prompt_files import ROOT
+from dory.text.typed_commands import command
 from dory.turn import models
 from dory.turn.models import Models
 from dory.types import Model

@@ -18,7 +18,6 @@ from dory.cli.agent_options import AgentOptions, parse
 from dory.clock import utc
 from dory.config import endpoint, kept, secrets
 from dory.config import sources as config_sources
-from dory.config.command_line import command
 from dory.config.loader import ENVIRONMENT, FLAGS, HOME, Value
 from dory.config.profiles import FORMER_OFFLINE, OFFLINE, PROVIDERS
 from dory.config.settings import Config
@@ -27,6 +26,8 @@ from dory.extensions import checked
 from dory.identity import listing
 from dory.identity.create import boot
 from dory.llm import usage_log
+from dory.process.failures import TellOnce
+from dory.text.typed_commands import command
 
 Tell = Callable[[str], None]
 
@@ -90,11 +91,12 @@ def agreed(options: AgentOptions, warn: Tell) -> tuple[Sources, list[Value], Con
     """The sources of the agent that is meant, what they give, and the settings in force, once the
     person has agreed to what they should be asked. Raises ``DoryError``.
     """
-    consent.of_home(options, warn)
+    once = TellOnce(warn)
+    consent.of_home(options, once)
     source = sources(options)
     values = source.values(warn)
     config = checked(config_sources.made(values, os.environ, warn))
-    consent.of_keys(options, values, config, warn)
+    consent.of_keys(options, values, config, once)
     return source, values, config
 
 

@@ -1,9 +1,5 @@
-"""What the programs share on the command line, without its library: where state lives, which
-commands people are told to type, and how a failure is put into words.
-
-In a checkout people type ``python agent.py`` and state lives beside the program. Where Dory is
-installed as a package they type ``dory agent``, and state lives in the user's data folder.
-``--home`` and, after it, ``DORY_HOME`` win in both cases.
+"""What the programs share on the command line, without its library: how a failure is put into
+words, and how secrets are taken off a command line.
 
 Everybody on a machine can read the command line of every process. So flags that may hold a key or a
 password are handed to a process in its environment, which only its user can read.
@@ -13,15 +9,11 @@ import errno
 import json
 import os
 import re
-import shlex
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from dory.text.prompt_files import INSTALLED, ROOT, invocation
-
-started_as = ""
-"""The program as the command ``dory`` started it, such as ``dory agent``; empty if Python did."""
+from dory.text import typed_commands
 
 _HIDDEN = ("--api-key", "--base-url", "--profiles")
 _TELLING = re.compile(r"[@?]|key", re.IGNORECASE)
@@ -29,36 +21,6 @@ _TELLING = re.compile(r"[@?]|key", re.IGNORECASE)
 _HANDED = "_DORY_FLAGS"
 
 _NOT_WRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST)
-
-
-def default_home() -> Path:
-    """The folder that holds all state when neither ``--home`` nor ``DORY_HOME`` names one."""
-    if not INSTALLED:
-        return ROOT
-    import platformdirs  # only an installed program needs it
-
-    return Path(platformdirs.user_data_dir("dory"))
-
-
-def program(name: str) -> str:
-    """What a person types to start ``agent.py``, or a program that is a module, such as
-    ``recall``.
-    """
-    if INSTALLED:
-        return invocation(name)
-    return f"python {name}" if name.endswith(".py") else f"python -m dory.{name}"
-
-
-def command(home: Path, name: str, *arguments: str) -> str:
-    """What a person types to run the program ``name`` for ``home``. The home is part of it unless
-    every program takes that one by itself.
-    """
-    words = [program(name)]
-    if arguments:
-        words.append(shlex.join(arguments))
-    if os.environ.get("DORY_HOME") or home != default_home():
-        words.append(shlex.join(["--home", str(home)]))
-    return " ".join(words)
 
 
 def failure(error: Exception, home: Path) -> str:
@@ -71,8 +33,8 @@ def failure(error: Exception, home: Path) -> str:
     if not Path(path).is_relative_to(home):
         return str(error)
     return (
-        f"{error.strerror}: {path}; the home must be a folder that can be written: "
-        "--home or DORY_HOME names another"
+        f"{error.strerror}: {path}; the home must be a folder that can be written: give another,"
+        f" such as with {typed_commands.elsewhere()}"
     )
 
 
@@ -100,6 +62,11 @@ def concealed(
     return shown, {_HANDED: json.dumps(hidden)} if hidden else {}
 
 
+def telling(flag: str) -> bool:
+    """Whether a flag of ``_HIDDEN``, with its value, may hold a key or a password."""
+    return bool(_TELLING.search(flag))
+
+
 def handed() -> dict[str, str]:
     """The flags that ``concealed`` has put into the environment of this process, by setting. They
     are taken out of it.
@@ -117,7 +84,7 @@ def conceal(behind: str = "") -> None:
     start = 0
     if behind:
         start = arguments.index(behind) + 1 if behind in arguments else len(arguments)
-    shown, variables = concealed(arguments[start:], lambda flag: bool(_TELLING.search(flag)))
+    shown, variables = concealed(arguments[start:], telling)
     program = sys.orig_argv[: len(sys.orig_argv) - len(arguments)]
     if variables and [*program, *arguments] == sys.orig_argv:
         os.execve(sys.executable, [*program, *arguments[:start], *shown], os.environ | variables)

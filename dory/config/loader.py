@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dory import regular_files
-from dory.config.command_line import program
 from dory.errors import ConfigError
+from dory.text.typed_commands import program
 
 MOST = 10**9
 """The largest number that a setting may have: a clock of the system, or a program in C behind an

@@ -14,8 +14,8 @@ from typing import Any, NoReturn
 
 import click
 
-from dory.config import command_line
 from dory.storage import privacy
+from dory.text import typed_commands
 from dory.text.characters import visible
 from dory.text.prompt_files import INSTALLED
 
@@ -28,7 +28,7 @@ class OneLineErrors(click.Command):
     @property
     def shown_name(self) -> str:
         """The name that the person typed: ``agent.py``, or ``dory agent``."""
-        return command_line.started_as or self.name or ""
+        return typed_commands.started_as or self.name or ""
 
     def main(self, args: Sequence[str] | None = None, *_: Any, **__: Any) -> Any:
         """Read ``args`` (default: those of this process), run, and return what the function
@@ -116,7 +116,7 @@ home_option = click.option(
     type=folder,
     callback=_private,
     metavar="FOLDER",
-    default=lambda: os.environ.get("DORY_HOME") or command_line.default_home(),
+    default=lambda: os.environ.get("DORY_HOME") or typed_commands.default_home(),
     help=f"the folder with agents/, chats/ and blobs/ (default: {_USUAL_HOME}, or DORY_HOME)",
 )
 """The option that every program has."""

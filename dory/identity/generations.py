@@ -26,7 +26,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from dory import regular_files
-from dory.config.command_line import command
 from dory.errors import DoryError, FormatError
 from dory.identity import context, life, state
 from dory.identity.context import Entry
@@ -35,6 +34,7 @@ from dory.storage import database, files
 from dory.storage.database import Store
 from dory.storage.generation import Stamp
 from dory.text import formatting
+from dory.text.typed_commands import command
 
 _LINE = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d \S.*")
 

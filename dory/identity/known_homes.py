@@ -8,15 +8,17 @@ they can read:
     {"version": 1, "path": "/home/ada/dory", "id": "3f0c…", "endpoints": ["https://host/v1"]}
 
 A home is known by its path and the id in its marker together. A copy elsewhere, and another home in
-the same place, are not. The folder of the program is known without: whoever runs the program trusts
-what stands beside it. A record with an empty id says that the home is not known any more, as
-something from elsewhere was put into it.
+the same place, are not. The usual home is known without: whoever runs the program in a checkout
+trusts what stands beside it, and their own data folder where it is installed. A record with an
+empty id says that the home is not known any more, as something from elsewhere was put into it.
 """
 
+import errno
 import fcntl
 import hashlib
 import json
 import os
+import random
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -27,17 +29,19 @@ from dory.config.endpoint import plain
 from dory.identity import home as homes
 from dory.identity import listing
 from dory.storage import files
-from dory.text.prompt_files import INSTALLED, ROOT, SEGMENT, SUMMARISE
+from dory.text.prompt_files import SEGMENT, SUMMARISE
+from dory.text.typed_commands import default_home
 
 OWN_TEXTS = ("dory.yaml", "SOUL.md", SEGMENT, SUMMARISE)
 """What of a home says how its agents are, beside the agents themselves."""
 _VERSION = 1
+_LOOKED_AT = 20
 
 
 def knows(home: Path) -> bool:
     """Whether the person knows this home."""
     record = _read(home)
-    if not INSTALLED and home.resolve() == ROOT and (record is None or record["id"]):
+    if home.resolve() == default_home().resolve() and (record is None or record["id"]):
         return True
     if record is None or not record["id"]:
         return False
@@ -64,7 +68,7 @@ def remember(home: Path, urls: Collection[str] = ()) -> None:
     """Let the person know this home, and that keys may go to these endpoints. Raises ``OSError``
     if that cannot be written.
     """
-    with _alone(_path(home).parent):  # or two who settle at once would give the home two ids
+    with _alone(_folder()):  # or two who settle at once would give the home two ids
         homes.mark(home)
         _write(home, homes.id_of(home), endpoints(home) | {plain(url) for url in urls})
 
@@ -73,16 +77,24 @@ def forget(home: Path) -> None:
     """Let the person not know this home any more, nor where keys may go there: they are asked
     again. Raises ``OSError`` if that cannot be written.
     """
-    with _alone(_path(home).parent):
+    with _alone(_folder()):
         _write(home, "", ())
 
 
 def settle(home: Path) -> None:
     """Mark a home in which an agent is made. If it is new, the person knows it from now on."""
     if is_new(home) or knows(home):
-        with suppress(OSError):  # then they are asked once
+        with suppress(OSError):  # then they are asked, as whoever looked at ``check`` was told
             remember(home)
     homes.mark(home)
+
+
+def check() -> None:
+    """Raise ``OSError`` if nothing can be written down about homes."""
+    folder = _folder()
+    with _alone(folder):
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
 
 
 @contextmanager
@@ -97,11 +109,22 @@ def _alone(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
+def _folder() -> Path:
+    """Where the records stand. Raises ``OSError`` if this user has no folder of their own: a
+    relative one could stand in the very home that is in question.
+    """
+    for variable, below in (("XDG_STATE_HOME", ""), ("HOME", ".local/state")):
+        if os.path.isabs(given := os.environ.get(variable, "")):
+            return Path(given, below, "dory", "homes")
+    state = os.path.expanduser("~/.local/state") if "HOME" not in os.environ else ""
+    if not os.path.isabs(state):
+        raise FileNotFoundError(errno.ENOENT, "neither XDG_STATE_HOME nor HOME names a folder")
+    return Path(state, "dory", "homes")
+
+
 def _path(home: Path) -> Path:
-    given = os.environ.get("XDG_STATE_HOME", "")
-    state = Path(given) if os.path.isabs(given) else Path("~/.local/state").expanduser()
     digest = hashlib.sha256(os.fsencode(home.resolve())).hexdigest()
-    return state / "dory" / "homes" / f"{digest[:32]}.json"
+    return _folder() / f"{digest[:32]}.json"
 
 
 def _read(home: Path) -> dict[str, Any] | None:
@@ -116,7 +139,7 @@ def _read(home: Path) -> dict[str, Any] | None:
             and isinstance(record["id"], str)
             and all(isinstance(url, str) for url in record["endpoints"])
         )
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError):
+    except (OSError, ValueError, KeyError, TypeError):
         return None
     return record if whole else None
 
@@ -136,8 +159,11 @@ def _write(home: Path, id: str, urls: Collection[str]) -> None:
 
 
 def _forget_what_is_gone(folder: Path) -> None:
-    """Remove the records of homes that do not exist any more, as those of tests."""
-    for path in folder.glob("*.json"):
+    """Remove records of homes that do not exist any more, as those of tests. A few are looked at
+    each time, so that it costs the same however many there are.
+    """
+    there = list(folder.glob("*.json"))
+    for path in random.sample(there, min(_LOOKED_AT, len(there))):
         with suppress(OSError, ValueError, KeyError, TypeError):
             if not Path(json.loads(regular_files.content(path))["path"]).is_dir():
                 path.unlink()

@@ -10,12 +10,12 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
-from dory.config.command_line import command
 from dory.errors import DoryError, IdentityError
 from dory.identity import life, state
 from dory.storage import files, locks
 from dory.storage.blobs import Blobs
 from dory.text import formatting
+from dory.text.typed_commands import command
 
 _DIGITS = "0123456789abcdef"
 

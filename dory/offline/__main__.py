@@ -13,10 +13,10 @@ import threading
 
 import click
 
-from dory.config import command_line
 from dory.config.options import program
 from dory.offline import OfflineModel
 from dory.offline.server import Server
+from dory.text import typed_commands
 
 
 @program("python -m dory.offline", "Serve the offline model in the OpenAI formats.")
@@ -43,7 +43,7 @@ def main(port: int, latency: float) -> int:
         print(message, file=sys.stderr)
         return 2
     with contextlib.suppress(KeyboardInterrupt), server:
-        use = f"{command_line.program('agent.py')} --base-url {server.base_url} --model any-name"
+        use = f"{typed_commands.program('agent.py')} --base-url {server.base_url} --model any-name"
         print(f"The offline model serves at {server.base_url}; use it with: {use}", flush=True)
         threading.Event().wait()
     return 0

@@ -4,7 +4,8 @@ Python runs a signal handler in the main thread, between two steps of its interp
 SQLite or a look-up of a host's name can last for minutes without one. So the number of the signal
 also goes into a pipe, from which a thread reads it (``after``). That thread needs the interpreter's
 lock, which one regular expression holds as long as it searches. But such a search looks for
-signals, and their handler (``arm``) starts a timer that needs no lock.
+signals, and their handler (``arm``) starts a timer that needs no lock. The exit code of that timer
+is always 1, and instead of a line it prints a stack.
 """
 
 import faulthandler
@@ -13,6 +14,8 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import NoReturn
 
 from dory.process import whereabouts
 from dory.process.jobs import Job
@@ -50,14 +53,24 @@ def arm() -> None:
         faulthandler.dump_traceback_later(_TIMER, exit=True, file=2)
 
 
+def cut_off(number: int, frame: FrameType | None = None) -> NoReturn:
+    """End the process at once with the exit code of the signal, and say where it stood. A signal
+    handler gives the ``frame`` that it has interrupted.
+    """
+    line = (
+        f"cut off by {signal.Signals(number).name}: {whereabouts.main_thread(frame)};"
+        " what was saved is whole\n"
+    )
+    with suppress(OSError):  # the terminal may be closed
+        os.write(2, line.encode("utf-8", "replace"))
+    os._exit(128 + number)
+
+
 def _watch(reading: int, number: signal.Signals, ended: threading.Event) -> None:
     """End the process ``GRACE`` seconds after the signal."""
     try:
         while received := os.read(reading, 1):
             if received[0] == number and not ended.wait(GRACE):
-                line = f"cut off by {number.name}: {whereabouts.main_thread()}\n"
-                with suppress(OSError):
-                    os.write(2, line.encode("utf-8", "replace"))
-                os._exit(128 + number)
+                cut_off(number)
     finally:
         os.close(reading)

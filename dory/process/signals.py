@@ -3,8 +3,11 @@
 The first Ctrl-C, and a terminal that is closed, are only noted, and the loop ends after its current
 step. SIGTERM is honoured within a second: what waits for a model stops waiting, and a step that has
 not ended by then is cut off (``process/deadline.py``), which loses nothing, as a kill loses
-nothing. A second signal ends the process at once. A signal that is ignored at the start (``nohup``)
-stays ignored.
+nothing. A second signal ends the process at once.
+
+The exit code says which it was: 0 if the step came to its end, and 128 and the number of the signal
+(143 for SIGTERM) if something was cut off. Then one line says where it stood. So whoever supervises
+the process can tell the two. A signal that is ignored at the start (``nohup``) stays ignored.
 """
 
 import os
@@ -76,7 +79,7 @@ class ShutdownSignal:
 
     def _ask(self, number: int, frame: FrameType | None) -> None:
         if self.asked:
-            os._exit(128 + number)
+            deadline.cut_off(number, frame)
         self.asked = True
         self._soon = number == signal.SIGTERM
         if self._soon:

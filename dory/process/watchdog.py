@@ -1,5 +1,6 @@
-"""Watches the loop: each of its steps has a budget of time. A thread beside the loop tells of a
-step that takes longer, once, with the place where it stands. When it has ended, the agent is told.
+"""Watches the loop: each of its steps has a budget of time. A thread beside the loop prints that a
+step takes longer, once, with the place where it stands. It does no more than that, as rooms and the
+state belong to the loop's thread: when the step has ended, the loop tells people and the agent.
 
 Time in which a step waits for a model does not count. Nothing is cut off: a step may be slow
 because a disk is. Whoever wants to end the process can (``process/deadline.py``).
@@ -24,14 +25,16 @@ _LOOK = 1.0
 
 
 class Watchdog:
-    """``tell`` says in a line that a step takes too long. It is called on a thread of its own."""
+    """``show`` prints a line that a step takes too long. It is called on a thread of its own."""
 
-    def __init__(self, tell: Callable[[str], object], budget: float = BUDGET) -> None:
-        self._tell = tell
+    def __init__(self, show: Callable[[str], object], budget: float = BUDGET) -> None:
+        self._show = show
         self._budget = budget
         self._name = ""
         self._since = 0.0
         self._late = ""
+        self._stood = ""
+        """Where the late step stood when it was noticed."""
         self._ended = threading.Event()
         self._notices: list[str] = []
 
@@ -60,14 +63,14 @@ class Watchdog:
         now = time.monotonic()
         if self._late:
             self._notices.append(
-                f"A step of yours, '{self._late}', took {now - self._since:.0f} seconds, in which"
-                " you did nothing else. People were told where it stood."
+                f"the step '{self._late}' took {now - self._since:.0f} seconds, in which nothing"
+                f" else was done; it stood at {self._stood}"
             )
             self._late = ""
         self._since = now
 
     def ended(self) -> list[str]:
-        """What the agent is told of steps that took too long and have ended."""
+        """What people and the agent are told of steps that took too long and have ended."""
         notices, self._notices = self._notices, []
         return notices
 
@@ -75,8 +78,9 @@ class Watchdog:
         while not self._ended.wait(min(_LOOK, self._budget)):
             name, since = self._name, self._since
             if name and name != self._late and time.monotonic() - since > self._budget:
+                self._stood = whereabouts.main_thread()
                 self._late = name
-                self._tell(
+                self._show(
                     f"the step '{name}' takes longer than {self._budget:g} seconds, and I do"
-                    f" nothing else meanwhile; it stands at {whereabouts.main_thread()}"
+                    f" nothing else meanwhile; it stands at {self._stood}"
                 )

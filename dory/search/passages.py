@@ -27,7 +27,7 @@ from typing import Any
 
 from dory.errors import FormatError
 from dory.search.ranking import PLACES, STRETCHES, Formula, is_question, trait
-from dory.storage.database import NAME, Store, marks
+from dory.storage.database import NAME, Store, marks, rebuilding
 from dory.text.tokenizer import folded
 
 PASSAGE_LIMIT = 1000
@@ -130,7 +130,7 @@ class Passages:
                 f"SELECT {_DOCUMENT} FROM piece WHERE kind = ? AND origin = ?", (kind, origin)
             ).fetchall()
             for row in rows:
-                id, passage = row[0], _document(row)
+                id, passage = row[0], self._document(row)
                 connection.execute(
                     "INSERT INTO words (words, rowid, text) VALUES ('delete', ?, ?)",
                     (id, self._terms(passage, passage.text)),
@@ -166,8 +166,8 @@ class Passages:
                 f"SELECT {_DOCUMENT} FROM piece WHERE kind = ? AND origin = ? ORDER BY id",
                 (kind, origin),
             )
-            text = "".join(_document(row).text for row in rows)
-            yield _document((*rows[0][:-1], text))
+            text = "".join(self._document(row).text for row in rows)
+            yield self._document((*rows[0][:-1], text))
 
     def get(self, ids: Sequence[int]) -> dict[int, tuple[Document, bool]]:
         """The passages with these ids that are there, by id: each as a document of its own, and
@@ -176,7 +176,7 @@ class Passages:
         rows = self._store.rows(
             f"SELECT {_DOCUMENT}, asks FROM piece WHERE id IN ({marks(ids)})", ids
         )
-        return {row[0]: (_document(row[:-1]), bool(row[-1])) for row in rows}
+        return {row[0]: (self._document(row[:-1]), bool(row[-1])) for row in rows}
 
     def traits(self, stretches: Sequence[int]) -> dict[int, bytes]:
         """The traits of the passages in these stretches, by the number of the stretch; none of what
@@ -208,6 +208,21 @@ class Passages:
                 about += f" {document.at:%A} {document.at.day} {document.at:%B %Y}"
         speaker = " ".join(by(name) for name in folded(document.speaker).split())
         return f"{label(document.kind)} {speaker} {folded(about)} {folded(text)}"
+
+    def _document(self, row: Sequence[Any]) -> Document:
+        """The document in a row of ``_DOCUMENT``. Raises ``FormatError`` for values of other types:
+        a damaged file may hold anything.
+        """
+        id, kind, origin, room, speaker, at, hash, text = row
+        texts = (kind, room, speaker, hash or "", text)
+        if {type(value) for value in texts} == {str} and type(origin) is type(at) is int:
+            with suppress(ValueError, OverflowError, OSError):  # there is no such time
+                moment = datetime.fromtimestamp(at, UTC)
+                return Document(kind, origin, moment, text, speaker, room, hash)
+        raise FormatError(
+            f"{NAME} is damaged (piece {id} of the index):"
+            f" '{rebuilding(self._store.path)}' makes the index anew"
+        )
 
 
 def label(kind: str) -> str:
@@ -263,19 +278,3 @@ def _set_trait(connection: sqlite3.Connection, id: int, trait: int) -> None:
     if connection.execute("SELECT total(pieces) FROM stretch").fetchone() == (1,):
         connection.execute("DELETE FROM edition")
         connection.execute("INSERT INTO edition VALUES (?)", (EDITION,))
-
-
-def _document(row: Sequence[Any]) -> Document:
-    """The document in a row of ``_DOCUMENT``. Raises ``FormatError`` for values of other types: a
-    damaged file may hold anything.
-    """
-    id, kind, origin, room, speaker, at, hash, text = row
-    texts = (kind, room, speaker, hash or "", text)
-    if {type(value) for value in texts} == {str} and type(origin) is type(at) is int:
-        with suppress(ValueError, OverflowError, OSError):  # there is no such time
-            moment = datetime.fromtimestamp(at, UTC)
-            return Document(kind, origin, moment, text, speaker, room, hash)
-    raise FormatError(
-        f"{NAME} is damaged (piece {id} of the index): 'python -m dory.recall HASH --rebuild' makes"
-        " the index anew"
-    )

@@ -41,6 +41,7 @@ from typing import Any
 from dory.errors import Busy, DoryError, FormatError, UnknownVersion
 from dory.storage import files, generation, held, hostile_database
 from dory.storage.watched_files import FileStamp
+from dory.text.typed_commands import command
 
 NAME = "memory.sqlite"
 APPLICATION = int.from_bytes(b"Dory")
@@ -326,12 +327,17 @@ def code(error: sqlite3.DatabaseError) -> int:
 
 
 def damaged(path: Path, how: object) -> FormatError:
-    """The error for a damaged file."""
+    """The error for the damaged file of an agent."""
     return FormatError(
         f"{path} is damaged ({how}): put it and its -wal back from a backup; or stop its agent, and"
-        f" 'python -m dory.recall {path.parent.name[:8]} --rebuild' saves what can be read; or move"
-        " it away, and it is begun anew"
+        f" '{rebuilding(path)}' saves what can be read; or move it away, and it is begun anew"
     )
+
+
+def rebuilding(path: Path) -> str:
+    """The command that makes the file of an agent anew from what can be read of it."""
+    folder = path.parent
+    return command(folder.parent.parent, "recall", folder.name[:8], "--rebuild")
 
 
 def marks(values: Sized) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from dory.errors import Busy
 from dory.regular_files import content, open_regular, overwrite
 from dory.storage import held as held_folders
-from dory.text.prompt_files import invocation
+from dory.text.typed_commands import command, program
 
 PAUSE = 10.0
 """Seconds that a commit waits for a backup, which goes without the agent then."""
@@ -31,8 +31,8 @@ def held(folder: Path) -> Iterator[None]:
     fd = os.open(folder, _FOLDER)
     try:
         if not _locked(fd):
-            stop = f"{invocation('agent.py')} --stop {folder.name[:8]}"
-            way = f"talk to it with {invocation('chat.py')}, or stop it first, with {stop}"
+            stop = command(folder.parent.parent, "agent.py", "--stop", folder.name[:8])
+            way = f"talk to it with {program('chat.py')}, or stop it first, with {stop}"
             raise Busy(f"{folder.name} runs already, as process {holder(folder)}: {way}")
         held_folders.claim(folder, fd)
         overwrite(folder / "lock", f"{os.getpid()} {_birth(os.getpid())}\n".encode())

@@ -7,7 +7,8 @@ without any such name for a repository if it holds a valid ``HEAD``. Nothing els
 folder itself, as ``commondir`` may point to the rest, and without ``HEAD`` no layout is one.
 
 Other systems know further spellings of a name. They ignore case, code points that are not seen, and
-dots and spaces at the end, they end a name at a colon, and give each a short one such as ``GIT~1``.
+dots and spaces at the end, they end a name at a colon, and give each a short one: ``GIT~1`` may be
+``.git``.
 """
 
 import re
@@ -19,8 +20,15 @@ _ACTING = frozenset(("head", "_darcs", "cvs", "desktop.ini", "autorun.inf"))
 """Those without a dot before them: a git repository, folders of two other systems of versions, and
 what Windows reads when it shows a folder or a disk.
 """
-_SHORT = re.compile(r"[^.]{1,6}~\d{1,6}(\.[^.]{0,3})?")
-"""The short names of Windows, each of which stands for a longer one."""
+_GIT = re.compile(r"\.git|git~\d{1,6}")
+"""The name, and the short ones by which Windows may know it."""
+_SHORT = re.compile(r"gi(t(mod|att|ign)?|[0-9a-f]{4})~\d{1,6}")
+"""The short names of Windows for ``.git`` and what git reads beside it, ``.gitmodules`` and the
+like, with the first letters or with four digits of a checksum, as git itself refuses them. Those of
+other names are left: without a file whose name begins with a dot they stand for nothing.
+"""
+_LONGEST = 60
+"""Bytes of the part before the ending in a name that is offered."""
 _UNFIT = re.compile(r"[^\w-]+|^_+")
 _PARTS = re.compile(r"[:\\]")
 
@@ -30,20 +38,21 @@ def acts(name: str) -> bool:
     file system.
     """
     return any(
-        part.startswith(".") or part in _ACTING or _SHORT.fullmatch(part) is not None
+        part.startswith(".") or part in _ACTING or _SHORT.fullmatch(part)
         for part in _bare_parts(name)
     )
 
 
 def is_git(name: str) -> bool:
     """Whether some file system takes a file or folder of that name for ``.git``."""
-    return not {".git", "git~1"}.isdisjoint(_bare_parts(name))
+    return any(_GIT.fullmatch(part) for part in _bare_parts(name))
 
 
-def harmless(name: str) -> str:
-    """A name that is like this one, and on which no program acts."""
-    seen = without_hidden(unicodedata.normalize("NFKC", without_hidden(name)))
-    return f"{_UNFIT.sub('-', seen).strip('-') or 'file'}.txt"
+def harmless(name: str, ending: str = ".txt") -> str:
+    """A name that is like this one, can be given to any file, and on which no program acts."""
+    seen = without_hidden(unicodedata.normalize("NFKC", without_hidden(name.removesuffix(ending))))
+    stem = _UNFIT.sub("-", seen).encode()[:_LONGEST].decode("utf-8", "ignore").strip("-")
+    return f"{stem or 'file'}{ending}"
 
 
 def _bare_parts(name: str) -> list[str]:

@@ -24,6 +24,7 @@ _UNSPACED = (
 )
 _PAIRED = re.compile(f"[{_UNSPACED}]")
 _WORD = re.compile(rf"[{_UNSPACED}]+|(?:[^\W_{_UNSPACED}][\u0300-\u036f]*)+")
+_MARKS = re.compile("[\u0300-\u036f]+")
 _WORD_LIMIT = 64
 """Characters of a word; the rest of a longer one is dropped."""
 _QUERY_LIMIT = 10_000
@@ -71,6 +72,15 @@ def folded(text: str) -> str:
         else:
             parts += [word.folded for word in _of_run(run, 0)]
     return " ".join(parts)
+
+
+def plain(text: str) -> str:
+    """``text`` with its words folded and all else, its line breaks too, left between them. For a
+    search without the index; of a long text it is much faster than ``folded``.
+    """
+    if text.isascii():
+        return text.lower()
+    return _MARKS.sub("", unicodedata.normalize("NFKD", text.casefold()))
 
 
 def query_words(query: str, limit: int, stop_words: bool = True) -> list[Word]:

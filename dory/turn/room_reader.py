@@ -97,6 +97,8 @@ class RoomReader:
         me = self._identity
         self._counted.pop(room, None)
         fresh, is_known = room_position.moved(me.rooms, room, known)
+        if known.heard_last and not known.read:
+            return fresh  # it was told when the file was deleted or emptied
         where = "behind the last line that you heard"
         if not is_known:
             where = (

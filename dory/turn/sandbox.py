@@ -87,13 +87,16 @@ def may_edit(path: str) -> None:
             f"{path[:70]!r} may not be edited: only {', '.join(EDITABLE)} and files under"
             " workspace/ and notes/"
         )
-    for part in name.rstrip("/").split("/"):
+    is_note = name.startswith(f"{_NOTES}/")
+    *folders, last = name.rstrip("/").split("/")
+    for part in (*folders, last):
         if part not in (".", "..") and file_names.acts(part):  # they are no names at all
+            ending = ".md" if is_note and part is last else ".txt"
             raise ToolError(
                 f"{part[:70]!r} is no name for a file or folder: git, a shell or an editor could"
-                f" run what stands there; call it {file_names.harmless(part)[:70]}"
+                f" run what stands there; call it {file_names.harmless(part, ending)}"
             )
-    if name.startswith(f"{_NOTES}/") and not name.rstrip("/").lower().endswith(".md"):
+    if is_note and not name.rstrip("/").lower().endswith(".md"):
         raise ToolError(
             f"{path[:70]!r} is no note: its name must end in .md; other files go to {_WORKSPACE}/"
         )

@@ -3,6 +3,7 @@ can be read is saved.
 """
 
 import random
+import shlex
 import shutil
 import sqlite3
 import subprocess
@@ -106,8 +107,11 @@ def test_one_bad_byte_in_the_schema_is_told_in_one_line_by_every_program(
         searched = run(home, "-m", "dory.recall", hash, *arguments)
         assert searched.returncode == 2
         (line,) = searched.stderr.splitlines()
-        assert "is damaged" in line and "--rebuild' saves what can be read" in line
-    rebuilt = run(home, "-m", "dory.recall", hash, "--rebuild")
+        told, _, typed = line.partition("or stop its agent, and '")
+        typed = typed.partition("' saves what can be read")[0]
+        assert "is damaged" in told
+        assert typed == f"python -m dory.recall {hash} --rebuild --home {home}"
+    rebuilt = run(home, *shlex.split(typed)[1:])
     assert (
         rebuilt.returncode == 0 and "what can be read of it was saved (35 notes" in rebuilt.stderr
     )

@@ -188,7 +188,10 @@ def test_four_digits_or_its_name_find_an_identity_and_more_digits_find_one_of_tw
 def test_an_identity_that_runs_is_not_run_twice(house: Household) -> None:
     with locks.held(house.me.folder):
         told = complaint(agent(house.home, house.hash))
-    way = f"talk to it with chat.py, or stop it first, with agent.py --stop {house.hash[:8]}"
+    way = (
+        "talk to it with python chat.py, or stop it first, with python agent.py"
+        f" --stop {house.hash[:8]} --home {house.home}"
+    )
     assert told == f"{house.hash} runs already, as process {os.getpid()}: {way}"
 
 
@@ -260,7 +263,8 @@ def test_a_home_that_is_no_folder_or_cannot_be_written_is_one_line_that_says_wha
     (house.home / "file").write_text("")
     told = complaint(agent(house.home / "file"))
     assert told.startswith("Not a directory: ") and told.endswith(
-        "must be a folder that can be written: --home or DORY_HOME names another"
+        "must be a folder that can be written: give another, such as with"
+        f" {sys.executable} {ROOT / 'agent.py'} --home ~/dory"
     )
     assert command_line.failure(OSError("not of the disk"), house.home) == "not of the disk"
 

@@ -3,6 +3,7 @@ life that goes on.
 """
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from dory.offline.server import Server
 from dory.storage import database, locks
 from dory.storage.blobs import Blobs
 from dory.storage.rooms import Rooms
+from dory.text.prompt_files import ROOT
 from tests.process.test_supervisor import patient
 from tests.support.backups import backup, lived, program, refused, restore, tree
 from tests.support.compacting import House, Scripted, act
@@ -167,7 +169,10 @@ def test_an_agent_that_is_there_is_left_alone_or_set_aside(
     house.hear("dev", "ada", "a later line")
     house.respond("SAY dev a later answer")
     log = (house.me.folder / "LIFE.md").read_bytes()
-    assert "--replace sets it aside, --as-new restores" in refused(house.home, saved)
+    told = refused(house.home, saved)
+    typed = f"-m dory.restore {saved} {{}} --home {house.home}"
+    assert f"{typed.format('--replace')} sets it aside, " in told
+    assert f"{typed.format('--as-new')} restores the saved one beside it" in told
     with locks.held(house.me.folder):
         assert "runs: stop it first" in refused(house.home, saved, "--replace")
     restore(house.home, saved, "--replace")
@@ -288,9 +293,13 @@ def test_what_the_check_finds_is_shown_and_restored_only_on_demand(
     backup(house.home, house.hash, Path(saved))
     result = program("restore", tmp_path / "new", saved)
     assert result.returncode == 1 and lost in result.stdout
-    assert "nothing was put in place: --anyway" in result.stderr
+    typed = result.stderr.partition("nothing was put in place: ")[2]
+    typed = typed.partition(" restores it as it is")[0]
     assert listing.folders(tmp_path / "new") == []
-    assert lost in restore(tmp_path / "new", saved, "--anyway")
+    command = shlex.split(typed)
+    assert command[0] == sys.executable and "--anyway" in command
+    restored = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert lost in restored.stdout
     assert len(listing.folders(tmp_path / "new")) == 1
 
 

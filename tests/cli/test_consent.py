@@ -5,12 +5,12 @@ that only a file names. Real files, and real processes in real terminals.
 import os
 import pty
 import select
+import shlex
 import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -29,6 +29,7 @@ from tests.support.wire import KEY, Scripted, piece, stream
 
 THIEF = "http://thief.example/v1"
 GOOD = "http://good.example/v1"
+UNKEPT = "which homes and endpoints you trust cannot be kept, so you will be asked again: "
 
 
 @pytest.fixture
@@ -82,13 +83,13 @@ def test_a_copy_another_home_in_its_place_and_one_with_settings_alone_are_asked_
     (sent / "dory.yaml").write_text(f"base_url: {THIEF}\nmodel: m\n")
     told = (
         "or a part of it was not made here, so its SOUL and settings may be somebody else's: look"
-        " at them, then start it once with --trust-home"
+        " at them, then start it once with python agent.py --trust-home --home"
     )
     for strange in (foreign, sent):
         before = sorted(strange.rglob("*"))
         with pytest.raises(ConfigError) as raised:
             agree(strange)
-        assert str(raised.value) == f"{strange} {told}"
+        assert str(raised.value) == f"{strange} {told} {strange}"
         assert sorted(strange.rglob("*")) == before
     other = tmp_path / "other"
     boot(other, "dory", "dev", utc)
@@ -131,23 +132,6 @@ def test_the_folder_of_the_program_is_trusted_as_the_program_is_until_it_is_forg
     assert not known_homes.knows(ROOT)
 
 
-def test_many_who_settle_at_once_settle_in_one_home(tmp_path: Path) -> None:
-    places = [tmp_path / str(number) for number in range(60)]
-    settling = (
-        "import sys; from pathlib import Path; from dory.identity import known_homes\n"
-        "sys.stdin.read()\n"
-        "for place in sys.argv[1:]: known_homes.settle(Path(place))"
-    )
-    command = [sys.executable, "-c", settling, *map(str, places)]
-    start, begin = os.pipe()
-    with ExitStack() as stack:
-        for _ in range(6):
-            stack.enter_context(subprocess.Popen(command, cwd=ROOT, stdin=start))
-        os.close(start)
-        os.close(begin)  # now all of them begin
-    assert [place.name for place in places if not known_homes.knows(place)] == []
-
-
 def test_what_is_known_stands_outside_of_every_home_and_only_its_person_reads_it(
     home: Path, foreign: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -173,7 +157,22 @@ def test_an_answer_that_cannot_be_kept_is_told_and_holds_for_now(
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
     (told,) = agree(foreign, "--trust-home")
-    assert told.startswith("this answer cannot be kept, so you will be asked again: ")
+    assert told.startswith(f"{UNKEPT}[Errno 20] Not a directory: ")
+
+
+@pytest.mark.parametrize("folder", ["", "here"], ids=["empty", "relative"])
+def test_without_a_folder_of_their_own_a_person_is_told_so_and_asked_each_time(
+    foreign: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    monkeypatch.chdir(foreign)
+    monkeypatch.delenv("XDG_STATE_HOME")
+    monkeypatch.setenv("HOME", folder)
+    for _ in range(2):
+        with pytest.raises(ConfigError, match="--trust-home"):
+            agree(foreign)
+        (told,) = agree(foreign, "--trust-home")
+        assert told.startswith(UNKEPT) and "neither XDG_STATE_HOME nor HOME" in told
+    assert not (foreign / folder / ".local").exists(), "a home does not vouch for itself"
 
 
 # a key
@@ -196,11 +195,12 @@ def test_a_key_goes_to_no_endpoint_that_only_a_file_names(
     file = place if not which else f"agents/{only(home)[:8]}…/settings.yaml"
     with pytest.raises(ConfigError) as raised:
         agree(home, *which, *flags)
-    assert str(raised.value) == (
-        f"the key in {where} would go to {THIEF}, which only {file} names: add --base-url {THIEF}"
-        " if that is right, or leave the key out"
-    )
-    assert agree(home, *which, *flags, "--base-url", THIEF, "--model", "m") == []
+    what = f"the key in {where} would go to {THIEF}"
+    typed = ["python", "agent.py", *which, *(["--api-key=…"] if flags else [])]
+    told, _, again = str(raised.value).partition(", or if that is right, start it once with ")
+    assert told == f"{what}, which only {file} names: leave the key out"
+    assert shlex.split(again) == [*typed, "--trust-endpoint", THIEF, "--home", str(home)]
+    assert agree(home, *which, *flags, "--trust-endpoint", THIEF) == []
     assert agree(home, *which, *flags) == [], "it was named once"
 
 
@@ -264,11 +264,13 @@ def test_a_key_in_profiles_goes_to_no_endpoint_that_only_a_file_names(
     (home / "dory.yaml").write_text(text)
     monkeypatch.setenv("DORY_PROFILES", f"{{summarizer: {{api_key: {KEY}}}}}")
     with pytest.raises(ConfigError) as raised:
-        agree(home)
+        agree(home, "--name", "my own")
     assert str(raised.value) == (
-        f"the key in DORY_PROFILES would go to {THIEF}, which only dory.yaml names: give base_url"
-        " beside api_key if that is right, or leave the key out"
+        f"the key in DORY_PROFILES would go to {THIEF}, which only dory.yaml names: leave the key"
+        " out, or if that is right, start it once with python agent.py '--name=my own'"
+        f" --trust-endpoint {THIEF} --home {home}"
     )
+    assert agree(home, "--name", "my own", "--trust-endpoint", f"{THIEF}/") == agree(home) == []
 
 
 # real processes
@@ -389,7 +391,10 @@ def test_a_script_is_refused_with_one_line_and_a_piped_chat_shows_it(
             timeout=PATIENCE,
         )
         assert done.returncode in (1, 2) and "Traceback" not in done.stderr
-        assert "agent.py: " in done.stderr and "start it once with --trust-home" in done.stderr
+        assert "agent.py: " in done.stderr and "--trust-home" in done.stderr
         if program[0] == "agent.py":
             assert done.stderr.count("\n") == 1 and done.returncode == 2
+            typed = shlex.split(done.stderr.partition("start it once with ")[2])
+            started = [sys.executable, str(ROOT / program[0]), *program[1:]]
+            assert typed == [*started, "--trust-home", "--home", str(foreign)]
     assert [folder.name for folder in listing.folders(foreign)] == [only(foreign)]

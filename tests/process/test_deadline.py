@@ -84,8 +84,10 @@ def test_ctrl_c_lets_a_step_finish_and_a_second_one_does_not(step: str) -> None:
     with pytest.raises(subprocess.TimeoutExpired):
         process.wait(1.5)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=SOON)
+    _, told = process.communicate(timeout=SOON)
     assert process.returncode == 128 + signal.SIGINT
+    assert told.startswith("cut off by SIGINT: ") and told.count("\n") == 1
+    assert f" in {step}" in told and "signals.py" not in told
 
 
 def test_a_process_that_leaves_in_time_ends_in_its_own_way(tmp_path: Path) -> None:

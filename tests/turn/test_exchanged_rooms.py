@@ -155,6 +155,21 @@ def test_a_file_that_is_empty_for_a_while_is_not_heard_again(listener: Listener)
     assert listener.hear() == ["begun anew"]
 
 
+@pytest.mark.parametrize("restarted", [False, True], ids=["while it runs", "while it is away"])
+def test_a_room_that_was_deleted_and_begun_again_is_told_once(
+    listener: Listener, restarted: bool
+) -> None:
+    for round in range(1, 3):
+        listener.house.hear("dev", "ada", f"before {round}")
+        listener.hear()
+        listener.path.unlink()
+        assert listener.hear(restarted) == [] and listener.notices() == round
+        listener.house.me.commit()
+        listener.house.hear("dev", "bob", f"begun anew {round}")
+        assert listener.hear(restarted) == [f"begun anew {round}"]
+        assert listener.notices() == round
+
+
 def test_a_room_in_which_nothing_was_said_and_that_gets_a_past_is_heard(
     listener: Listener,
 ) -> None:

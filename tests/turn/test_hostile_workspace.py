@@ -52,6 +52,8 @@ ALL_SPELLINGS = [
         "git~1",
         "GIT~1",
         "GITMOD~1",
+        "git~2",
+        "gi7eba~1",
     ),
     *(
         "HEAD",
@@ -75,6 +77,9 @@ ORDINARY = [
         "naïve café.md",
         "日本語.md",
         "notes ~ 1.md",
+        "report~1",
+        "REPORT~1.TXT",
+        "gif~1",
         "a-.git",
         "b..md",
     ),
@@ -166,12 +171,22 @@ def test_ordinary_names_are_written(house: Household, name: str) -> None:
 
 @given(st.text() | st.sampled_from(ALL_SPELLINGS))
 @example("\u115f")
+@example("x" * 300)
+@example("é" * 120)
+@example("it.md")
 @example("\u00ad.\u034fgit")
 def test_the_name_that_a_refusal_offers_and_the_file_of_a_note_are_harmless(name: str) -> None:
     assert not file_names.acts(file_names.harmless(name))
     assert not file_names.acts(f"{stem_of(name)}.md")
-    with pytest.raises(ToolError):
-        sandbox.may_edit(f"workspace/.x{name}")
+    for folder in ("workspace", "notes"):
+        for inner in (f".x{name}", f"a/.x{name}", f".x{name}/a.md"):
+            with pytest.raises(ToolError) as refused:
+                sandbox.may_edit(f"{folder}/{inner}")
+            _, called, offered = str(refused.value).partition("; call it ")
+            if called and "/" not in name:
+                path = f"{folder}/{inner.replace(f'.x{name}', offered)}"
+                sandbox.may_edit(path)
+                sandbox.place(Path("/agent"), Path("/home"), path)
 
 
 @given(st.text(min_size=1))

@@ -1,27 +1,17 @@
 """Whatever a model, a person or a tool writes, it is read in time that is linear in its length, and
 however deep it is nested, nothing but a refusal comes out.
-
-The processor's time for a text is compared with that for a quarter of it: four times as much if it
-is linear, sixteen times if it is quadratic. Only what is plainly too much is measured again, with
-more of it.
 """
 
 import gc
-import time
+import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 import pytest
 
-from tests.support.floods import FLOODS, Flood
+from tests.support.floods import FLOODS
+from tests.support.growth import is_slow
 from tests.support.readers import READERS, REFUSALS
-
-SIZE = 2_000
-"""Characters of the shortest text."""
-MEASURABLE = 0.02
-"""Seconds of the processor below which the growth of a time cannot be told from chance."""
-MOST = 10
-"""Times the work of a text that four times as much of it may take."""
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -31,32 +21,52 @@ def without_collections() -> Iterator[None]:
     gc.enable()
 
 
-def seconds(read: Callable[[str], object], text: str) -> float:
-    begin = time.thread_time()
-    with suppress(*REFUSALS):
-        read(text)
-    return time.thread_time() - begin
-
-
-def growths(read: Callable[[str], object], flood: Flood) -> Iterator[float]:
-    """How many times longer four times as much takes: with ever more of it, while it is too long to
-    be linear.
-    """
-    for times in (1, 2, 4):
-        short, long = flood(SIZE * times), flood(SIZE * times * 4)
-        quadrupled = seconds(read, long)
-        if quadrupled < MEASURABLE:
-            yield 0
-        else:
-            yield min(seconds(read, long), quadrupled) / max(
-                min(seconds(read, short) for _ in range(3)), 1e-6
-            )
-
-
 @pytest.mark.parametrize("reader", READERS)
 def test_the_time_to_read_is_linear_in_the_length(reader: str) -> None:
     read = READERS[reader]
     with suppress(*REFUSALS):
         read("SAY dev hello")  # what is made at the first time
-    slow = [name for name, flood in FLOODS.items() if all(g > MOST for g in growths(read, flood))]
-    assert slow == []
+    assert [flood for flood in FLOODS if is_slow(read, flood)] == []
+
+
+def peeled(text: str) -> str:
+    """Takes off brackets one by one. Each step copies the rest, which hardly takes time."""
+    while text.startswith("["):
+        text = text[1:]
+    return text
+
+
+def marked(text: str) -> list[int]:
+    """Counts, for each tool line, the lines before it."""
+    places = [match.start() for match in re.finditer("^SAY", text, re.MULTILINE)]
+    return [text.count("\n", 0, place) for place in places]
+
+
+def closed(text: str) -> list[int]:
+    """Looks for the end of each thought that is begun."""
+    return [text.find("</think>", match.end()) for match in re.finditer("<think>", text)]
+
+
+def trimmed(text: str) -> str:
+    """Tries each space as the first of those at the end."""
+    return re.sub(r" +$", "", text)
+
+
+@pytest.mark.parametrize(
+    ("read", "flood"),
+    [
+        (peeled, "opening brackets"),
+        (marked, "tool lines"),
+        (closed, "thoughts begun in lines"),
+        (trimmed, "an answer, spaces and an answer"),
+    ],
+)
+def test_a_reader_that_takes_quadratic_time_is_found_however_fast_its_steps_are(
+    read: Callable[[str], object], flood: str
+) -> None:
+    assert is_slow(read, flood)
+
+
+@pytest.mark.parametrize("read", [len, str.split, str.casefold])
+def test_a_reader_that_takes_linear_time_is_not_suspected(read: Callable[[str], object]) -> None:
+    assert [flood for flood in FLOODS if is_slow(read, flood)] == []

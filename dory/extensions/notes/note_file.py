@@ -84,7 +84,7 @@ def stem_of(name: str) -> str:
     if _RESERVED.fullmatch(stem):
         stem = f"{stem}-note"
     if file_names.acts(f"{stem}.md"):
-        stem = file_names.harmless(stem).removesuffix(".txt")
+        stem = file_names.harmless(f"{stem}.md", ".md").removesuffix(".md")
     while len(stem.encode()) > _STEM_LIMIT:
         stem = stem[:-1]
     return stem

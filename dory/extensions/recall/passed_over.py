@@ -3,7 +3,7 @@ or was too much at once (``turn/flood.py``).
 
 They are no part of its life and are not indexed: a flood would fill the index. Their files are read
 when somebody searches, the newest part first and a bounded part of them. A line counts that holds
-all words of the query, or if there is none, most of them.
+all words of the query, or if there is none, most of them. Words are folded as in every search.
 """
 
 import re
@@ -14,12 +14,14 @@ from dataclasses import dataclass
 from dory.identity.identity import Identity
 from dory.storage import files
 from dory.storage.room_parts import Part
-from dory.text import formatting
+from dory.text import formatting, tokenizer
 
 SHOWN = 3
 """Lines in one answer."""
 READ = 1 << 24
-"""Bytes that are read for one answer, a tenth of a second's work for a rare word."""
+"""Bytes that are read for one answer: a tenth of a second's work for a rare word, or one to two
+seconds where most letters are not ASCII.
+"""
 _BLOCK = 1 << 20
 _WORDS = 8
 """Words of a query that are looked for, the longest."""
@@ -46,7 +48,7 @@ def lines(
     """Return the best lines for a query, one text each, with where it stands. ``shows``: whether
     they may hold what was said in a room. ``mark``: what the agent is told of a line from a room.
     """
-    words = sorted({word.casefold() for word in _WORD.findall(query)}, key=len)[-_WORDS:]
+    words = sorted(set(_WORD.findall(tokenizer.plain(query))), key=len)[-_WORDS:]
     if not words:
         return []
     best: list[_Match] = []
@@ -63,7 +65,7 @@ def _matches(
 ) -> Iterator[_Match]:
     """The lines that hold any of the words, the newest part of each room first."""
     left = READ
-    any_word = re.compile(b"|".join(re.escape(word.encode()) for word in words), re.IGNORECASE)
+    any_word = re.compile("|".join(map(re.escape, words)))
     for room in identity.subscriptions():
         position = identity.state.rooms.get(room)
         if position is None or not shows(room):
@@ -80,16 +82,25 @@ def _matches(
                 last = start if start < last else first
 
 
-def _in(content: bytes, any_word: re.Pattern[bytes], room: str, start: int) -> Iterator[_Match]:
-    found: defaultdict[int, set[bytes]] = defaultdict(set)
-    for match in any_word.finditer(content):
-        found[content.rfind(b"\n", 0, match.start()) + 1].add(match[0].lower())
-    for begin in reversed(found):
+def _in(content: bytes, any_word: re.Pattern[str], room: str, start: int) -> Iterator[_Match]:
+    found: defaultdict[int, set[str]] = defaultdict(set)
+    plain = tokenizer.plain(content.decode("utf-8", "replace"))
+    line = counted = 0
+    for match in any_word.finditer(plain):
+        line += plain.count("\n", counted, match.start())
+        counted = match.start()
+        found[line].add(match[0])
+    if not found:
+        return
+    # folded, a line has another length: its place in the file is found by its number
+    begins = [0, *(end.end() for end in re.finditer(b"\n", content))]
+    for line in reversed(found):
+        begin = begins[line]
         if content.startswith((b"[NOTICE:", b"[dory-room "), begin):
             continue
         end = content.find(b"\n", begin)
         text = content[begin : end if end >= 0 else len(content)]
-        yield _Match(room, start + begin, text.decode("utf-8", "replace"), len(found[begin]))
+        yield _Match(room, start + begin, text.decode("utf-8", "replace"), len(found[line]))
 
 
 def _told(identity: Identity, match: _Match, mark: Callable[[str], str]) -> str:

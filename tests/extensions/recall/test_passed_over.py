@@ -50,3 +50,26 @@ def test_people_are_shown_it_where_they_may_see_it(house: House) -> None:
     house.say("/recall hotel lisbon")
     house.live(lambda: any("hotel lisbon" in text for text in house.lines("NOTICE")))
     assert any("Miramar" in text for text in house.lines("NOTICE"))
+
+
+@pytest.mark.parametrize(
+    ("said", "query"),
+    [
+        ("Die Übung ist um sieben", "übung"),
+        ("die ÜBUNG ist um sieben", "Übung"),
+        ("die u\u0308bung ist um sieben", "Übung"),
+        ("in der Straße nach Norden", "STRASSE"),
+        ("in der STRASSE nach Norden", "straße"),
+        ("wir treffen uns im Café", "cafe"),
+        ("\uff28otel", "hotel"),
+    ],
+)
+def test_words_are_folded_as_in_every_search(tmp_path: Path, said: str, query: str) -> None:
+    house = House(tmp_path, Scripted(), context_limit=20_000)
+    tag = "[USER:bot 2026-03-02T12:00:04Z]"
+    flood = "".join(f"{tag} Zeile {number} ßß\n" for number in range(LINES))
+    with open(house.me.rooms.path("dev"), "a") as file:
+        file.write(f"{flood}{tag} {said}, behind\n{flood}")
+    house.live(house.asleep)
+    (line,) = [hit for hit in recall(house, query).splitlines() if hit.startswith("- passed over")]
+    assert "behind -> READ_FILE chats/dev.md" in line
