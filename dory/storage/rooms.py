@@ -392,7 +392,7 @@ def _parse(room: str, content: bytes, offset: int) -> list[Line]:
         elif lines and (text.startswith(_INDENT) or not text.strip()):
             lines[-1] = replace(lines[-1], end=end)
             texts[-1].append(text.removeprefix(_INDENT))
-        else:
+        elif text.strip():
             lines.append(Line(room, "STRAY", "", "", "", end))
             texts.append([text])
     return [replace(line, text="\n".join(parts)) for line, parts in zip(lines, texts, strict=True)]

@@ -19,7 +19,15 @@ from tests.support.processes import agent, terminal
 
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 opened: list[str] = []
-sys.addaudithook(lambda event, data: opened.append(str(data[0])) if event == "open" else None)
+
+
+def note(event: str, data: tuple[object, ...]) -> None:
+    """Note what is opened by its path: a number is a file that was opened so before."""
+    if event == "open" and not isinstance(data[0], int):
+        opened.append(str(data[0]))
+
+
+sys.addaudithook(note)
 
 
 @pytest.mark.parametrize(("columns", "rows"), [(80, 24), (40, 20), (12, 5), (200, 60)])

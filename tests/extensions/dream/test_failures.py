@@ -86,7 +86,7 @@ def test_a_guide_that_leads_out_of_the_folder_is_not_read_and_secrets_in_one_are
     (dreamer.me.folder / NAME).symlink_to(dreamer.me.home / "elsewhere")
     (dreamer.me.home / "elsewhere").write_text("not this one")
     with pytest.raises(
-        FormatError, match=r"cannot be read .*symbolic links.*: put a text file in its place"
+        FormatError, match=r"cannot be read .*symbolic link.*: put a text file in its place"
     ):
         guide.command("")
 

@@ -47,7 +47,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Days:
     days.say("Forget about my horse.")
     days.say("Remember that the release is on Monday.")
     days.say("My dog is called Rex. Shall we walk him?")
-    days.talk(25)
+    days.talk(45)
     days.night()
     return days
 
