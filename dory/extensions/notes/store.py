@@ -24,13 +24,7 @@ from typing import Literal, get_args
 
 from dory.errors import ToolError
 from dory.extensions.notes import links, name_table
-from dory.extensions.notes.names import (
-    NAME_LIMIT,
-    check_name,
-    key,
-    made_of,
-    spellings,
-)
+from dory.extensions.notes.names import NAME_LIMIT, check_name, key, made_of, spellings
 from dory.search.index import Index
 from dory.search.passages import Document
 from dory.storage.changes import Changes, Snapshot
@@ -397,4 +391,5 @@ def document(note: Note) -> Document:
 
 
 def _taken(name: str, holder: Note) -> str:
-    return f"{name!r} is {'the name' if holder.name == name else 'another name'} of {holder.name}"
+    which = "the name" if key(holder.name) == key(name) else "another name"
+    return f"{name!r} is {which} of {holder.name}"

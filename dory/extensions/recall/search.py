@@ -383,7 +383,7 @@ def _described(hit: Hit) -> str:
     document = hit.document
     speaker = f" {plain(document.speaker)}" if document.speaker else ""
     room = f" in {document.room}" if document.room else ""
-    beside = "" if MARK in hit.snippet else "(beside a match) "
+    beside = "" if MARK in hit.snippet or not hit.score else "(beside a match) "
     return (
         f"{document.kind.lower()} {clock.minute(document.at)}{speaker}{room},"
         f" score {hit.score:.1f}: {beside}{plain(hit.snippet)}"
