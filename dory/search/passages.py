@@ -29,7 +29,7 @@ from typing import Any
 from dory.errors import FormatError
 from dory.search.filters import UNDATED, labels
 from dory.search.ranking import PLACES, STRETCHES, Formula, is_question, trait
-from dory.search.spellings import terms
+from dory.search.spellings import indexed
 from dory.search.vocabulary import Vocabulary
 from dory.storage.database import NAME, Store, marks
 from dory.text.tokenizer import folded
@@ -229,8 +229,7 @@ class Passages:
             about = f"{document.speaker} {document.room}"
             if document.kind not in UNDATED:
                 about += f" {document.at:%A} {document.at.day} {document.at:%B %Y}"
-        said = " ".join(word.folded for word in terms(text))
-        return f"{labels(document)} {folded(about)} {said}"
+        return f"{labels(document)} {folded(about)} {indexed(text)}"
 
 
 def cut(text: str) -> Iterator[str]:

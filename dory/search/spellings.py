@@ -55,6 +55,11 @@ def terms(text: str) -> list[Word]:
     return sorted([*words(text), *_other_spellings(text)], key=lambda word: word.start)
 
 
+def indexed(text: str) -> str:
+    """The same terms in any order, with a space between any two, as the index is given them."""
+    return " ".join([folded(text), *(word.folded for word in _other_spellings(text))]).strip()
+
+
 def asked(query: str, limit: int, stop_words: bool = True) -> list[Word]:
     """The first ``limit`` different words of a query as ``query_words`` returns them, each with
     what stands for the same.

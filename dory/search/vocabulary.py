@@ -163,7 +163,8 @@ class Vocabulary:
 
 
 def _is_kept(word: str) -> bool:
-    return len(word) in _STORED and word.isalpha() and not is_paired(word)
+    letters = len(word) in _STORED and word.isalpha()
+    return letters and (word.isascii() or not is_paired(word))
 
 
 def _one_edit(word: str, other: str) -> bool:

@@ -180,6 +180,8 @@ def test_every_spelling_is_one_token_and_stands_where_it_says(text: str) -> None
     for term in spellings.terms(text):
         assert term.folded and " " not in term.folded
         assert 0 <= term.start < term.end <= len(text)
+    indexed = spellings.indexed(text).split()
+    assert sorted(indexed) == sorted(term.folded for term in spellings.terms(text))
     assert {word.folded for word in words(text)} <= {term.folded for term in spellings.terms(text)}
 
 
