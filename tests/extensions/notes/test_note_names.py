@@ -7,9 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dory.errors import ToolError
+from dory.extensions.notes.archives import Archives
 from dory.search.spellings import terms
+from dory.types import Compacted
 from tests.extensions.notes.test_store import Shelf, refused
-from tests.support.household import household, texts
+from tests.support.household import NOON, household, texts
 
 
 @pytest.fixture
@@ -80,3 +82,17 @@ def test_any_text_put_into_a_note_is_found_by_each_of_its_words(text: str) -> No
         for word in sorted(asked):
             assert [note.name for note, _ in shelf.notes.search(word)] == ["n"], word
         shelf.store.close()
+
+
+@pytest.mark.parametrize(
+    ("gist", "name"),
+    [
+        ("Cafe\u0301 in Lisbon!", "caf\u00e9-in-lisbon-1-9"),
+        ("\U0001f389 \u2026", "flights-were-chosen-1-9"),
+    ],
+)
+def test_an_archive_is_called_by_its_gist_or_else_by_its_summary(
+    shelf: Shelf, gist: str, name: str
+) -> None:
+    record = Compacted(1, 9, "5d41402abc4b2a76", gist, "Flights were chosen.", 5)
+    assert Archives(shelf.store, shelf.notes).keep(record, NOON).name == name
