@@ -28,7 +28,7 @@ from bench.common.questions import Talk
 from bench.cues import faded
 from bench.cues.messages import ADVERSARIAL, NOTHING, OWN, RENAMED, Message, messages
 from dory.extensions import Stores
-from dory.extensions.recall import search
+from dory.extensions.recall import source
 from dory.extensions.recall.search import CUE_SHARE, CUES
 from dory.identity.context import Entry
 from dory.text.formatting import CHARACTERS_PER_TOKEN
@@ -72,7 +72,7 @@ def _heard(past: Stores, live: Sequence[Entry], talk: str, message: Message) -> 
     }
     named = past.search.candidates(message.text, live, THRESHOLDS[0])[:CUES]
     lines = [
-        _MARK + search.cue([way for way, _ in named[:count]]) for count in range(1, len(named) + 1)
+        _MARK + source.cue([way for way, _ in named[:count]]) for count in range(1, len(named) + 1)
     ]
     costs = [len(line) / CHARACTERS_PER_TOKEN for line in lines]
     return Outcome(

@@ -10,20 +10,26 @@ for being too weak: the caller decides what is good enough.
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from dory.search.passages import Document, Passages, by, label
+from dory.search.filters import Filter, by
+from dory.search.passages import Document, Passages
 from dory.search.postings import Estimates, Postings, SearchBudget, Term
 from dory.search.ranking import PLACES, Formula, Ranking, weight
 from dory.search.snippets import snippet
+from dory.search.spellings import asked
 from dory.storage.database import Store
-from dory.text.tokenizer import STOP, Stemmer, query_words
+from dory.text.tokenizer import STOP, Stemmer, Word
 
 if TYPE_CHECKING:
     from dory.search.ranking import Bytes, Numbers
 
+_AROUND = 5
+"""How many times as many passages are looked at if a filter leaves some of them out: a term is seen
+from two places before it to two places behind it.
+"""
 _ROUNDING = 1 - 1e-9
 """Keeps a passage whose score equals the least score but for rounding."""
 
@@ -62,6 +68,7 @@ class Index:
         self._formula = formula or Formula()
         self._budget = budget or SearchBudget()
         self._passages = Passages(store, self._formula)
+        self._vocabulary = self._passages.vocabulary
         self._stemmer = Stemmer() if self._formula.stems else None
         self._estimates: defaultdict[SearchBudget, Estimates] = defaultdict(Estimates)
 
@@ -91,15 +98,24 @@ class Index:
 
     def unknown(self, query: str) -> list[str]:
         """The words of a query that occur nowhere, as they are written there."""
-        words = query_words(query, self._budget.words, self._formula.stop_words)
-        return [
-            query[word.start : word.end]
-            for word in words
-            if not self._store.rows(
-                "SELECT 1 FROM words WHERE words MATCH ? LIMIT 1",
-                (f'"{word.folded}"{" *" if word.open else ""}',),
-            )
-        ]
+        words = asked(query, self._budget.words, self._formula.stop_words)
+        return [query[word.start : word.end] for word in words if not self._vocabulary.occurs(word)]
+
+    def taken_for(self, query: str) -> dict[str, list[str]]:
+        """What a search takes words of a query for that occur nowhere, by the words as they are
+        written there: similar words, compounds of which they are a part, the parts of a compound.
+        """
+        words = asked(query, self._budget.words, self._formula.stop_words)
+        guessed = {query[word.start : word.end]: self._vocabulary.guesses(word) for word in words}
+        return {word: guesses for word, guesses in guessed.items() if guesses}
+
+    def rooms(self) -> list[str]:
+        """The rooms in which something was said, for ``Filter.room``."""
+        return self._passages.rooms()
+
+    def speakers(self) -> list[str]:
+        """Everybody who ever said something, for ``Filter.who``."""
+        return self._passages.speakers()
 
     def search(
         self,
@@ -109,38 +125,69 @@ class Index:
         budget: SearchBudget | None = None,
         share: float = 0.0,
         without: Collection[str] = (),
+        only: Filter | None = None,
     ) -> list[Hit]:
         """Return the best ``limit`` documents, best first, of equals the newer. Any text is a
         query.
 
         ``kinds``: search only these, or all if empty; ``without``: search none of these, which
         costs less than naming all others; ``share``: hits with a smaller share need not be found,
-        which saves most of the work.
+        which saves most of the work; ``only``: search what it admits. With such a filter and no
+        words, the newest that it admits are found.
         """
         budget = budget or self._budget
-        total, newest = self._passages.extent()
-        words = query_words(query, budget.words, self._formula.stop_words)
-        if not total or not words:
+        words = asked(query, budget.words, self._formula.stop_words)
+        if not self._passages.extent()[0] or not (words or only):
             return []
-        labels = [label(kind) for kind in kinds]
-        excluded = [label(kind) for kind in without]
+        wide = only or Filter()
+        only = replace(wide, kinds=kinds or wide.kinds, without=(*wide.without, *without))
+        if not words:
+            return self._newest(only, limit)
+        return self._with_words(words, only, limit, budget, share)
+
+    def _with_words(
+        self, words: list[Word], only: Filter, limit: int, budget: SearchBudget, share: float
+    ) -> list[Hit]:
+        """The best documents of those that a filter admits."""
+        total, newest = self._passages.extent()
+        admitted = partial(only.expression, newest=self._passages.newest_day())
+        if budget.guesses:
+            words = [self._vocabulary.widened(word) for word in words]
         estimates = self._estimates[budget]
-        postings = Postings(self._store, budget, estimates, total, newest, labels, excluded)
+        postings = Postings(self._store, budget, estimates, total, newest, admitted)
         wanted = postings.terms(words, self._stemmer)
         terms = [term for term in wanted if term.documents]
         if not terms:
             return []
-        speakers = " OR ".join(f'"{by(word.folded)}"' for word in words)
-        named = postings.term("", speakers)
+        named = postings.term(" OR ".join(f'"{by(word.folded)}"' for word in words))
         postings.read([*terms, named])
-        count = max(limit, budget.candidates)
+        count = max(limit, budget.candidates) * (_AROUND if only else 1)
         if budget.looked_up:
             self._look_up(postings, terms, named, count)
         best_possible = math.inf
         if any(word.folded not in STOP for word in words):
             best_possible = sum(term.weight for term in wanted) + weight(0, total)
         least = share * best_possible * _ROUNDING if share else 0.0
-        return self._hits(self._best(terms, named, count, least), terms, limit, best_possible)
+        best = self._best(terms, named, count, least)
+        return self._hits(best, terms, limit, best_possible, only)
+
+    def _newest(self, only: Filter, limit: int) -> list[Hit]:
+        """The newest documents that a filter admits."""
+        admitted = only.expression("", self._passages.newest_day())
+        rows = self._store.rows(
+            "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?",
+            (admitted, limit),
+        )
+        documents = [
+            document for document, _ in self._passages.get([id for (id,) in rows]).values()
+        ]
+        different = {(document.kind, document.origin): document for document in documents}
+        newest_first = sorted(different.values(), key=lambda document: document.at, reverse=True)
+        return [
+            Hit(document, 0.0, 0.0, {}, self._stemmer)
+            for document in newest_first
+            if only.admits(document)
+        ]
 
     @cached_property
     def _ranking(self) -> Ranking:
@@ -182,14 +229,15 @@ class Index:
         terms: Sequence[Term],
         limit: int,
         best_possible: float,
+        only: Filter,
     ) -> list[Hit]:
-        """Each document once, by its best passage."""
+        """Each admitted document once, by its best passage."""
         passages = self._passages.get([id for _, id in best])
-        weights = {term.key: term.weight for term in terms}
+        weights = {key: term.weight for term in terms for key in term.keys}
         adjusted = [
             (self._ranking.adjusted(score, asks=passages[id][1]), id)
             for score, id in best
-            if id in passages
+            if id in passages and only.admits(passages[id][0])
         ]
         hits: dict[tuple[str, int], Hit] = {}
         for score, id in sorted(adjusted, reverse=True):

@@ -10,7 +10,8 @@ is a range of ids. No id is ever used twice.
     piece    a passage: its text, when, where and by whom it was said, where it comes from (kind and
              origin), and its blob
     words    FTS5 without content of its own: which passages have which term; kind, speaker, room
-             and date are terms, too
+             and day are terms, too (``search/filters.py``)
+    speaker  everybody who ever spoke
     stretch  the newest passage of each room, and how many it has
     traits   how long the passages of a stretch are, and which are the agent's own speech: a byte
              for each
@@ -22,11 +23,14 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 from dory.errors import FormatError
+from dory.search.filters import UNDATED, labels
 from dory.search.ranking import PLACES, STRETCHES, Formula, is_question, trait
+from dory.search.spellings import indexed
+from dory.search.vocabulary import Vocabulary
 from dory.storage.database import NAME, Store, marks, rebuilding
 from dory.text.tokenizer import folded
 
@@ -34,15 +38,12 @@ PASSAGE_LIMIT = 1000
 """Characters of a passage."""
 PAUSE = 3600
 """Seconds. After an hour, people mostly begin a new subject."""
-EDITION = 2
+EDITION = 3
 """The rules by which passages are made and indexed."""
 OWN = ("response",)
 """The kinds of which the agent is the speaker."""
-UNDATED = ("Note", "Archive")
-"""The kinds of which nobody asks when they were written."""
 ASKING = 40
 """Words of a passage that may be no more than a question."""
-_LABEL = "\ue000"  # not a letter, so no word of a text can equal such a term
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS piece (id INTEGER PRIMARY KEY, kind TEXT NOT NULL,"
     " origin INTEGER NOT NULL, room TEXT NOT NULL, speaker TEXT NOT NULL, at INTEGER NOT NULL,"
@@ -54,6 +55,7 @@ _SCHEMA = (
 _SINCE_EDITION_2 = (
     "CREATE TABLE IF NOT EXISTS traits (stretch INTEGER PRIMARY KEY, bytes BLOB NOT NULL)",
     "CREATE TABLE IF NOT EXISTS edition (number INTEGER NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS speaker (name TEXT PRIMARY KEY) WITHOUT ROWID",
 )
 """A reader does without them."""
 _WORDS = (
@@ -91,6 +93,7 @@ class Passages:
         """``formula`` says what is indexed. It must stay the same for a store."""
         self._store = store
         self._about = formula.about
+        self.vocabulary = Vocabulary(store)
         store.tables(*_SCHEMA, _WORDS.format("porter ascii" if formula.stems else "ascii"))
         if not store.readonly:
             store.tables(*_SINCE_EDITION_2)
@@ -98,6 +101,7 @@ class Passages:
     def add(self, document: Document) -> None:
         """Index a document. Several in one ``store.writing()`` cost one fsync."""
         at = int(document.at.timestamp())
+        occurring = set[str]()
         with self._store.writing() as connection:
             for number, text in enumerate(cut(document.text)):
                 id = _place(connection, document.room, at, joined=bool(document.room or number))
@@ -117,11 +121,13 @@ class Passages:
                         text,
                     ),
                 )
-                connection.execute(
-                    "INSERT INTO words (rowid, text) VALUES (?, ?)",
-                    (id, self._terms(document, text)),
-                )
+                said = self._terms(document, text)
+                connection.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (id, said))
+                occurring.update(said.split(" "))
                 _set_trait(connection, id, trait(words, document.kind in OWN))
+            self.vocabulary.add(connection, occurring)
+            if document.speaker and document.kind not in UNDATED:
+                connection.execute("INSERT OR IGNORE INTO speaker VALUES (?)", (document.speaker,))
 
     def remove(self, kind: str, origin: int) -> None:
         """Remove a document, if it is there."""
@@ -148,6 +154,8 @@ class Passages:
             connection.execute("DELETE FROM stretch")
             connection.execute("DELETE FROM traits")
             connection.execute("DELETE FROM edition")
+            connection.execute("DELETE FROM speaker")
+            self.vocabulary.clear(connection)
 
     def outdated(self) -> bool:
         """Whether there are passages that were made by other rules than today's."""
@@ -197,6 +205,21 @@ class Passages:
         )
         return int(total), newest
 
+    def newest_day(self) -> date:
+        """The last day of which there is a passage."""
+        return self._store.moment(self._store.number("SELECT max(at) FROM stretch")).date()
+
+    def rooms(self) -> list[str]:
+        """The rooms from which there are passages."""
+        rows = self._store.rows("SELECT room FROM stretch WHERE room <> '' ORDER BY room")
+        return [room for (room,) in rows]
+
+    def speakers(self) -> list[str]:
+        """Everybody who ever spoke; nobody in an index of an older Dory that is only read."""
+        if self._store.readonly and not self._store.has("speaker"):
+            return []
+        return [name for (name,) in self._store.rows("SELECT name FROM speaker ORDER BY name")]
+
     def _terms(self, document: Document, text: str) -> str:
         """What the full-text table is given for a passage. The day on which a note was written is
         nothing that it says.
@@ -206,8 +229,7 @@ class Passages:
             about = f"{document.speaker} {document.room}"
             if document.kind not in UNDATED:
                 about += f" {document.at:%A} {document.at.day} {document.at:%B %Y}"
-        speaker = " ".join(by(name) for name in folded(document.speaker).split())
-        return f"{label(document.kind)} {speaker} {folded(about)} {folded(text)}"
+        return f"{labels(document)} {folded(about)} {indexed(text)}"
 
     def _document(self, row: Sequence[Any]) -> Document:
         """The document in a row of ``_DOCUMENT``. Raises ``FormatError`` for values of other types:
@@ -223,16 +245,6 @@ class Passages:
             f"{NAME} is damaged (piece {id} of the index):"
             f" '{rebuilding(self._store.path)}' makes the index anew"
         )
-
-
-def label(kind: str) -> str:
-    """The term that every passage of a kind has."""
-    return f"{_LABEL}{kind}"
-
-
-def by(name: str) -> str:
-    """The term that every passage by a speaker of that name has."""
-    return f"{_LABEL}{_LABEL}{name}"
 
 
 def cut(text: str) -> Iterator[str]:

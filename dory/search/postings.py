@@ -12,11 +12,12 @@ lengths. The id of a passage is ``stretch * PLACES + place``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dory.search.ranking import PLACES, PositionMasks, weight
+from dory.search.spellings import is_hash
 from dory.storage.database import Store
 from dory.text.tokenizer import Stemmer, Word
 
@@ -53,9 +54,15 @@ class SearchBudget:
     """Different words of a query that are searched for: the first."""
     looked_up: int = 100
     """Stretches in which terms are looked up that were not read, of all such terms together."""
+    guesses: bool = True
+    """Whether a word that occurs nowhere is taken for a similar one, and a word for a part of
+    compounds.
+    """
 
 
-GLANCE = SearchBudget(postings=10_000, counted=300, candidates=40, words=24, looked_up=0)
+GLANCE = SearchBudget(
+    postings=10_000, counted=300, candidates=40, words=24, looked_up=0, guesses=False
+)
 """For a search that must not take longer in an old life. It does not find what only common terms
 tell, or where they occur.
 """
@@ -87,24 +94,31 @@ class Estimates:
 class Term:
     """One term of a query.
 
-    ``match`` finds it in FTS5. ``documents`` is how many passages have it: exactly, once ``places``
-    were read.
+    ``match`` finds it in FTS5: a word, or any of those that stand for the same. ``documents`` is
+    how many passages have it: exactly, once ``places`` were read.
     """
 
-    key: str
     match: str
     documents: float
     weight: float
+    keys: tuple[str, ...] = ()
+    """The stems of all words for which it stands; one with a ``*`` for all words that begin so."""
     places: PositionMasks | None = None
     """Where it occurs; None as long as that is not known."""
 
 
-class Postings:
-    """The table ``words`` of one store, as one search sees it.
+def expression(word: Word) -> str:
+    """What FTS5 is asked for a word of a query."""
+    open = word.open or is_hash(word.folded)
+    alternatives = [f'"{word.folded}"{" *" if open else ""}']
+    for other in word.others:
+        together = " AND ".join(f'"{part}"' for part in other.split())
+        alternatives.append(f"({together})")
+    return " OR ".join(alternatives)
 
-    Only passages with one of ``labels`` count, or all if there are none; but no passage with one of
-    ``without``.
-    """
+
+class Postings:
+    """The table ``words`` of one store, as one search sees it: only what its filter admits."""
 
     def __init__(
         self,
@@ -113,35 +127,36 @@ class Postings:
         estimates: Estimates,
         total: int,
         newest: int,
-        labels: Sequence[str],
-        without: Sequence[str],
+        admitted: Callable[[str], str],
     ) -> None:
-        """``total``: how many passages there are; ``newest``: the newest id."""
+        """``total``: how many passages there are; ``newest``: the newest id; ``admitted``: the
+        expression that finds of what another finds only what counts.
+        """
         self._store = store
         self._budget = budget
         self._estimates = estimates
         self._total = total
         self._newest = newest
-        self._labels = _any_of(labels)
-        self._without = _any_of(without)
+        self._admitted = admitted
 
     def terms(self, words: Sequence[Word], stemmer: Stemmer | None) -> list[Term]:
         """The different terms of a query, rarest first; those that occur nowhere among them."""
-        keys = [word.folded for word in words]
-        if stemmer:
-            keys = stemmer.stems(keys)
-        matches: dict[str, str] = {}
-        for key, word in zip(keys, words, strict=True):
-            prefix = " *" if word.open else ""
-            matches[key] = f'"{word.folded}"{prefix}'
-        terms = [self.term(key, match) for key, match in matches.items()]
+        different: dict[tuple[str, ...], str] = {}
+        for word in words:
+            keys = " ".join((word.folded, *word.others)).split()
+            if stemmer:
+                keys = stemmer.stems(keys)
+            if is_hash(word.folded):
+                keys.append(f"{word.folded}*")
+            different.setdefault(tuple(keys), expression(word))
+        terms = [self.term(match, keys) for keys, match in different.items()]
         return sorted(terms, key=lambda term: (term.documents, term.match))
 
-    def term(self, key: str, match: str) -> Term:
+    def term(self, match: str, keys: tuple[str, ...] = ()) -> Term:
         """A term, whether it occurs anywhere or not. Its places are filled in if they are few
         enough to be counted.
         """
-        expression = self._expression(match)
+        expression = self._admitted(match)
         limit = self._budget.counted
         documents = self._estimates.known(expression, self._newest)
         places = None
@@ -153,7 +168,7 @@ class Postings:
             else:
                 documents = max(len(ids), self._estimate(expression, int(ids[0])))
                 self._estimates.keep(expression, documents)
-        return Term(key, match, documents, weight(documents, self._total), places)
+        return Term(match, documents, weight(documents, self._total), keys, places)
 
     def read(self, terms: Sequence[Term]) -> None:
         """Fill in the places of the other terms, rarest first, as far as the budget goes.
@@ -165,13 +180,13 @@ class Postings:
         unread = [term for term in terms if not term.places]
         for term in sorted(unread, key=lambda term: term.documents):
             if term.documents <= left:
-                ids = self._ids(_ALL, self._expression(term.match))
+                ids = self._ids(_ALL, self._admitted(term.match))
                 term.places = PositionMasks.of(ids)
                 term.documents = len(ids)
                 term.weight = weight(len(ids), self._total)
                 left -= len(ids)
         if self._budget.looked_up and not any(term.places and term.documents for term in terms):
-            ids = self._ids(_NEWEST_FIRST, self._expression(terms[0].match), int(left))[::-1]
+            ids = self._ids(_NEWEST_FIRST, self._admitted(terms[0].match), int(left))[::-1]
             terms[0].places = PositionMasks.of(ids)
 
     def complete(self, terms: Sequence[Term], stretches: Sequence[int]) -> None:
@@ -186,7 +201,7 @@ class Postings:
             if term.places:
                 term.places = term.places.only(numpy.array(first, numpy.int64))
         for term in unread:
-            expression = self._expression(term.match)
+            expression = self._admitted(term.match)
             ids: list[int] = []
             for stretch in first:
                 start = stretch * PLACES
@@ -213,12 +228,3 @@ class Postings:
         span_of_newest = self._newest + 1 - oldest_of_newest
         span_of_oldest = self._store.number(_NTH_OLDEST, expression, counted) + 1
         return (counted + 1) * (self._newest + 1) / max(span_of_newest, span_of_oldest)
-
-    def _expression(self, match: str) -> str:
-        if self._labels:
-            match = f"({self._labels}) AND ({match})"
-        return f"({match}) NOT ({self._without})" if self._without else match
-
-
-def _any_of(labels: Sequence[str]) -> str:
-    return " OR ".join(f'"{label}"' for label in labels)

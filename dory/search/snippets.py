@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
+from dory.search.spellings import is_hash, terms
 from dory.text.formatting import one_line
-from dory.text.tokenizer import Stemmer, Word, words
+from dory.text.tokenizer import Stemmer, Word
 
 WIDTH = 240
 """Characters, marks not counted."""
@@ -19,7 +20,7 @@ def snippet(text: str, weights: Mapping[str, float], stemmer: Stemmer | None) ->
     line = " ".join(text.split())
     if not line.isprintable() or "◱" in line or "◲" in line:
         line = one_line(text, len(text))
-    all_words = list(words(line))
+    all_words = terms(line)
     stems = [word.folded for word in all_words]
     if stemmer:
         stems = stemmer.stems(stems)
@@ -49,6 +50,9 @@ def _wanted(word: Word, stem: str, weights: Mapping[str, float]) -> str | None:
     is_pair = len(word.folded) == 2 and not word.folded.isascii()
     if is_pair and word.folded[0] in weights:
         return word.folded[0]
+    if is_hash(word.folded):
+        starts = (f"{word.folded[:size]}*" for size in range(1, len(word.folded) + 1))
+        return next((start for start in starts if start in weights), None)
     return None
 
 

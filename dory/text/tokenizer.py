@@ -2,8 +2,9 @@
 
 A word is a run of letters and digits, folded: without case, accents and width. In scripts without
 spaces between words, a run becomes overlapping pairs of characters and its last character. So every
-part of it is found, and a single character is found where a pair begins with it. FTS5's tokenizer
-``ascii`` takes each such word for exactly one token, whatever Unicode SQLite was built with.
+part of it is found, and a single character is found where a pair begins with it. An emoji is a word
+of its own, whatever its tone of skin. FTS5's tokenizer ``ascii`` takes each such word for exactly
+one token, whatever Unicode SQLite was built with.
 
 Stems are Porter's, computed by SQLite, so that a query and the index cannot disagree.
 """
@@ -11,7 +12,7 @@ Stems are Porter's, computed by SQLite, so that a query and the index cannot dis
 import re
 import sqlite3
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -23,11 +24,19 @@ _UNSPACED = (
     "\uac00-\ud7af"  # Hangul has spaces, but endings stick to its words
 )
 _PAIRED = re.compile(f"[{_UNSPACED}]")
-_WORD = re.compile(rf"[{_UNSPACED}]+|(?:[^\W_{_UNSPACED}][\u0300-\u036f]*)+")
+_EMOJI = re.compile(
+    "[\U0001f1e6-\U0001f1ff]{2}"  # a flag
+    "|[\u231a-\u23ff\u2600-\u27bf\u2b05-\u2b55\U0001f000-\U0001f3fa\U0001f400-\U0001faff]"
+)
+_WORD = re.compile(rf"[{_UNSPACED}]+|(?:[^\W_{_UNSPACED}][\u0300-\u036f]*)+|{_EMOJI.pattern}")
 _MARKS = re.compile("[\u0300-\u036f]+")
-_WORD_LIMIT = 64
+_STROKES = str.maketrans(
+    {"ø": "o", "æ": "ae", "œ": "oe", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i"}
+)
+"""Letters whose accents Unicode does not take for such."""
+WORD_LIMIT = 64
 """Characters of a word; the rest of a longer one is dropped."""
-_QUERY_LIMIT = 10_000
+QUERY_LIMIT = 10_000
 """Characters of a query; the rest of a longer one is dropped."""
 
 _STOP_WORDS = """
@@ -48,13 +57,15 @@ STOP = frozenset(_STOP_WORDS.split())
 @dataclass(frozen=True, slots=True)
 class Word:
     """A folded word and where it stands: ``text[start:end]``. An ``open`` one is only the beginning
-    of a word.
+    of a word. ``others`` are what a query takes for the same: words, and words that stand together,
+    with spaces between.
     """
 
     folded: str
     start: int
     end: int
     open: bool = False
+    others: tuple[str, ...] = ()
 
 
 def words(text: str) -> Iterator[Word]:
@@ -68,7 +79,7 @@ def folded(text: str) -> str:
     parts: list[str] = []
     for run in _WORD.findall(text):
         if run.isascii():  # the same as below, only faster
-            parts.append(run[:_WORD_LIMIT].lower())
+            parts.append(run[:WORD_LIMIT].lower())
         else:
             parts += [word.folded for word in _of_run(run, 0)]
     return " ".join(parts)
@@ -80,7 +91,7 @@ def plain(text: str) -> str:
     """
     if text.isascii():
         return text.lower()
-    return _MARKS.sub("", unicodedata.normalize("NFKD", text.casefold()))
+    return _MARKS.sub("", unicodedata.normalize("NFKD", text.casefold()).translate(_STROKES))
 
 
 def query_words(query: str, limit: int, stop_words: bool = True) -> list[Word]:
@@ -88,25 +99,33 @@ def query_words(query: str, limit: int, stop_words: bool = True) -> list[Word]:
 
     With ``stop_words``, these are dropped if other words remain.
     """
+    return telling(words(query[:QUERY_LIMIT]), limit, stop_words)
+
+
+def telling(query: Iterable[Word], limit: int, stop_words: bool = True) -> list[Word]:
+    """What ``query_words`` returns, of the words of a query in order."""
     different: dict[str, Word] = {}
     end = 0
-    for word in words(query[:_QUERY_LIMIT]):
+    for word in query:
         if not (word.open and word.end == end):
             different.setdefault(word.folded, word)
         end = word.end
-    telling: list[Word] = []
+    wanted: list[Word] = []
     if stop_words:
-        telling = [word for word in different.values() if word.folded not in STOP]
-    return (telling or list(different.values()))[:limit]
+        wanted = [word for word in different.values() if word.folded not in STOP]
+    return (wanted or list(different.values()))[:limit]
 
 
 def _of_run(run: str, start: int) -> Iterator[Word]:
     if run.isascii():
-        yield Word(run[:_WORD_LIMIT].lower(), start, start + len(run))
+        yield Word(run[:WORD_LIMIT].lower(), start, start + len(run))
+        return
+    if _EMOJI.match(run):
+        yield Word(run, start, start + len(run))
         return
     if not _PAIRED.match(run):
         if word := _fold(run, "NFKD"):
-            yield Word(word[:_WORD_LIMIT], start, start + len(run))
+            yield Word(word[:WORD_LIMIT], start, start + len(run))
         return
     characters: list[tuple[str, int]] = []
     for place, character in enumerate(run, start):
@@ -118,10 +137,15 @@ def _of_run(run: str, start: int) -> Iterator[Word]:
         yield Word(last, at, at + 1, open=True)
 
 
+def is_paired(text: str) -> bool:
+    """Whether a text has characters of a script without spaces between words."""
+    return bool(_PAIRED.search(text))
+
+
 def _fold(text: str, form: Literal["NFKC", "NFKD"]) -> str:
     return "".join(
         character
-        for character in unicodedata.normalize(form, text.casefold())
+        for character in unicodedata.normalize(form, text.casefold()).translate(_STROKES)
         if character.isalnum()
     )
 

@@ -22,7 +22,9 @@ from tests.support.household import texts
         ("東京タワー", "東京 京タ タワ ワー ー"),
         ("猫 in Kyoto京都", "猫 in kyoto 京都 都"),
         ("안녕하세요", "안녕 녕하 하세 세요 요"),
-        ("🎉 ◱ \x00 \ud800", ""),
+        ("well done👍🏽 ❤️ 🇩🇪", "well done 👍 ❤ 🇩🇪"),
+        ("Øresund Łódź Æther ılık", "oresund lodz aether ilik"),
+        ("◱ → \x00 \ud800", ""),
     ],
 )
 def test_words_are_folded_and_scripts_without_spaces_become_pairs(text: str, expected: str) -> None:

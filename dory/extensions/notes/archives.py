@@ -13,6 +13,7 @@ compaction back leaves its archives.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -88,11 +89,17 @@ def markers(lines: Iterable[bytes]) -> Iterator[Marker]:
 
 
 def _name(notes: Notes, record: Compacted) -> str:
-    """Words of the gist and the ids; numbered if that name is taken."""
+    """Words of the gist, or of the summary if the gist has none, and the ids; numbered if that name
+    is taken.
+    """
     ids = f"-{record.first}-{record.last}"
-    words = _BETWEEN_WORDS.sub("-", record.gist.casefold()).strip("-")
+    words = _words(record.gist) or _words(record.summary)
     words = words[: _NAME_LIMIT - _NUMBER_SIZE - len(ids)].strip("-") or "archive"
     name = words + ids
     if not notes.find(name):
         return name
     return next(free for number in count(2) if not notes.find(free := f"{name}-{number}"))
+
+
+def _words(text: str) -> str:
+    return _BETWEEN_WORDS.sub("-", unicodedata.normalize("NFC", text).casefold()).strip("-")

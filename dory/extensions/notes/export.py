@@ -29,7 +29,7 @@ from typing import Any
 
 from dory import clock, regular_files
 from dory.errors import DoryError, FormatError, ToolError, UnknownVersion
-from dory.extensions.notes.names import check_name
+from dory.extensions.notes.names import check_name, key
 from dory.extensions.notes.store import KINDS, Note, Notes, check
 from dory.storage import files
 from dory.text import front_matter
@@ -160,13 +160,15 @@ def _moment(text: str) -> datetime:
 
 
 def _check_names(entries: Iterable[Note]) -> None:
-    """Raise a ``FormatError`` if two entries share a name."""
+    """Raise a ``FormatError`` if two entries share a name, case aside, or one has a name twice."""
     holders: dict[str, Note] = {}
     for note in entries:
-        for name in (note.name, *note.aliases):
-            if name in holders:
+        names = (note.name, *note.aliases)
+        for name in names:
+            holder = holders.get(key(name))
+            if holder and (holder is not note or names.count(name) > 1):
                 raise FormatError(
-                    f"two entries are called {name!r}: {holders[name].name} and {note.name}; "
+                    f"two entries are called {name!r}: {holder.name} and {note.name}; "
                     "nothing was loaded"
                 )
-            holders[name] = note
+            holders[key(name)] = note

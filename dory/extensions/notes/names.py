@@ -1,19 +1,22 @@
 """How a note may be called, and which name is meant by what somebody writes. Pure.
 
-A name is one word. Models write ``trip-plan:`` or ``**trip-plan**``, and ``café`` has two spellings
-in Unicode that look the same: all of these mean the same name. Names in files from before this was
-so are found as they were written.
+A name is one word. Models write ``trip-plan:``, ``**trip-plan**`` or ``Trip-Plan``, and ``café``
+has two spellings in Unicode that look the same: all of these mean the same name. Names in files
+from before this was so are found as they were written.
 """
 
+import difflib
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from dory.errors import ToolError
 
 NAME_LIMIT = 80
 """Characters of a name."""
+_SIMILAR = 0.6
+"""How similar a name must be to be named instead of another, as difflib counts."""
 _NAME = re.compile(r"(?!.*->)[^\s◱◲\[\]\"]+")
 _PAIRS = (
     ("**", "**"),
@@ -59,6 +62,26 @@ def spellings(name: str) -> Iterator[str]:
     """The names that an entry which is meant by ``name`` may have, the likeliest first."""
     meant = cleaned(name)
     yield from dict.fromkeys((name, meant, unicodedata.normalize("NFD", meant)))
+
+
+def key(name: str) -> str:
+    """What two names have in common that nobody can tell apart by ear: the name without case, in
+    one form of Unicode.
+    """
+    return unicodedata.normalize("NFC", cleaned(name).casefold())
+
+
+def nearest(name: str, known: Sequence[str], count: int = 3) -> list[str]:
+    """The ``known`` names that ``name`` may have meant, the likeliest first: those that begin so,
+    then those that contain it, then similar ones.
+    """
+    meant = key(name)
+    keys = {other: key(other) for other in known}
+    beginning = [other for other in known if meant and keys[other].startswith(meant)]
+    containing = [other for other in known if meant and meant in keys[other]]
+    similar = difflib.get_close_matches(meant, keys.values(), count, _SIMILAR)
+    close = [other for wanted in similar for other in known if keys[other] == wanted]
+    return list(dict.fromkeys([*beginning, *containing, *close]))[:count]
 
 
 def made_of(text: str) -> str:

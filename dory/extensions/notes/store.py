@@ -1,10 +1,10 @@
 """Notes, which the agent writes, and archives, which compaction leaves.
 
-Five tables of the agent's SQLite file:
+The tables in the agent's SQLite file:
 
     note          id (rising, never used again), name, kind, content, when, the blob of an archive's
                   original
-    alias         every name of every entry; names and aliases share one namespace
+    alias         every name of every entry, and alias_key: see ``name_table.py``
     note_head     front matter that a person has given a note in its file, beyond Dory's own fields
     note_writes   how many writes there have been
     note_due      the notes whose files in ``notes/`` are not as the notes are
@@ -23,8 +23,8 @@ from datetime import datetime
 from typing import Literal, get_args
 
 from dory.errors import ToolError
-from dory.extensions.notes import links
-from dory.extensions.notes.names import NAME_LIMIT, check_name, made_of, spellings
+from dory.extensions.notes import links, name_table
+from dory.extensions.notes.names import NAME_LIMIT, check_name, key, made_of, spellings
 from dory.search.index import Index
 from dory.search.passages import Document
 from dory.storage.changes import Changes, Snapshot
@@ -40,16 +40,15 @@ _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS note (id INTEGER PRIMARY KEY AUTOINCREMENT, name UNIQUE,"
     " kind TEXT, content TEXT, at INTEGER, hash TEXT)",
     "CREATE INDEX IF NOT EXISTS note_hash ON note (hash)",
-    "CREATE TABLE IF NOT EXISTS alias"
-    " (name TEXT PRIMARY KEY, id INTEGER REFERENCES note) WITHOUT ROWID",
-    "CREATE INDEX IF NOT EXISTS alias_id ON alias (id)",
+    *name_table.SCHEMA,
     "CREATE TABLE IF NOT EXISTS note_writes (id INTEGER PRIMARY KEY, count INTEGER)",
 )
 _NEWER = (
     "CREATE TABLE IF NOT EXISTS note_head (id INTEGER PRIMARY KEY, text TEXT)",
     "CREATE TABLE IF NOT EXISTS note_due (id INTEGER PRIMARY KEY)",
+    *name_table.NEWER,
 )
-"""Tables that a file from before there were files of notes lacks."""
+"""Tables that an older file lacks."""
 _COUNT_WRITE = (
     "INSERT INTO note_writes VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET count = count + 1"
 )
@@ -101,6 +100,7 @@ class Notes:
     def __init__(self, store: Store, index: Index, changes: Changes | None = None) -> None:
         self._store = store
         self._index = index
+        self._names = name_table.NameTable(store)
         self.changes = changes or Changes(store)
         store.tables(*_SCHEMA, *(() if store.readonly else _NEWER))
 
@@ -114,16 +114,18 @@ class Notes:
         return self._store.number("SELECT sum(count) FROM note_writes")
 
     def find(self, name: str) -> Note | None:
-        """The entry with this name or alias."""
-        if name.isprintable():
-            for spelling in spellings(name):
-                if note := self._first("JOIN alias USING (id) WHERE alias.name = ?", spelling):
-                    return note
-        return None
+        """The entry with this name or alias; if there is none, the only one with a name that
+        differs in case alone.
+        """
+        if not name.isprintable():
+            return None
+        exact = (self._names.exact(spelling) for spelling in spellings(name))
+        id = next((id for id in exact if id is not None), None)
+        return self.numbered(self._names.alike(name) if id is None else id)
 
     def called(self, name: str) -> Note | None:
         """The entry with this name or alias, also if it is written as people do."""
-        return self.find(name) or self._as_people_write(name)
+        return self.find(name) or self.numbered(self._names.alike(made_of(name)))
 
     def get(self, name: str) -> Note:
         """The entry with this name or alias, also if it is written as people do; a ``ToolError``
@@ -131,19 +133,12 @@ class Notes:
         """
         if note := self.called(name):
             return note
-        near = ", ".join(note.name for note, _ in self.search(name, 3))
-        hint = f"; similar ones: {near}" if near else ""
+        near = self._names.nearest(name) or [note.name for note, _ in self.search(name, 3)]
+        hint = f"; similar ones: {', '.join(near)}" if near else ""
         raise ToolError(f"there is no note {name[:NAME_LIMIT]!r}{hint}")
 
-    def _as_people_write(self, name: str) -> Note | None:
-        """The only entry that ``Lisbon Trip`` can mean: one that is called ``lisbon-trip``."""
-        wanted = made_of(name).casefold()
-        names = self._store.rows("SELECT name, id FROM alias")
-        ids = {id for known, id in names if known.casefold() == wanted}
-        return self.numbered(ids.pop()) if len(ids) == 1 else None
-
-    def numbered(self, id: int) -> Note | None:
-        """The entry with that id."""
+    def numbered(self, id: int | None) -> Note | None:
+        """The entry with that id; None without one."""
         return self._first("WHERE id = ?", id)
 
     def archive_of(self, hash: str) -> Note | None:
@@ -200,7 +195,7 @@ class Notes:
             values = (name, kind, content, int(at.timestamp()), hash)
             insert = "INSERT INTO note VALUES (NULL, ?, ?, ?, ?, ?)"
             id = connection.execute(insert, values).lastrowid or 0
-            connection.execute("INSERT INTO alias VALUES (?, ?)", (name, id))
+            self._names.give(connection, name, id)
             return self._indexed(id)
 
     def rename(self, name: str, new: str) -> Note:
@@ -211,7 +206,7 @@ class Notes:
         if holder and (holder.id != note.id or new == note.name):
             raise ToolError(f"{_taken(new, holder)}: choose another name")
         with self._writing("renamed", note) as connection:
-            connection.execute("INSERT OR IGNORE INTO alias VALUES (?, ?)", (new, note.id))
+            self._names.give(connection, new, note.id)
             connection.execute("UPDATE note SET name = ? WHERE id = ?", (new, note.id))
             return self._indexed(note.id)
 
@@ -223,11 +218,16 @@ class Notes:
         note = self.get(name)
         alias = check_name(alias)
         holder = self.find(alias)
-        if holder and alias in (holder.name, *note.aliases):
+        own = holder is not None and holder.id == note.id
+        kept = (note.name, *note.aliases) if own else ()
+        if holder and (alias in kept or (not own and key(alias) == key(holder.name))):
             raise ToolError(f"{_taken(alias, holder)}: choose another one")
         with self._writing("gave another name to", note, *filter(None, [holder])) as connection:
-            connection.execute("INSERT OR REPLACE INTO alias VALUES (?, ?)", (alias, note.id))
-        return holder
+            if holder and not own:
+                lost = [other for other in holder.aliases if key(other) == key(alias)]
+                self._names.take(connection, lost)
+            self._names.give(connection, alias, note.id)
+        return None if own else holder
 
     def write(self, name: str, content: str) -> Note:
         """Replace the content of an entry."""
@@ -266,7 +266,7 @@ class Notes:
         """
         wanted = filter(None, states.values())
         for name in (name for state in wanted for name in (state["name"], *state["aliases"])):
-            holder = self._first("JOIN alias USING (id) WHERE alias.name = ?", name)
+            holder = self.find(name)
             if holder and holder.id not in states:
                 raise ToolError(f"{_taken(name, holder)}: rename that one first")
         with self._store.writing() as connection:
@@ -277,8 +277,8 @@ class Notes:
                 id, name = state["id"], state["name"]
                 values = (id, name, "Note", state["content"], state["at"], None)
                 connection.execute("INSERT INTO note VALUES (?, ?, ?, ?, ?, ?)", values)
-                names = [(known, id) for known in (name, *state["aliases"])]
-                connection.executemany("INSERT INTO alias VALUES (?, ?)", names)
+                for known in (name, *state["aliases"]):
+                    self._names.give(connection, known, id)
                 if state["head"]:
                     head = (id, state["head"])
                     connection.execute("INSERT INTO note_head VALUES (?, ?)", head)
@@ -327,7 +327,7 @@ class Notes:
         connection.executemany("INSERT OR IGNORE INTO note_due VALUES (?)", ((id,) for id in ids))
 
     def _delete(self, connection: sqlite3.Connection, note: Note) -> None:
-        connection.execute("DELETE FROM alias WHERE id = ?", (note.id,))
+        self._names.remove(connection, note.id)
         connection.execute("DELETE FROM note WHERE id = ?", (note.id,))
         connection.execute("DELETE FROM note_head WHERE id = ?", (note.id,))
         self._index.remove(note.kind, note.id)
@@ -355,15 +355,11 @@ class Notes:
                 content,
                 self._store.moment(at),
                 hash,
-                self._aliases(id, name),
+                self._names.others(id, name),
                 head,
             )
             for id, name, kind, content, at, hash, head in rows
         ]
-
-    def _aliases(self, id: int, name: str) -> tuple[str, ...]:
-        sql = "SELECT name FROM alias WHERE id = ? AND name <> ? ORDER BY name"
-        return tuple(alias for (alias,) in self._store.rows(sql, (id, name)))
 
 
 def check(name: str, content: str, kind: Kind) -> str:
@@ -395,4 +391,5 @@ def document(note: Note) -> Document:
 
 
 def _taken(name: str, holder: Note) -> str:
-    return f"{name!r} is {'the name' if holder.name == name else 'another name'} of {holder.name}"
+    which = "the name" if key(holder.name) == key(name) else "another name"
+    return f"{name!r} is {which} of {holder.name}"

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from dory.errors import FormatError
-from dory.extensions.recall import passed_over
+from dory.extensions.recall import passed_over, request
 from dory.extensions.recall.life_index import Cursor, LifeIndexer, next_batch
 from dory.extensions.recall.search import RecallSearch
 from dory.identity.context import Entry
@@ -24,6 +24,9 @@ from dory.types import Call, Line
 
 AT_ONCE = 32
 """Entries that are indexed in the loop's own thread, some milliseconds' work."""
+_FADED = "Answers of RECALL in your context name these as standing there. They have faded since:"
+_CORRECTED = 40
+"""Entries of which that is said, the newest."""
 TIDY_AFTER = 1000
 """After so many entries SQLite's log is copied into its file, beside the loop."""
 
@@ -34,6 +37,7 @@ class RecallExtension(Extension):
     """
 
     name = "recall"
+    freshness = "opening"
 
     def __init__(
         self,
@@ -61,14 +65,24 @@ class RecallExtension(Extension):
         """
         entries = self._identity.context.entries
         found = self._search.recall(call.given, entries, self._secrets.mark)
+        if request.is_filtered(call.given):  # lines of rooms have no index to filter by
+            return Outcome(found)
         beside = passed_over.lines(self._identity, call.given, mark=self._secrets.mark)
         return Outcome("\n".join([found, *beside]))
 
     def recall(self, query: str) -> str:
         """The best hits for a person, as text: of what may be shown where it is asked."""
         found = self._search.recall(query, self._identity.context.entries, asked=self._secrets)
+        if request.is_filtered(query):
+            return found
         beside = passed_over.lines(self._identity, query, self._secrets.shows)
         return "\n".join([found, *beside])
+
+    def section(self) -> str:
+        """What answers in the context name as standing there, and what has faded since."""
+        moved = self._search.moved(self._identity.context.entries)[-_CORRECTED:]
+        lines = [f"#{id} -> {source if source else 'RECALL finds it'}" for id, source in moved]
+        return "\n".join([_FADED, *lines]) if lines else ""
 
     def cue(self, line: Line) -> str:
         """What a person's message refers to, if that is clear and for its room."""
@@ -135,12 +149,14 @@ class RecallExtension(Extension):
 
     GUIDANCE = guidance(__file__)
     TOOLS = taught(
-        __file__, Tool("RECALL <query>", find, looks_up=True, everyday=True, doing="recalls {}")
+        __file__,
+        Tool("RECALL <words and filters>", find, looks_up=True, everyday=True, doing="recalls {}"),
     )
     COMMANDS = (
         Command(
-            "/recall <query>  search everything that ever was: what was heard, said and done,"
-            " notes, archives",
+            "/recall <words>  search everything that ever was: what was heard, said and done,"
+            " notes, archives; filters are since:2026-03-01 until:2026-04 room:dev who:ada"
+            " kind:note, and notes: in front",
             recall,
         ),
     )

@@ -28,17 +28,21 @@ from typing import Protocol
 from dory import clock
 from dory.errors import DoryError
 from dory.extensions.notes.store import KINDS, Notes, document
+from dory.extensions.recall import request as requests
+from dory.extensions.recall.life_index import KINDS as ENTRIES
 from dory.extensions.recall.life_index import LifeIndexer
-from dory.extensions.recall.source import Source, plain, uncrowded
+from dory.extensions.recall.request import Request
+from dory.extensions.recall.source import Source, cue, of_entry, plain, shown, uncrowded
 from dory.identity import expand
 from dory.identity.context import Entry
+from dory.search.filters import Filter
 from dory.search.index import Hit, Index
 from dory.search.passages import Document
 from dory.search.postings import GLANCE, SearchBudget
 from dory.search.snippets import MARK
 from dory.storage.blobs import Blobs
 from dory.storage.database import Store
-from dory.text import formatting, references
+from dory.text import formatting
 
 HITS = 10
 """Hits in one answer."""
@@ -58,6 +62,9 @@ CONSIDERED_FOR_PEOPLE = 200
 """Hits that are examined if some of them may not be shown."""
 _UNKNOWN = 8
 """Words that are named as occurring nowhere."""
+_TAKEN = 3
+"""Words that are named for which one of these was taken."""
+_IN_CONTEXT = re.compile(r" -> in your context at #([0-9]{1,15})$", re.MULTILINE)
 _SAY = re.compile(r"SAY ([a-z0-9_-]{1,64}) .*")
 _THOUGHT = re.compile(r"<(?:think|thought|reasoning)", re.IGNORECASE)
 
@@ -124,15 +131,16 @@ class RecallSearch:
         ``mark``: what the agent is told of a hit from a room. ``asked``: what a person may see.
         """
         quoted = formatting.one_line(query)
-        hits, elsewhere = self._found(query, live, asked)
+        request = requests.read(query, self._known(asked))
+        hits, elsewhere = self._found(request, live, asked)
         more = f"; more was said in {formatting.named(elsewhere)}: ask there" if elsewhere else ""
         if not hits:
+            wider = ", or leave out a filter" if request.only else ""
             return (
                 f'no hits for "{quoted}"{more}; try other words: names, things, a month, as they'
-                " were said then"
+                f" were said then{wider}"
             )
-        if unknown := self._index.unknown(query):
-            more += f"; nothing has the words: {plain(', '.join(unknown[:_UNKNOWN]))}"
+        more += self._misses(request.words)
         noun = "hit" if len(hits) == 1 else "hits"
         lines = [
             f"{number}. {_described(hit)}{self._marks(hit, source, mark)}"
@@ -142,14 +150,14 @@ class RecallSearch:
         return "\n".join([f'{len(hits)} {noun} for "{quoted}"{more}', *lines])
 
     def hits(
-        self, query: str, live: Sequence[Entry], count: int = HITS
+        self, query: str, live: Sequence[Entry], count: int = HITS, only: Filter | None = None
     ) -> list[tuple[Hit, Source]]:
-        """Return the best hits for the agent, each with where its full text is. What has the query
-        as its name goes first.
+        """Return the best hits for the agent, each with where its full text is; ``only`` those that
+        a filter admits. What has the query as its name goes first.
         """
-        found = uncrowded(self._search(query, live, considered=2 * count))
+        found = uncrowded(self._search(query, live, considered=2 * count, only=only))
         named = self._notes.called(query.strip())
-        if named is None:
+        if named is None or (only and not only.admits(document(named))):
             return found[:count]
         by_name = [
             (hit, source)
@@ -195,6 +203,23 @@ class RecallSearch:
                 best.setdefault(unnamed, hit.share)
         return list(best.items())
 
+    def moved(self, live: Sequence[Entry]) -> list[tuple[int, Source | None]]:
+        """The entries that answers in the context name as standing there, and that stand there no
+        more: each with its source now; None if there is none.
+        """
+        standing = {entry.first for entry in live if entry.kind != "compacted"}
+        named = {
+            int(number)
+            for entry in live
+            if entry.kind == "result" and entry.about.startswith("RECALL")
+            for number in _IN_CONTEXT.findall(entry.body)
+        }
+        opened = self._outline.opened(live)
+        return [
+            (id, of_entry(opened.get(id) or self._outline.place(id, live)))
+            for id in sorted(named - standing)
+        ]
+
     def reset(self) -> None:
         """Empty the index, add the notes and the layers again, and be ready to index the life from
         its beginning. Does all of it or nothing.
@@ -213,14 +238,36 @@ class RecallSearch:
         if self._index.outdated():
             self.reset()
 
+    def _known(self, asked: Asked | None) -> requests.Known:
+        """What there is to filter by, as far as who ``asked`` may know of it."""
+        kinds = [*ENTRIES, *KINDS, *(kind for layer in self._layers for kind in layer.kinds)]
+        shown = [kind for kind in kinds if kind not in self._hidden]
+        if asked is None:
+            return requests.Known(shown, self._index.rooms(), self._index.speakers())
+        rooms = [room for room in self._index.rooms() if asked.shows(room) or asked.knows(room)]
+        return requests.Known(shown, rooms, None)
+
+    def _misses(self, words: str) -> str:
+        """Which words of a query occur nowhere, and for which others they were taken."""
+        unknown = self._index.unknown(words)
+        taken = self._index.taken_for(words)
+        nowhere = [word for word in unknown if word not in taken][:_UNKNOWN]
+        told = f"; nothing has the words: {plain(', '.join(nowhere))}" if nowhere else ""
+        for word in [word for word in unknown if word in taken][:_UNKNOWN]:
+            others = formatting.named(taken[word][:_TAKEN])
+            told += f'; nothing has "{plain(word)}", so this is for {plain(others)}'
+        return told
+
     def _found(
-        self, query: str, live: Sequence[Entry], asked: Asked | None
+        self, request: Request, live: Sequence[Entry], asked: Asked | None
     ) -> tuple[list[tuple[Hit, Source]], list[str]]:
         """The hits of an answer, and the rooms in which the person who ``asked`` may find more."""
+        query, only = request.words, request.only
         if asked is None:
-            return self.hits(query, live), []
+            return self.hits(query, live, only=only), []
+        considered = CONSIDERED_FOR_PEOPLE
         if asked.shows(""):  # all but what is of a private room
-            found = self._search(query, live, considered=CONSIDERED_FOR_PEOPLE)
+            found = self._search(query, live, considered=considered, only=only)
             shown = [
                 (hit, source)
                 for hit, source in found
@@ -229,7 +276,7 @@ class RecallSearch:
             return uncrowded(shown)[:HITS], []
         hits: list[tuple[Hit, Source]] = []
         elsewhere = set[str]()
-        for hit, source in self._search(query, live, considered=CONSIDERED_FOR_PEOPLE):
+        for hit, source in self._search(query, live, considered=considered, only=only):
             room = _said_in(hit.document)
             if room and asked.shows(room):
                 hits.append((hit, replace(source, hint=f"chats/{room}.md", entry=None)))
@@ -265,11 +312,12 @@ class RecallSearch:
         share: float = 0.0,
         considered: int = CONSIDERED,
         kinds: Sequence[str] = (),
+        only: Filter | None = None,
     ) -> list[tuple[Hit, Source]]:
         """The hits whose text can still be had, each with its source, best first; only of these
-        ``kinds``, if any.
+        ``kinds``, if any, and only what a filter admits.
         """
-        hits = self._index.search(query, considered, kinds, budget, share, self._hidden)
+        hits = self._index.search(query, considered, kinds, budget, share, self._hidden, only)
         opened = self._outline.opened(live)
 
         def place(id: int) -> Entry | None:
@@ -286,11 +334,12 @@ class RecallSearch:
             return self._note_source(hit, live, place)
         layer = self._layer(kind)
         if layer is None:
-            return _entry_source(place(origin))
+            return of_entry(place(origin))
         hint = layer.way(kind, origin)
         if not hint:
             return None
-        return _live_source(hit.document.text.strip(), live) or Source(hint=hint)
+        text = hit.document.text.strip()
+        return shown(hint, "", text, live) or Source(hint=hint)
 
     def _layer(self, kind: str) -> Layer | None:
         return next((layer for layer in self._layers if kind in layer.kinds), None)
@@ -305,7 +354,8 @@ class RecallSearch:
         if not note:
             return None
         if not note.hash:
-            return _live_source(note.content, live) or Source(name=note.name)
+            source = Source(name=note.name)
+            return shown(str(source), note.name, note.content, live) or source
         try:
             gist = self._outline.gist(note.hash)
             first = self._outline.entries(note.hash)[0].first
@@ -314,31 +364,8 @@ class RecallSearch:
             return Source(name=note.name)
         entry = place(first)
         if entry and entry.kind != "compacted":
-            return _entry_source(entry)
+            return of_entry(entry)
         return Source(note.hash, gist, note.name)
-
-
-def cue(sources: Sequence[Source]) -> str:
-    """Return the cue that names these sources; empty if there are none."""
-    names = " · ".join(source.cue for source in sources)
-    return f"may belong to this: {names}" if names else ""
-
-
-def _entry_source(entry: Entry | None) -> Source | None:
-    """The source of an original that is in ``entry``, or in the blob of ``entry``."""
-    if entry and entry.kind == "compacted":
-        return Source(entry.hash or "", entry.gist)
-    return Source(entry=entry.first) if entry else None
-
-
-def _live_source(text: str, live: Sequence[Entry]) -> Source | None:
-    """The newest entry of the context with this text in it; None if that is a compacted one."""
-    for entry in reversed(live):
-        # only a body with a backslash has anything to unescape
-        body = references.unescape(entry.body) if "\\" in entry.body else entry.body
-        if text in body:
-            return None if entry.kind == "compacted" else _entry_source(entry)
-    return None
 
 
 def _said_in(document: Document) -> str:
@@ -356,7 +383,7 @@ def _described(hit: Hit) -> str:
     document = hit.document
     speaker = f" {plain(document.speaker)}" if document.speaker else ""
     room = f" in {document.room}" if document.room else ""
-    beside = "" if MARK in hit.snippet else "(beside a match) "
+    beside = "" if MARK in hit.snippet or not hit.score else "(beside a match) "
     return (
         f"{document.kind.lower()} {clock.minute(document.at)}{speaker}{room},"
         f" score {hit.score:.1f}: {beside}{plain(hit.snippet)}"

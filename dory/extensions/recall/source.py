@@ -1,10 +1,13 @@
 """Where the full text of a hit is, and which hits only repeat others. Pure."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dory.constants import ABOUT_LIMIT
 from dory.extensions.notes.store import KINDS
+from dory.identity.context import Entry
 from dory.search.index import Hit
 from dory.text import formatting, references
 from dory.text.tokenizer import STOP, folded
@@ -58,6 +61,45 @@ class Source:
         if self.hash:
             return references.reference(self.hash, self.gist)
         return self.hint or f"note {self.name}"
+
+
+def cue(sources: Sequence[Source]) -> str:
+    """Return the cue that names these sources; empty if there are none."""
+    names = " · ".join(source.cue for source in sources)
+    return f"may belong to this: {names}" if names else ""
+
+
+def of_entry(entry: Entry | None) -> Source | None:
+    """The source of an original that is in ``entry``, or in the blob of ``entry``."""
+    if entry and entry.kind == "compacted":
+        return Source(entry.hash or "", entry.gist)
+    return Source(entry=entry.first) if entry else None
+
+
+def shown(way: str, name: str, text: str, live: Sequence[Entry]) -> Source | None:
+    """The newest entry of the context that shows this text of a note or a layer: the response that
+    wrote it, under its ``name`` if it has one, or what the tool line ``way`` returned.
+    """
+    about = formatting.one_line(way, ABOUT_LIMIT)
+    for entry in reversed(live):
+        # only a body with a backslash has anything to unescape
+        body = references.unescape(entry.body) if "\\" in entry.body else entry.body
+        if text not in body:
+            continue
+        shows = entry.kind == "result" and entry.about == about
+        if shows or (entry.kind == "response" and _writes(body, name, text)):
+            return of_entry(entry)
+    return None
+
+
+def _writes(response: str, name: str, text: str) -> bool:
+    """Whether a line of a response gives a tool exactly this text, behind its ``name`` if it has
+    one.
+    """
+    given = rf"{re.escape(name)} *" if name else ""
+    block = rf"<<(\w+)\n{re.escape(text)}\n\1"
+    line = rf"^[A-Z_]+ +{given}(?:{re.escape(text)}|{block})\s*$"
+    return bool(re.search(line, response, re.MULTILINE))
 
 
 def uncrowded(hits: Sequence[tuple[Hit, Source]]) -> list[tuple[Hit, Source]]:

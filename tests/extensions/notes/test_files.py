@@ -225,7 +225,18 @@ def test_a_file_that_is_no_text_is_told_of_once_and_its_note_stays(
 
 
 def test_names_that_no_file_can_have_stand_in_the_front_matter(house: Vault) -> None:
-    names = ["a/b", "a:b", "CON", "Hotel", "hotel", "..", "x" * 80, "漢" * 80, "-x-", "caf\u00e9"]
+    names = [
+        "a/b",
+        "a:b",
+        "CON",
+        "Con-note",
+        "Hotel",
+        "..",
+        "x" * 80,
+        "漢" * 80,
+        "-x-",
+        "caf\u00e9",
+    ]
     for name in names:
         house.respond(f"NOTE_ADD {name} about {name}")
     house.step()

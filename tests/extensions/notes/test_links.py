@@ -157,9 +157,22 @@ def test_a_note_as_a_file_says_the_same_when_it_is_read(house: Noting) -> None:
 def test_a_note_is_found_as_people_write_its_name(house: Noting) -> None:
     house.respond("NOTE_ADD Lisbon-trip in May")
     house.respond("NOTE_ADD Trip one")
-    house.respond("NOTE_ADD trip two")
+    house.respond("NOTE_ADD trip two")  # refused: that is the same name
     for name in ("Lisbon trip", "lisbon-trip", "LISBON TRIP"):
         assert house.notes.get(name).content == "in May"
+    for name in ("Trip", "trip", "TRIP"):
+        assert house.notes.get(name).content == "one"
+
+
+def test_two_notes_of_an_older_store_that_differ_in_case_are_both_found(house: Noting) -> None:
+    house.respond("NOTE_ADD Trip one")
+    house.respond("NOTE_ADD other two")
+    with house.notes._store.writing() as connection:
+        connection.execute("UPDATE note SET name = 'trip' WHERE name = 'other'")
+        connection.execute("UPDATE alias SET name = 'trip' WHERE name = 'other'")
+        connection.execute("DELETE FROM alias_key")
     assert (house.notes.get("Trip").content, house.notes.get("trip").content) == ("one", "two")
-    with pytest.raises(ToolError, match="there is no note 'TRIP'"):
+    with pytest.raises(ToolError, match="there is no note 'TRIP'; similar ones: trip, Trip"):
         house.notes.get("TRIP")  # it may be either
+    house.notes.write("trip", "new")
+    assert (house.notes.get("Trip").content, house.notes.get("trip").content) == ("one", "new")

@@ -65,6 +65,10 @@ def test_the_day_on_which_a_note_was_written_is_nothing_that_it_says(house: Hous
 def test_words_that_occur_nowhere_are_named(house: House) -> None:
     hear(house, "the canoe is called Wilhelmina")
     step(house)
+    line = told(house, "canoe wilhelmnia zeppelin")
+    assert line.splitlines()[0].endswith(
+        '; nothing has the words: zeppelin; nothing has "wilhelmnia", so this is for wilhelmina'
+    )
     line = told(house, "canoe zeppelin")
     assert line.splitlines()[0].endswith("; nothing has the words: zeppelin")
     assert "nothing has" not in told(house, "canoe wilhelmina")

@@ -59,6 +59,28 @@ def test_notes_and_archives_are_in_the_same_ranking(house: House) -> None:
     assert archive[6] == house.me.context.entries[0].hash and archive[7] is None
 
 
+def test_a_note_stands_in_the_context_only_where_it_was_written_or_read(house: House) -> None:
+    act(house, "NOTE_ADD code 42")
+    hear(house, "there are 42 boats in the harbour, code 42", *OTHERS)
+
+    def way(query: str) -> str | None:
+        return next(hit[5] for hit in answer(house, query) if hit[1] == "note")
+
+    wrote = next(entry for entry in house.me.context if entry.kind == "response")
+    assert way("code") == str(wrote.first)
+    fade(house, house.me.context.entries[: house.me.context.entries.index(wrote) + 2], "a code")
+    assert way("code") is None, "that somebody said 42 is no place of the note"
+    act(house, "NOTE_READ code")
+    read = house.me.context.entries[-1]
+    assert way("code") == str(read.first)
+    act(house, "NOTE_WRITE code 43, not 42\nNOTE_WRITE code <<END\n44\n42\nEND")
+    step(house)
+    assert way("code") == str(house.me.context.entries[-3].first)
+    act(house, "NOTE_APPEND code and 45")
+    step(house)
+    assert way("code") is None, "nothing in the context shows it as it is now"
+
+
 def test_there_are_at_most_ten_hits_the_best_first(house: House) -> None:
     hear(house, *[f"fish number {number}" for number in range(15)], "fish fish and chips with fish")
     hits = answer(house, "fish and chips")
