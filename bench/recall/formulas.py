@@ -16,6 +16,7 @@ _BARE = Formula(
     own=1,
     speaker=0,
     question=0,
+    repeats=0,
 )
 _TOLD = replace(_BARE, stems=True, stop_words=True, about=True)
 _AROUND = replace(_TOLD, before=Formula().before, behind=Formula().behind)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from dory.search.passages import Document, Passages, by, label
+from dory.search.passages import REPEATING, Document, Passages, by, label
 from dory.search.postings import Estimates, Postings, SearchBudget, Term
 from dory.search.ranking import PLACES, Formula, Ranking, weight
 from dory.search.snippets import snippet
@@ -186,11 +186,12 @@ class Index:
         """Each document once, by its best passage."""
         passages = self._passages.get([id for _, id in best])
         weights = {term.key: term.weight for term in terms}
-        adjusted = [
-            (self._ranking.adjusted(score, asks=passages[id][1]), id)
-            for score, id in best
-            if id in passages
-        ]
+        adjusted: list[tuple[float, int]] = []
+        for score, id in best:
+            if id in passages:
+                passage, asks = passages[id]
+                repeats = passage.kind in REPEATING
+                adjusted.append((self._ranking.adjusted(score, asks, repeats), id))
         hits: dict[tuple[str, int], Hit] = {}
         for score, id in sorted(adjusted, reverse=True):
             passage, _ = passages[id]

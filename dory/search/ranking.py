@@ -87,6 +87,8 @@ class Formula:
     """What is added to a passage whose speaker the query names."""
     question: float = 0.2
     """The share of its score that a short passage loses if it only asks."""
+    repeats: float = 0.2
+    """The share of its score that an archive loses: its stretch says the same word for word."""
 
 
 def weight(documents: float, total: int) -> float:
@@ -244,9 +246,10 @@ class Ranking:
         enough = scores > least
         return scores[enough], rows[numpy.nonzero(enough)[0]], places[enough]
 
-    def adjusted(self, score: float, asks: bool) -> float:
-        """The score of a short passage that only ``asks``, or does not."""
-        return score * (1 - self._formula.question) if asks else score
+    def adjusted(self, score: float, asks: bool, repeats: bool = False) -> float:
+        """The score of a passage that is short and only ``asks``, or ``repeats`` others."""
+        asked = score * (1 - self._formula.question) if asks else score
+        return asked * (1 - self._formula.repeats) if repeats else asked
 
     def _bounds(self, terms: Sequence[tuple[PositionMasks, float]], named: PositionMasks) -> Scores:
         """The upper bound of the scores in each stretch, by the number of the stretch."""
