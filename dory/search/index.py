@@ -19,9 +19,10 @@ from dory.search.postings import Estimates, Postings, SearchBudget, Term
 from dory.search.ranking import PLACES, Formula, Ranking, weight
 from dory.search.snippets import snippet
 from dory.storage.database import Store
-from dory.text.tokenizer import STOP, Stemmer, query_words
+from dory.text.tokenizer import STOP, Stemmer, Word, query_words
 
 if TYPE_CHECKING:
+    from dory.search.meaning import Similarities
     from dory.search.ranking import Bytes, Numbers
 
 _ROUNDING = 1 - 1e-9
@@ -109,13 +110,15 @@ class Index:
         budget: SearchBudget | None = None,
         share: float = 0.0,
         without: Collection[str] = (),
+        similarities: "Similarities | None" = None,
     ) -> list[Hit]:
         """Return the best ``limit`` documents, best first, of equals the newer. Any text is a
         query.
 
         ``kinds``: search only these, or all if empty; ``without``: search none of these, which
         costs less than naming all others; ``share``: hits with a smaller share need not be found,
-        which saves most of the work.
+        which saves most of the work; ``similarities``: how near passages are in meaning, which adds
+        to their scores and also finds some that have no word of the query.
         """
         budget = budget or self._budget
         total, newest = self._passages.extent()
@@ -128,19 +131,16 @@ class Index:
         postings = Postings(self._store, budget, estimates, total, newest, labels, excluded)
         wanted = postings.terms(words, self._stemmer)
         terms = [term for term in wanted if term.documents]
-        if not terms:
-            return []
-        speakers = " OR ".join(f'"{by(word.folded)}"' for word in words)
-        named = postings.term("", speakers)
+        named = postings.term("", " OR ".join(f'"{by(word.folded)}"' for word in words))
         postings.read([*terms, named])
         count = max(limit, budget.candidates)
         if budget.looked_up:
             self._look_up(postings, terms, named, count)
-        best_possible = math.inf
-        if any(word.folded not in STOP for word in words):
-            best_possible = sum(term.weight for term in wanted) + weight(0, total)
+        best_possible = _best_possible(words, wanted, total)
         least = share * best_possible * _ROUNDING if share else 0.0
-        return self._hits(self._best(terms, named, count, least), terms, limit, best_possible)
+        best = self._best(terms, named, count, least)
+        found = self._fused(best, similarities, labels, excluded)
+        return self._hits(found, terms, limit, best_possible)
 
     @cached_property
     def _ranking(self) -> Ranking:
@@ -176,26 +176,54 @@ class Index:
         )
         return numpy.frombuffer(b"".join(rows), numpy.uint8).reshape(-1, PLACES)
 
-    def _hits(
+    def _fused(
         self,
         best: Sequence[tuple[float, int]],
+        similarities: "Similarities | None",
+        labels: Collection[str],
+        excluded: Collection[str],
+    ) -> list[tuple[float, int, Document]]:
+        """The passages that are found, by words or by meaning, with their scores, best first."""
+        ids = [id for _, id in best]
+        similar = similarities(ids) if similarities else {}
+        passages = self._passages.get(list({*ids, *similar}))
+        scores: list[tuple[float, int]] = []
+        for score, id in best:
+            if id in passages:
+                passage, asks = passages[id]
+                repeats = passage.kind in REPEATING
+                scores.append((self._ranking.adjusted(score, asks, repeats), id))
+        kinds = {id: label(passage.kind) for id, (passage, _) in passages.items()}
+        searched = {
+            id: similarity
+            for id, similarity in similar.items()
+            if id in kinds and kinds[id] not in excluded and (not labels or kinds[id] in labels)
+        }
+        if searched:
+            scores = self._ranking.fused(scores, searched)
+        return [(score, id, passages[id][0]) for score, id in sorted(scores, reverse=True)]
+
+    def _hits(
+        self,
+        found: Sequence[tuple[float, int, Document]],
         terms: Sequence[Term],
         limit: int,
         best_possible: float,
     ) -> list[Hit]:
         """Each document once, by its best passage."""
-        passages = self._passages.get([id for _, id in best])
         weights = {term.key: term.weight for term in terms}
-        adjusted: list[tuple[float, int]] = []
-        for score, id in best:
-            if id in passages:
-                passage, asks = passages[id]
-                repeats = passage.kind in REPEATING
-                adjusted.append((self._ranking.adjusted(score, asks, repeats), id))
         hits: dict[tuple[str, int], Hit] = {}
-        for score, id in sorted(adjusted, reverse=True):
-            passage, _ = passages[id]
+        for score, _, passage in found:
             key = (passage.kind, passage.origin)
             if len(hits) < limit and key not in hits:
                 hits[key] = Hit(passage, score, score / best_possible, weights, self._stemmer)
         return list(hits.values())
+
+
+def _best_possible(words: Sequence[Word], wanted: Sequence[Term], total: int) -> float:
+    """The score of a passage with all words, and one more that never occurred; infinite if there
+    are only stop words.
+    """
+    if all(word.folded in STOP for word in words):
+        return math.inf
+    return sum(term.weight for term in wanted) + weight(0, total)

@@ -89,10 +89,12 @@ class Store:
     def tables(self, *statements: str) -> None:
         """Add tables to the schema, before the store is first used.
 
-        Each statement is ``CREATE … IF NOT EXISTS``, or several with ``;`` between.
+        Each statement is ``CREATE … IF NOT EXISTS``, or several with ``;`` between. A trigger has
+        ``;`` inside, so it stands alone.
         """
         for statement in statements:
-            self._schema += statement.split(";")
+            trigger = statement.startswith("CREATE TRIGGER")
+            self._schema += [statement] if trigger else statement.split(";")
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         """Return the rows of a query as tuples; none if the file is missing."""
