@@ -24,7 +24,9 @@ FORMER_OFFLINE = "stand-in"
 """The name that the offline model had before; settings may still use it."""
 
 STATIC = "static"
-"""What ``embeddings`` names for the embedded model, unless a profile goes by that name."""
+"""What ``embeddings`` names for the embedded model, unless a profile goes by that name. It serves
+RECALL alone.
+"""
 
 PROVIDERS = {
     "DEEPSEEK_API_KEY": ("https://api.deepseek.com", "deepseek-v4-pro"),

@@ -53,6 +53,7 @@ from dory.identity.identity import Identity
 from dory.identity.life import Bookkeeping
 from dory.identity.secrecy import RoomSecrets
 from dory.llm import static
+from dory.llm.static import StaticEmbeddings
 from dory.search.index import Index
 from dory.search.meaning import Meaning
 from dory.storage.blobs import Blobs
@@ -256,7 +257,9 @@ def _notes(of: _Shared) -> Sequence[Extension]:
 
 def _recall(of: _Shared) -> Sequence[Extension]:
     past = of.past
-    embedder = of.models.embedder()
+    # the embedded model helps the words, and alone it is worse: so it does not choose summaries
+    embedded = StaticEmbeddings() if of.settings.embeddings == STATIC else None
+    embedder = of.models.embedder() or embedded
     meaning = past.search.meaning = Meaning(past.store, embedder) if embedder else None
     return [
         RecallExtension(

@@ -12,7 +12,7 @@ Turns go first where the endpoint has few slots (``llm/slots.py``).
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from dory.config.profiles import STATIC, Profile
+from dory.config.profiles import Profile
 from dory.config.settings import Config
 from dory.control import Control
 from dory.errors import ModelRefused
@@ -20,7 +20,6 @@ from dory.llm import llama_cpp
 from dory.llm.budget import Budget
 from dory.llm.retry import RetryingModel
 from dory.llm.slots import Slots
-from dory.llm.static import StaticEmbeddings
 from dory.process.jobs import Job
 from dory.types import Embedded, Embedder, Model, Prompt, Purpose, Reply
 
@@ -122,12 +121,10 @@ class Models:
             paid.switch(model(settings, profile), profile)
 
     def embedder(self) -> Embedder | None:
-        """What makes vectors; None if the settings name nothing for it. The embedded model costs
-        nothing.
-        """
+        """What makes vectors; None if the settings name nothing for it."""
         profile = self.settings.profiles.of(self.settings.embeddings)
         if not profile:
-            return StaticEmbeddings() if self.settings.embeddings == STATIC else None
+            return None
         return _PaidEmbedder(_vectors(self.settings, profile), profile, self.budget)
 
     def _retrying(self, paid: "Paid") -> Model:
