@@ -11,6 +11,9 @@ through references, how deep do the turns stand that questions will be asked abo
 evidence come into the prompt? The same is asked with the cues switched off, and of a second life of
 the same talk without notes and recall. Exit code 0 if both lives are whole, 1 if not, 2 if there is
 nothing to play.
+
+Of a conversation of BEAM it is asked instead how many of the person's standing instructions and
+preferences stand in USER.md and MEMORY.md afterwards (``standing.py``).
 """
 
 import json
@@ -20,19 +23,19 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
 import click
 
-from bench.common import locomo, questions, running
+from bench.common import beam, locomo, questions, running
 from bench.common.figures import Answers, Evidence, Figures, as_json, report, report_totals
 from bench.common.household import ROOM, Household
 from bench.common.locomo import Conversation
 from bench.common.questions import Question
 from bench.common.reach import Piece, depths, entered
-from bench.life import asking
+from bench.life import asking, standing
 from dory import check
 from dory.config.profiles import OFFLINE
 from dory.config.settings import Config
@@ -191,7 +194,7 @@ def _home(keep: Path | None, name: str) -> Iterator[Path]:
 @running.measurement(
     "bench.life",
     "Play long conversations to an agent and check that nothing is lost. "
-    f"PATH: a conversation of LoCoMo, or a folder of them (default: {DATA}).",
+    f"PATH: a conversation of LoCoMo or BEAM, or a folder of them (default: {DATA}).",
 )
 @click.argument("path", type=Path, default=DATA)
 @click.option(
@@ -228,6 +231,12 @@ def main(
             file=sys.stderr,
         )
         return 2
+    if all(map(beam.recognised, paths)):
+        found = [standing.lived(path, limit) for path in paths]
+        print("\n".join(map(str, found)))
+        if print_json:
+            print(json.dumps([asdict(one) for one in found]))
+        return 0
     choice = Choice(limit, turns, questions, keep)
     lives, played = list[Figures](), list[Figures]()
     for path in paths:

@@ -9,9 +9,9 @@ switched on in turn; beside them stand other engines on the same text.
 ``--data`` names a folder of LoCoMo's or BEAM's conversations, or one of them, and may be given more
 than once. ``--held-out`` chooses the numbers of the ranking anew for each conversation on all the
 others of all folders, each folder counting the same: what the numbers are worth for talk on which
-they were not chosen. ``--lived`` plays each conversation into an agent and asks its RECALL, which
-has to find the messages among all that a life leaves in an index. Exit code 0, or 2 if there is no
-data.
+they were not chosen. ``+ meaning`` is the search with the embedded model, if that is installed.
+``--lived`` plays each conversation into an agent and asks its RECALL, which has to find the
+messages among all that a life leaves in an index. Exit code 0, or 2 if there is no data.
 """
 
 import json
@@ -26,10 +26,13 @@ import click
 from bench.common import beam, locomo, questions, running
 from bench.common.questions import Talk
 from bench.recall import rivals
-from bench.recall.formulas import GRID, STEPS
+from bench.recall.formulas import GRID, MEANINGS, STEPS
 from bench.recall.lived import lived
-from bench.recall.measuring import DEPTHS, Outcome, ask, figures, indexed
+from bench.recall.measuring import DEPTHS, Outcome, ask, figures, indexed, milliseconds
+from dory.llm import static
+from dory.llm.static import StaticEmbeddings
 from dory.search.ranking import Formula
+from dory.types import Embedder
 
 DATA = (Path("../shared/locomo"), Path("../shared/beam"))
 Sets = Mapping[str, Sequence[Talk]]
@@ -61,15 +64,36 @@ def others(talks: Sequence[Talk]) -> dict[str, Any]:
     return figures_by_engine
 
 
-def held_out(sets: Sets, grid: Sequence[Formula] = GRID) -> dict[str, Any]:
+def with_meaning(talks: Sequence[Talk]) -> dict[str, Any] | None:
+    """The figures of the whole ranking with the embedded model, and the milliseconds of a search by
+    words and of one by meaning, too; None if it is not installed.
+    """
+    if not static.installed():
+        return None
+    outcomes: list[Outcome] = []
+    times: list[tuple[float, float]] = []
+    for talk in talks:
+        with indexed(talk, [Formula()]) as (words,):
+            by_words = milliseconds(words, talk)
+        with indexed(talk, [Formula()], StaticEmbeddings()) as (engine,):
+            outcomes += ask(engine, talk)
+            times.append((by_words, milliseconds(engine, talk)))
+    return figures(outcomes) | {
+        "ms": [round(mean(column), 1) for column in zip(*times, strict=True)]
+    }
+
+
+def held_out(
+    sets: Sets, grid: Sequence[Formula] = GRID, embedder: Embedder | None = None
+) -> dict[str, Any]:
     """The figures of each folder, each conversation by the formula of the ``grid`` that suits all
-    others best.
+    others best; with an ``embedder`` by meaning, too.
     """
     at_10 = DEPTHS.index(10)
     outcomes: dict[tuple[str, str], list[list[Outcome]]] = {}
     for folder, talks in sets.items():
         for talk in talks:
-            with indexed(talk, grid) as engines:
+            with indexed(talk, grid, embedder) as engines:
                 outcomes[folder, talk.name] = [ask(engine, talk) for engine in engines]
 
     def worth(at: int, left_out: tuple[str, str]) -> float:
@@ -151,11 +175,16 @@ def main(data: tuple[Path, ...], choose_held_out: bool, live: bool, print_json: 
             )
             return 2
     chosen = held_out(sets) if choose_held_out and sum(map(len, sets.values())) > 1 else {}
+    meant = held_out(sets, MEANINGS, StaticEmbeddings()) if chosen and static.installed() else {}
     found: dict[str, Any] = {}
     for name, talks in sets.items():
         own, beside = steps(talks), others(talks)
-        more = {"numbers held out": chosen[name]} if chosen else {}
+        more = {"+ meaning": with_meaning(talks)}
+        more |= {"numbers held out": chosen[name]} if chosen else {}
+        more |= {"meaning held out": meant[name]} if meant else {}
         more |= {"lived": in_lives(talks)} if live else {}
+        if meant_here := more["+ meaning"]:
+            print("a search: {} ms by words, {} ms by meaning, too".format(*meant_here["ms"]))
         print(
             f"{name}: {len(talks)} conversations, {sum(len(talk.questions) for talk in talks)} "
             f"questions with evidence\n{report(own | beside | more)}\n"
@@ -164,6 +193,8 @@ def main(data: tuple[Path, ...], choose_held_out: bool, live: bool, print_json: 
             **own[list(STEPS)[-1]],
             "steps": own,
             "engines": beside,
+            "with_meaning": more["+ meaning"],
+            "meaning_held_out": more.get("meaning held out"),
             "held_out": more.get("numbers held out"),
             "lived": more.get("lived"),
         }

@@ -16,6 +16,7 @@ _BARE = Formula(
     own=1,
     speaker=0,
     question=0,
+    repeats=0,
 )
 _TOLD = replace(_BARE, stems=True, stop_words=True, about=True)
 _AROUND = replace(_TOLD, before=Formula().before, behind=Formula().behind)
@@ -33,6 +34,10 @@ STEPS = {
     "+ questions count less": replace(_SPEAKER, question=Formula().question),
     "+ own words count half": Formula(),
 }
+MEANINGS = [
+    replace(Formula(), meaning=meaning) for meaning in (0.0, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
+]
+"""What the nearness in meaning may count."""
 GRID = [
     replace(Formula(), before=before, saturation=saturation, length=length, own=own)
     for before, saturation, length, own in product(

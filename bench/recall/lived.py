@@ -52,7 +52,7 @@ def lived(talk: Talk, depth: int) -> Iterator[Engine]:
     ``depth`` documents, -1 for a hit that is none of them.
     """
     with tempfile.TemporaryDirectory(prefix="dory-recall-") as home:
-        agent = _live(talk.documents, Path(home))
+        agent = live(talk.documents, Path(home))
         entries = agent.me.context.entries
         with closing(Stores(agent.me.folder, agent.me.blobs, readonly=True)) as past:
             numbers = dict(_numbered(talk.documents, past))
@@ -66,12 +66,15 @@ def lived(talk: Talk, depth: int) -> Iterator[Engine]:
             yield found
 
 
-def _live(documents: Sequence[Document], home: Path) -> Alone:
+def live(documents: Sequence[Document], home: Path, limit: int = LIMIT) -> Alone:
+    """The agent that lived through all ``documents`` in the empty folder ``home``, with a context
+    of ``limit`` tokens.
+    """
     clock = Hourglass(documents[0].at)
     me = Identity(home, boot(home, "dory", ROOM, clock), clock)
     me.begin()
     model = Dictated()
-    settings = checked(Config(model=OFFLINE, context_limit=LIMIT))
+    settings = checked(Config(model=OFFLINE, context_limit=limit))
     agent = Alone(me, settings, model, verbose=False, stop=ShutdownSignal())
     for document, after in zip(documents, [*documents[1:], None], strict=True):
         if document.kind != "heard":

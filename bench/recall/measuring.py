@@ -1,19 +1,22 @@
 """What came of a question in a conversation, and the figures of many."""
 
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from statistics import mean
+from statistics import mean, median
 from typing import Any
 
 from bench.common.questions import Question, Talk
 from bench.recall.rivals import Engine
 from dory.search.index import Index
+from dory.search.meaning import Meaning
 from dory.search.ranking import Formula
 from dory.storage.database import Store
+from dory.types import Embedder
 
 DEPTHS = (1, 5, 10, 20)
 
@@ -30,22 +33,39 @@ class Outcome:
 
 
 @contextmanager
-def indexed(talk: Talk, formulas: Sequence[Formula]) -> Iterator[list[Engine]]:
+def indexed(
+    talk: Talk, formulas: Sequence[Formula], embedder: Embedder | None = None
+) -> Iterator[list[Engine]]:
     """The search over one conversation by each of the formulas, which must agree on what is
-    indexed.
+    indexed; with an ``embedder`` by meaning, too.
     """
     with tempfile.TemporaryDirectory(prefix="dory-recall-") as folder:
         store = Store(Path(folder) / "memory.sqlite")
         indexes = [Index(store, formula) for formula in formulas]
+        meaning = Meaning(store, embedder, timeout=60) if embedder else None
         with store.writing():
             for document in talk.documents:
                 indexes[0].add(document)
-        yield [partial(_found, index) for index in indexes]
+        while meaning and (work := meaning.backlog()):
+            work()()
+        yield [partial(_found, index, meaning) for index in indexes]
         store.close()
 
 
-def _found(index: Index, query: str) -> list[int]:
-    return [hit.document.origin for hit in index.search(query, max(DEPTHS))]
+def milliseconds(engine: Engine, talk: Talk) -> float:
+    """The median of the processor time of a search."""
+    times: list[float] = []
+    for question in talk.questions:
+        began = time.process_time()
+        engine(question.text)
+        times.append(1000 * (time.process_time() - began))
+    return median(times)
+
+
+def _found(index: Index, meaning: Meaning | None, query: str) -> list[int]:
+    similarities = meaning.similarities(query) if meaning else None
+    hits = index.search(query, max(DEPTHS), similarities=similarities)
+    return [hit.document.origin for hit in hits]
 
 
 def ask(engine: Engine, talk: Talk) -> list[Outcome]:

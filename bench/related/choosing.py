@@ -17,6 +17,8 @@ from typing import Any
 
 from dory.errors import FormatError
 from dory.extensions.cascade.related import Related
+from dory.llm import static
+from dory.llm.static import StaticEmbeddings
 from dory.offline.embedding import vector
 from dory.storage.database import NAME, Store
 from dory.types import Embedder
@@ -91,6 +93,9 @@ def measure(lives: Sequence[Life]) -> dict[str, Any]:
         "offline vectors": _share([hit for life in lives for hit in _hits(life, Words())]),
         "chance": _share(chance),
     }
+    if static.installed():
+        embedded = StaticEmbeddings()
+        right["embedded model"] = _share([hit for life in lives for hit in _hits(life, embedded)])
     return {
         "right": right,
         "questions": len(asked),

@@ -28,7 +28,17 @@ from dory.storage.database import NAME, Store, damaged
 from dory.storage.generation import Tie
 from dory.text import formatting
 
-_DERIVED = ("piece", "stretch", "words", "mark", "summary", "vector", "diary_page", "generation")
+_DERIVED = (
+    "piece",
+    "stretch",
+    "words",
+    "mark",
+    "summary",
+    "vector",
+    "passage",
+    "diary_page",
+    "generation",
+)
 """Tables that are made again; so are those whose names go on with ``_``, or begin with these."""
 _NOUNS = {
     "note": ("note", "notes"),

@@ -23,6 +23,11 @@ OFFLINE = "offline"
 FORMER_OFFLINE = "stand-in"
 """The name that the offline model had before; settings may still use it."""
 
+STATIC = "static"
+"""What ``embeddings`` names for the embedded model, unless a profile goes by that name. It serves
+RECALL alone.
+"""
+
 PROVIDERS = {
     "DEEPSEEK_API_KEY": ("https://api.deepseek.com", "deepseek-v4-pro"),
     "OPENAI_API_KEY": ("https://api.openai.com/v1", "gpt-5-mini"),
@@ -196,11 +201,11 @@ class Profiles:
         be that of a model.
         """
         known = [name for name, _ in self.rows]
-        if embeddings and embeddings not in known:
+        if embeddings not in ("", STATIC, *known):
             raise ValueError(_missing("embeddings", embeddings, known))
         if cascade not in ("", CascadeSettings.profile, *known):
             raise ValueError(_missing("cascade", cascade, known))
-        named = {embeddings, cascade, dream} - {""}
+        named = {embeddings, cascade, dream} - {"", STATIC} | {embeddings} & set(known)
         missing = named - set(known)
         for name, profile in self.rows:
             slip = loader.meant(name, missing)

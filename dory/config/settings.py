@@ -97,8 +97,8 @@ class Config:
     )
     embeddings: str = _setting(
         "",
-        "the profile whose model makes vectors of summaries, so that similar ones are found; "
-        "empty: by their words",
+        "the profile whose model makes vectors of what is searched, so that it is also found by "
+        "its meaning; static: the embedded model; empty: by words alone",
     )
     layout: str = _setting(
         "auto",
@@ -195,10 +195,12 @@ class Config:
     def used(self) -> Iterator[Profile]:
         """The agent's own model, and those that the settings name for some work."""
         yield self.own
-        if self.has("cascade"):
-            for name in (self.cascade.profile, self.embeddings):
-                if profile := self.profiles.of(name):
-                    yield profile
+        if self.has("cascade") and (profile := self.profiles.of(self.cascade.profile)):
+            yield profile
+        if (self.has("cascade") or self.has("recall")) and (
+            profile := self.profiles.of(self.embeddings)
+        ):
+            yield profile
         if self.has("dream"):
             yield self.dreamer
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dory.config import loader
+from dory.config.profiles import STATIC
 from dory.config.settings import Config
 from dory.errors import ConfigError
 from dory.extensions import entry_points
@@ -51,7 +52,10 @@ from dory.extensions.soul.extension import SoulExtension
 from dory.identity.identity import Identity
 from dory.identity.life import Bookkeeping
 from dory.identity.secrecy import RoomSecrets
+from dory.llm import static
+from dory.llm.static import StaticEmbeddings
 from dory.search.index import Index
+from dory.search.meaning import Meaning
 from dory.storage.blobs import Blobs
 from dory.storage.changes import AGENT, Changes
 from dory.storage.database import NAME, Store
@@ -225,6 +229,12 @@ def checked(settings: Config) -> Config:
         _factory(name)  # what another package breaks is told before anything is written
         if wanted.count(name) > 1:
             raise ConfigError(f"extensions names {name!r} twice")
+    embedded = settings.embeddings == STATIC and not settings.profiles.of(STATIC)
+    if embedded and not static.installed():
+        raise ConfigError(
+            f"embeddings: static needs packages that are not installed: {static.EXTRA}, or leave"
+            " embeddings empty"
+        )
     for name, needed, reason in _NEEDS:
         if name in wanted and needed not in wanted:
             raise ConfigError(f"extensions names {name} without {needed}, {reason}: name both")
@@ -247,9 +257,19 @@ def _notes(of: _Shared) -> Sequence[Extension]:
 
 def _recall(of: _Shared) -> Sequence[Extension]:
     past = of.past
+    # the embedded model helps the words, and alone it is worse: so it does not choose summaries
+    embedded = StaticEmbeddings() if of.settings.embeddings == STATIC else None
+    embedder = of.models.embedder() or embedded
+    meaning = past.search.meaning = Meaning(past.store, embedder) if embedder else None
     return [
         RecallExtension(
-            of.me, past.store, past.chronicle, past.search, of.settings.cues, of.secrets
+            of.me,
+            past.store,
+            past.chronicle,
+            past.search,
+            of.settings.cues,
+            of.secrets,
+            meaning,
         )
     ]
 

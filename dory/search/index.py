@@ -15,7 +15,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from dory.search.filters import Filter, by
-from dory.search.passages import Document, Passages
+from dory.search.passages import REPEATING, Document, Passages
 from dory.search.postings import Estimates, Postings, SearchBudget, Term
 from dory.search.ranking import PLACES, Formula, Ranking, weight
 from dory.search.snippets import snippet
@@ -24,6 +24,7 @@ from dory.storage.database import Store
 from dory.text.tokenizer import STOP, Stemmer, Word
 
 if TYPE_CHECKING:
+    from dory.search.meaning import Similarities
     from dory.search.ranking import Bytes, Numbers
 
 _AROUND = 5
@@ -126,6 +127,7 @@ class Index:
         share: float = 0.0,
         without: Collection[str] = (),
         only: Filter | None = None,
+        similarities: "Similarities | None" = None,
     ) -> list[Hit]:
         """Return the best ``limit`` documents, best first, of equals the newer. Any text is a
         query.
@@ -133,7 +135,8 @@ class Index:
         ``kinds``: search only these, or all if empty; ``without``: search none of these, which
         costs less than naming all others; ``share``: hits with a smaller share need not be found,
         which saves most of the work; ``only``: search what it admits. With such a filter and no
-        words, the newest that it admits are found.
+        words, the newest that it admits are found. ``similarities``: how near passages are in
+        meaning, which adds to their scores and also finds some that have no word of the query.
         """
         budget = budget or self._budget
         words = asked(query, budget.words, self._formula.stop_words)
@@ -143,10 +146,16 @@ class Index:
         only = replace(wide, kinds=kinds or wide.kinds, without=(*wide.without, *without))
         if not words:
             return self._newest(only, limit)
-        return self._with_words(words, only, limit, budget, share)
+        return self._with_words(words, only, limit, budget, share, similarities)
 
     def _with_words(
-        self, words: list[Word], only: Filter, limit: int, budget: SearchBudget, share: float
+        self,
+        words: list[Word],
+        only: Filter,
+        limit: int,
+        budget: SearchBudget,
+        share: float,
+        similarities: "Similarities | None",
     ) -> list[Hit]:
         """The best documents of those that a filter admits."""
         total, newest = self._passages.extent()
@@ -157,19 +166,18 @@ class Index:
         postings = Postings(self._store, budget, estimates, total, newest, admitted)
         wanted = postings.terms(words, self._stemmer)
         terms = [term for term in wanted if term.documents]
-        if not terms:
+        if not terms and not similarities:
             return []
         named = postings.term(" OR ".join(f'"{by(word.folded)}"' for word in words))
         postings.read([*terms, named])
         count = max(limit, budget.candidates) * (_AROUND if only else 1)
         if budget.looked_up:
             self._look_up(postings, terms, named, count)
-        best_possible = math.inf
-        if any(word.folded not in STOP for word in words):
-            best_possible = sum(term.weight for term in wanted) + weight(0, total)
+        best_possible = _best_possible(words, wanted, total)
         least = share * best_possible * _ROUNDING if share else 0.0
         best = self._best(terms, named, count, least)
-        return self._hits(best, terms, limit, best_possible, only)
+        found = self._fused(best, similarities, only)
+        return self._hits(found, terms, limit, best_possible)
 
     def _newest(self, only: Filter, limit: int) -> list[Hit]:
         """The newest documents that a filter admits."""
@@ -223,26 +231,51 @@ class Index:
         )
         return numpy.frombuffer(b"".join(rows), numpy.uint8).reshape(-1, PLACES)
 
-    def _hits(
+    def _fused(
         self,
         best: Sequence[tuple[float, int]],
+        similarities: "Similarities | None",
+        only: Filter,
+    ) -> list[tuple[float, int, Document]]:
+        """The passages that are found, by words or by meaning, and that a filter admits, with their
+        scores, best first.
+        """
+        ids = [id for _, id in best]
+        similar = similarities(ids) if similarities else {}
+        known = self._passages.get(list({*ids, *similar}))
+        passages = {id: passage for id, passage in known.items() if only.admits(passage[0])}
+        scores: list[tuple[float, int]] = []
+        for score, id in best:
+            if id in passages:
+                passage, asks = passages[id]
+                repeats = passage.kind in REPEATING
+                scores.append((self._ranking.adjusted(score, asks, repeats), id))
+        searched = {id: near for id, near in similar.items() if id in passages}
+        if searched:
+            scores = self._ranking.fused(scores, searched)
+        return [(score, id, passages[id][0]) for score, id in sorted(scores, reverse=True)]
+
+    def _hits(
+        self,
+        found: Sequence[tuple[float, int, Document]],
         terms: Sequence[Term],
         limit: int,
         best_possible: float,
-        only: Filter,
     ) -> list[Hit]:
-        """Each admitted document once, by its best passage."""
-        passages = self._passages.get([id for _, id in best])
+        """Each document once, by its best passage."""
         weights = {key: term.weight for term in terms for key in term.keys}
-        adjusted = [
-            (self._ranking.adjusted(score, asks=passages[id][1]), id)
-            for score, id in best
-            if id in passages and only.admits(passages[id][0])
-        ]
         hits: dict[tuple[str, int], Hit] = {}
-        for score, id in sorted(adjusted, reverse=True):
-            passage, _ = passages[id]
+        for score, _, passage in found:
             key = (passage.kind, passage.origin)
             if len(hits) < limit and key not in hits:
                 hits[key] = Hit(passage, score, score / best_possible, weights, self._stemmer)
         return list(hits.values())
+
+
+def _best_possible(words: Sequence[Word], wanted: Sequence[Term], total: int) -> float:
+    """The score of a passage with all words, and one more that never occurred; infinite if there
+    are only stop words.
+    """
+    if all(word.folded in STOP for word in words):
+        return math.inf
+    return sum(term.weight for term in wanted) + weight(0, total)

@@ -5,14 +5,16 @@ A document is cut into passages of at most ``PASSAGE_LIMIT`` characters. Each pa
 ``stretch * PLACES + place``. Passages of one room share a session as long as no more than ``PAUSE``
 passes between two of them and a place is left in it; a session is ``STRETCHES`` stretches. A
 passage without a room has a session of its own. So neighbours have neighbouring ids, and a session
-is a range of ids. No id is ever used twice.
+is a range of ids. No id is ever used twice. What the agent says in a few words, a notice or a short
+result stands aside, in sessions of its own: an acknowledgement between them does not part what two
+people say to each other.
 
     piece    a passage: its text, when, where and by whom it was said, where it comes from (kind and
              origin), and its blob
     words    FTS5 without content of its own: which passages have which term; kind, speaker, room
              and day are terms, too (``search/filters.py``)
     speaker  everybody who ever spoke
-    stretch  the newest passage of each room, and how many it has
+    stretch  the newest passage of each room and of what stands aside there, and how many they have
     traits   how long the passages of a stretch are, and which are the agent's own speech: a byte
              for each
     edition  by which rules the index was made: one of an older Dory is made anew
@@ -27,6 +29,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from dory.errors import FormatError
+from dory.search import numbering
 from dory.search.filters import UNDATED, labels
 from dory.search.ranking import PLACES, STRETCHES, Formula, is_question, trait
 from dory.search.spellings import indexed
@@ -42,8 +45,14 @@ EDITION = 3
 """The rules by which passages are made and indexed."""
 OWN = ("response",)
 """The kinds of which the agent is the speaker."""
+REPEATING = ("Archive",)
+"""The kinds that say in other words what other passages say."""
+ASIDE = 40
+"""Words of what others did not say, at most, that stands aside."""
 ASKING = 40
 """Words of a passage that may be no more than a question."""
+_OF_THE_AGENT = ("response", "result", "error", "notice")
+_ASIDE_SIGN = "\ue000"  # no room has it in its name
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS piece (id INTEGER PRIMARY KEY, kind TEXT NOT NULL,"
     " origin INTEGER NOT NULL, room TEXT NOT NULL, speaker TEXT NOT NULL, at INTEGER NOT NULL,"
@@ -101,10 +110,11 @@ class Passages:
     def add(self, document: Document) -> None:
         """Index a document. Several in one ``store.writing()`` cost one fsync."""
         at = int(document.at.timestamp())
+        row = _row(document.kind, document.room, document.text)
         occurring = set[str]()
         with self._store.writing() as connection:
             for number, text in enumerate(cut(document.text)):
-                id = _place(connection, document.room, at, joined=bool(document.room or number))
+                id = _place(connection, row, at, joined=bool(document.room or number))
                 words = folded(text).count(" ") + 1
                 connection.execute(
                     "INSERT INTO piece (id, kind, origin, room, speaker, at, asks, hash, text)"
@@ -125,6 +135,7 @@ class Passages:
                 connection.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (id, said))
                 occurring.update(said.split(" "))
                 _set_trait(connection, id, trait(words, document.kind in OWN))
+                numbering.add(connection, id)
             self.vocabulary.add(connection, occurring)
             if document.speaker and document.kind not in UNDATED:
                 connection.execute("INSERT OR IGNORE INTO speaker VALUES (?)", (document.speaker,))
@@ -135,15 +146,18 @@ class Passages:
             rows = connection.execute(
                 f"SELECT {_DOCUMENT} FROM piece WHERE kind = ? AND origin = ?", (kind, origin)
             ).fetchall()
-            for row in rows:
-                id, passage = row[0], self._document(row)
+            passages = {row[0]: self._document(row) for row in rows}
+            whole = "".join(passage.text for passage in passages.values())
+            for id, passage in passages.items():
                 connection.execute(
                     "INSERT INTO words (words, rowid, text) VALUES ('delete', ?, ?)",
                     (id, self._terms(passage, passage.text)),
                 )
                 connection.execute("DELETE FROM piece WHERE id = ?", (id,))
+                numbering.remove(connection, id)
                 connection.execute(
-                    "UPDATE stretch SET pieces = pieces - 1 WHERE room = ?", (passage.room,)
+                    "UPDATE stretch SET pieces = pieces - 1 WHERE room = ?",
+                    (_row(passage.kind, passage.room, whole),),
                 )
 
     def clear(self) -> None:
@@ -156,6 +170,7 @@ class Passages:
             connection.execute("DELETE FROM edition")
             connection.execute("DELETE FROM speaker")
             self.vocabulary.clear(connection)
+            numbering.clear(connection)
 
     def outdated(self) -> bool:
         """Whether there are passages that were made by other rules than today's."""
@@ -263,8 +278,18 @@ def cut(text: str) -> Iterator[str]:
         yield text[at:]
 
 
+def _row(kind: str, room: str, text: str) -> str:
+    """In which row of neighbours the passages of a document stand: that of the room, or the one
+    aside.
+    """
+    aside = kind in _OF_THE_AGENT and len(text.split()) <= ASIDE
+    return f"{room}{_ASIDE_SIGN}" if room and aside else room
+
+
 def _place(connection: sqlite3.Connection, room: str, at: int, joined: bool) -> int:
-    """The id for the next passage of a room. ``joined``: it may be in the room's last session."""
+    """The id for the next passage in a row of neighbours. ``joined``: it may be in the last session
+    of that row.
+    """
     row = connection.execute("SELECT last, at FROM stretch WHERE room = ?", (room,)).fetchone()
     session = PLACES * STRETCHES
     if joined and row and abs(at - row[1]) <= PAUSE and (row[0] + 1) % session:

@@ -27,7 +27,7 @@ stretches at once. It is imported with the first search.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -87,6 +87,12 @@ class Formula:
     """What is added to a passage whose speaker the query names."""
     question: float = 0.2
     """The share of its score that a short passage loses if it only asks."""
+    repeats: float = 0.2
+    """The share of its score that an archive loses: its stretch says the same word for word."""
+    meaning: float = 0.25
+    """What the passage that is nearest in meaning gains: this share of the best score by words, and
+    the others less by as much as they are farther away. It needs vectors (``search/meaning.py``).
+    """
 
 
 def weight(documents: float, total: int) -> float:
@@ -244,9 +250,25 @@ class Ranking:
         enough = scores > least
         return scores[enough], rows[numpy.nonzero(enough)[0]], places[enough]
 
-    def adjusted(self, score: float, asks: bool) -> float:
-        """The score of a short passage that only ``asks``, or does not."""
-        return score * (1 - self._formula.question) if asks else score
+    def adjusted(self, score: float, asks: bool, repeats: bool = False) -> float:
+        """The score of a passage that is short and only ``asks``, or ``repeats`` others."""
+        asked = score * (1 - self._formula.question) if asks else score
+        return asked * (1 - self._formula.repeats) if repeats else asked
+
+    def fused(
+        self, scores: Sequence[tuple[float, int]], similarities: Mapping[int, float]
+    ) -> list[tuple[float, int]]:
+        """Return score and id of all passages that have a score by words or a similarity of
+        meaning.
+        """
+        by_words = {id: score for score, id in scores}
+        most = max(by_words.values(), default=0.0) or 1.0
+        nearest = max(similarities.values(), default=0.0) or 1.0
+        gain = self._formula.meaning * most / nearest
+        return [
+            (by_words.get(id, 0.0) + gain * similarities.get(id, 0.0), id)
+            for id in by_words.keys() | similarities.keys()
+        ]
 
     def _bounds(self, terms: Sequence[tuple[PositionMasks, float]], named: PositionMasks) -> Scores:
         """The upper bound of the scores in each stretch, by the number of the stretch."""

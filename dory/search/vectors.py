@@ -1,5 +1,5 @@
-"""Vectors by id, and the nearest of them: the table ``vector`` of the agent's SQLite file. Derived:
-deleting it loses nothing.
+"""Vectors by id, and the nearest of them: a table of the agent's SQLite file, ``vector`` for
+summaries. Derived: deleting it loses nothing.
 
 All vectors are of one model and one dimension. They are stored with length 1, as numbers of 16
 bits, which changes a cosine by less than 0.0001.
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 
     Ids = NDArray[int64]
     Matrix = NDArray[float32]
+    Cosines = NDArray[float32]
 
 _SCHEMA = (
-    "CREATE TABLE IF NOT EXISTS vector (id INTEGER PRIMARY KEY, model TEXT NOT NULL,"
+    "CREATE TABLE IF NOT EXISTS {} (id INTEGER PRIMARY KEY, model TEXT NOT NULL,"
     " dimension INTEGER NOT NULL, numbers BLOB NOT NULL)"
 )
 
@@ -45,20 +46,23 @@ class Vectors:
     vector.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, table: str = "vector") -> None:
         self._store = store
+        self._table = table
         self._loaded: tuple[Ids, Matrix] | None = None
-        store.tables(_SCHEMA)
+        store.tables(_SCHEMA.format(table))
 
     @property
     def newest(self) -> int:
         """The highest id that has a vector; 0 if there is none."""
-        return self._store.number("SELECT max(id) FROM vector")
+        return self._store.number(f"SELECT max(id) FROM {self._table}")
 
     @property
     def model(self) -> tuple[str, int]:
         """The model that made the vectors, and their dimension; ``("", 0)`` if there are none."""
-        rows = self._store.rows("SELECT model, dimension FROM vector ORDER BY id DESC LIMIT 1")
+        rows = self._store.rows(
+            f"SELECT model, dimension FROM {self._table} ORDER BY id DESC LIMIT 1"
+        )
         return rows[0] if rows else ("", 0)
 
     def add(self, model: str, vectors: Mapping[int, Sequence[float]]) -> None:
@@ -77,20 +81,21 @@ class Vectors:
         values = [(id, model, dimension, row) for id, row in zip(vectors, numbers, strict=True)]
         with self._store.writing() as connection:
             connection.executemany(
-                "INSERT INTO vector (id, model, dimension, numbers) VALUES (?, ?, ?, ?)", values
+                f"INSERT INTO {self._table} (id, model, dimension, numbers) VALUES (?, ?, ?, ?)",
+                values,
             )
 
     def remove(self, ids: Collection[int]) -> None:
         """Remove the vectors with these ids."""
         self._loaded = None
         with self._store.writing() as connection:
-            connection.executemany("DELETE FROM vector WHERE id = ?", [(id,) for id in ids])
+            connection.executemany(f"DELETE FROM {self._table} WHERE id = ?", [(id,) for id in ids])
 
     def clear(self) -> None:
         """Remove all vectors."""
         self._loaded = None
         with self._store.writing() as connection:
-            connection.execute("DELETE FROM vector")
+            connection.execute(f"DELETE FROM {self._table}")
 
     def empty(self) -> list[int]:
         """The ids of the vectors of zeros only. They stand for texts that have no vector."""
@@ -104,15 +109,25 @@ class Vectors:
         """
         import numpy
 
-        ids, matrix = self._load()
+        ids, cosines = self.cosines(vector)
         if not len(ids):
             return []
-        # not ``matrix @ vector``: that keeps all processors busy for longer than it takes
-        cosines = numpy.vecdot(matrix, _unit([vector])[0])
         least = numpy.partition(cosines, -count)[-count] if count < len(ids) else -1.0
         rows = numpy.flatnonzero(cosines >= least)
         best = rows[numpy.argsort(-cosines[rows], kind="stable")][:count]
         return [(int(ids[row]), float(cosines[row])) for row in best if cosines[row] > 0]
+
+    def cosines(self, vector: Sequence[float]) -> tuple[Ids, Cosines]:
+        """All ids, rising, and for each the cosine between its vector and ``vector``, which has
+        their dimension. Vectors that somebody else removed may still be among them.
+        """
+        import numpy
+
+        ids, matrix = self._load()
+        if not len(ids):
+            return ids, numpy.empty(0, numpy.float32)
+        # not ``matrix @ vector``: that keeps all processors busy for longer than it takes
+        return ids, numpy.vecdot(matrix, _unit([vector])[0])
 
     def _load(self) -> tuple[Ids, Matrix]:
         """All ids, rising, and their matrix. Only what is new since the last call is read."""
@@ -127,7 +142,9 @@ class Vectors:
             ids = numpy.empty(0, numpy.int64)
             matrix = numpy.empty((0, dimension), numpy.float32)
         last = int(ids[-1]) if len(ids) else 0
-        rows = self._store.rows("SELECT id, numbers FROM vector WHERE id > ? ORDER BY id", (last,))
+        rows = self._store.rows(
+            f"SELECT id, numbers FROM {self._table} WHERE id > ? ORDER BY id", (last,)
+        )
         if rows:
             ids = numpy.append(ids, [id for id, _ in rows])
             added = self._matrix([numbers for _, numbers in rows], dimension)

@@ -14,16 +14,18 @@ import pytest
 
 from bench.common import locomo
 from bench.common.household import ROOM
-from bench.common.questions import Question
+from bench.common.questions import Question, Talk
 from bench.common.reach import Piece, depths, entered
-from bench.life import __main__, asking
+from bench.life import __main__, asking, standing
 from dory import check
 from dory.config.profiles import OFFLINE
 from dory.config.settings import Config
 from dory.errors import DoryError
 from dory.identity import context, listing
+from dory.search.passages import Document
 from dory.storage.blobs import Blobs
 from dory.text.prompt_files import ROOT
+from tests.support.household import NOON
 
 GARDEN = (
     "I put the beans along the fence today, {} of them, and the soil is still cold "
@@ -225,3 +227,45 @@ def test_only_the_first_turns_are_played_when_that_is_asked_for(tmp_path: Path) 
     assert [turn.id for turn in some.turns][-2:] == ["D1:9", "D2:1"]
     assert whole.evidence == {"D1:1", "D2:1", "D3:1", "D4:1"}
     assert some.evidence == {"D1:1", "D2:1"}
+
+
+def test_a_standing_instruction_stands_if_one_line_has_half_of_its_words() -> None:
+    said = ["Always include version numbers when I ask about libraries.", "I prefer trains."]
+    talk = Talk(
+        "7",
+        tuple(
+            Document(kind, number, NOON, text)
+            for number, (kind, text) in enumerate(
+                [*(("heard", text) for text in said), ("response", "Yes.")]
+            )
+        ),
+        (
+            Question("Which libraries?", "instruction following", frozenset({0, 2})),
+            Question("How do I travel?", "preference following", frozenset({1})),
+            Question("When?", "temporal reasoning", frozenset({1})),
+        ),
+    )
+    found = standing.standing(talk, ["For libraries, ada wants version numbers", "planes"])
+    assert found.told == {"instructions": 1, "preferences": 1}
+    assert found.stands == {"instructions": 1, "preferences": 0}
+    scattered = ["Always include", "version", "numbers, ask"]
+    assert standing.standing(talk, scattered).stands["instructions"] == 0
+
+
+def test_a_conversation_of_beam_is_lived_and_its_files_are_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = {
+        "messages": [
+            {"id": 1, "role": "user", "date": "March-15-2024", "text": "Always use metric units."},
+            {"id": 2, "role": "assistant", "date": "March-15-2024", "text": "I will."},
+        ],
+        "questions": [
+            {"question": "How far?", "ability": "instruction_following", "evidence": [1]}
+        ],
+    }
+    (tmp_path / "1.json").write_text(json.dumps(content), encoding="utf-8")
+    assert __main__.main([str(tmp_path / "1.json"), "--json"]) == 0
+    line, printed = capsys.readouterr().out.splitlines()
+    assert line.startswith("1: instructions ") and " of 1, preferences 0 of 0 stand" in line
+    assert json.loads(printed)[0]["told"] == {"instructions": 1, "preferences": 0}

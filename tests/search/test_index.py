@@ -284,3 +284,36 @@ def test_a_piece_that_is_damaged_is_told_of(shelf: Shelf, damage: str) -> None:
     for use in (lambda: shelf.origins("canoe"), lambda: list(shelf.index.walk("heard"))):
         with pytest.raises(FormatError, match=r"memory\.sqlite is damaged"):
             use()
+
+
+def test_a_short_answer_of_the_agent_does_not_part_what_two_people_say_to_each_other(
+    shelf: Shelf,
+) -> None:
+    shelf.say("Where did you spend the holidays with your sister?", speaker="ada")
+    for _ in range(3):
+        shelf.say("SAY dev I do not know.", speaker="dory", kind="response")
+    answer = shelf.say("In a small house by the sea", speaker="bert")
+    shelf.say(FILLING, room="elsewhere")
+    assert answer in shelf.origins("holidays sister")
+
+
+def test_a_long_answer_of_the_agent_is_a_neighbour_of_what_it_answers(shelf: Shelf) -> None:
+    shelf.say("How do I bake rye bread?", speaker="ada")
+    answer = shelf.say(f"SAY dev {'Let the dough rest. ' * 20}", speaker="dory", kind="response")
+    assert answer in shelf.origins("rye")
+
+
+def test_what_stands_aside_is_removed_like_all_else(shelf: Shelf) -> None:
+    shelf.say(FILLING)
+    origin = shelf.say("SAY dev a quokka", kind="response")
+    long = shelf.say(f"{'word ' * 300} quokka", kind="response")
+    before = shelf.index.extent()[0]
+    shelf.index.remove("response", origin)
+    shelf.index.remove("response", long)
+    assert shelf.origins("quokka") == [] and shelf.index.extent()[0] == 1 < before
+
+
+def test_an_archive_comes_behind_what_it_was_made_of(shelf: Shelf) -> None:
+    said = shelf.say("the hotel in Lisbon is the Miramar")
+    archive = shelf.say("the hotel in Lisbon is the Miramar", kind="Archive", room="", speaker="")
+    assert shelf.origins("miramar") == [said, archive]

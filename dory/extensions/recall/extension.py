@@ -17,6 +17,7 @@ from dory.extensions.recall.search import RecallSearch
 from dory.identity.context import Entry
 from dory.identity.identity import Identity
 from dory.identity.secrecy import RoomSecrets
+from dory.search.meaning import Meaning
 from dory.storage.database import Store
 from dory.turn.extension import Apply, Command, Extension, Outcome, PartlyDone, Tool, Work
 from dory.turn.lessons import guidance, taught
@@ -33,7 +34,8 @@ TIDY_AFTER = 1000
 
 class RecallExtension(Extension):
     """The recall of one identity. With ``cues``, a person's message gets a cue. ``secrets``: what
-    may be shown in which room.
+    may be shown in which room. ``meaning``: the vectors of what is searched, which are made beside
+    the loop.
     """
 
     name = "recall"
@@ -47,6 +49,7 @@ class RecallExtension(Extension):
         search: RecallSearch,
         cues: bool,
         secrets: RoomSecrets | None = None,
+        meaning: Meaning | None = None,
     ) -> None:
         self._identity = identity
         self._store = store
@@ -54,6 +57,7 @@ class RecallExtension(Extension):
         self._search = search
         self._cues = cues
         self._secrets = secrets or RoomSecrets(identity)
+        self._meaning = meaning
         self._seen = 0
         self._current = False
         self._tidied: int | None = None
@@ -95,14 +99,14 @@ class RecallExtension(Extension):
         return self._search.cue(line.text, self._identity.context.entries, shows)
 
     def progress(self) -> str:
-        """How much of a long past is indexed."""
-        return self._progress
+        """How much of a long past is indexed, or has vectors."""
+        return self._progress or (self._meaning.progress() if self._meaning else "")
 
     def background(self) -> Work | None:
-        """Index what is new."""
+        """Index what is new, then make its vectors."""
         newest = self._identity.state.next_id - 1 - len(self._identity.uncommitted)
         if newest == self._seen:
-            return None
+            return self._meaning.backlog() if self._meaning else None
         if not self._current:
             self._search.bring_up_to_date()
             self._current = True
@@ -142,6 +146,8 @@ class RecallExtension(Extension):
         def apply() -> None:
             self._indexer.add(batch)
             self._seen = batch.cursor.newest
+            if self._meaning:
+                self._meaning.wake()
             if batch.damage:
                 raise PartlyDone from batch.damage[0]
 

@@ -37,6 +37,7 @@ from dory.identity import expand
 from dory.identity.context import Entry
 from dory.search.filters import Filter
 from dory.search.index import Hit, Index
+from dory.search.meaning import Meaning
 from dory.search.passages import Document
 from dory.search.postings import GLANCE, SearchBudget
 from dory.search.snippets import MARK
@@ -119,6 +120,8 @@ class RecallSearch:
         self._layers = layers
         self._hidden = {kind for layer in hidden for kind in layer.kinds}
         self._outline = expand.Outline(blobs)
+        self.meaning: Meaning | None = None
+        """The vectors of what is searched, if there are any."""
 
     def recall(
         self,
@@ -141,6 +144,8 @@ class RecallSearch:
                 f" were said then{wider}"
             )
         more += self._misses(request.words)
+        if self.meaning and self.meaning.failure:
+            more += f"; by words alone: {plain(self.meaning.failure)}"
         noun = "hit" if len(hits) == 1 else "hits"
         lines = [
             f"{number}. {_described(hit)}{self._marks(hit, source, mark)}"
@@ -317,7 +322,10 @@ class RecallSearch:
         """The hits whose text can still be had, each with its source, best first; only of these
         ``kinds``, if any, and only what a filter admits.
         """
-        hits = self._index.search(query, considered, kinds, budget, share, self._hidden, only)
+        similarities = self.meaning.similarities(query) if self.meaning and not budget else None
+        hits = self._index.search(
+            query, considered, kinds, budget, share, self._hidden, only, similarities
+        )
         opened = self._outline.opened(live)
 
         def place(id: int) -> Entry | None:
