@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from dory.config.profiles import Profile
+from dory.config.profiles import LOCAL, Profile
 from dory.config.settings import Config
 from dory.control import Control
 from dory.errors import ModelError
@@ -41,6 +41,10 @@ LIMITS: Mapping[Purpose, int] = {
 }
 """Tokens of an answer by purpose, unless the settings say how many. A weak model that does not come
 to an end writes for minutes otherwise.
+"""
+FORKS: tuple[Purpose, ...] = ("turn", "segment", "summarise")
+"""The calls whose prompts begin alike. On a local server they have a slot of their own, so that no
+other call pushes out what it has read for them (``llm/local/serve.py``).
 """
 THOUGHTS = 8192
 """Tokens that are added for a model that thinks first: endpoints count its thoughts, too."""
@@ -129,6 +133,8 @@ class Endpoint:
         options[LENGTH] = self._profile.max_tokens or self._limit(purpose)
         if self._ends_at_header(purpose):
             options["stop"] = [_HEADER]
+        if self._profile.base_url == LOCAL:
+            options["id_slot"] = 0 if purpose in FORKS else 1
         return options
 
     def _ends_at_header(self, purpose: Purpose) -> bool:

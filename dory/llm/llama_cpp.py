@@ -14,7 +14,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from dory.config.profiles import Profile
+from dory.config.profiles import LOCAL, Profile
+from dory.errors import ModelError
+from dory.llm.local import server
 
 _LENGTH = 1_000_000
 """Bytes of the answer that are read."""
@@ -41,6 +43,10 @@ def properties(profile: Profile, timeout: float) -> Properties:
     """
     if not is_local(profile.base_url):
         return Properties()
+    try:
+        profile = server.reached(profile)
+    except ModelError:
+        return Properties()
     url = profile.base_url.rstrip("/").removesuffix("/v1") + "/props"
     request = urllib.request.Request(url)
     if key := profile.api_key.strip():
@@ -56,6 +62,8 @@ def properties(profile: Profile, timeout: float) -> Properties:
 
 def is_local(base_url: str) -> bool:
     """Whether an endpoint is on this machine or in its own network."""
+    if base_url == LOCAL:
+        return True
     try:
         host = urlsplit(base_url).hostname or ""
     except ValueError:
