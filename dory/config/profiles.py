@@ -142,7 +142,7 @@ class Profile:
         """
         if self.offline:
             return replace(self, api_key="")
-        if self.base_url == LOCAL and LOCAL != own.base_url:
+        if self.base_url == LOCAL and own.base_url != LOCAL:
             raise ValueError("base_url local is for the agent's own model: see --local")
         if self.base_url:
             self.check_address()

@@ -125,6 +125,11 @@ class Config:
         DreamSettings(),
         "when and how durable knowledge is distilled from what faded, and whose model does it",
     )
+    grammar: str = _setting(
+        "auto",
+        "auto: llama.cpp lets the model write only what is a tool line at the moment; on: any"
+        " endpoint is asked for that; off: none",
+    )
     plain_answers: str = _setting(
         "deliver",
         "deliver: an answer without a tool line goes to the room in which a person waits; "

@@ -38,9 +38,9 @@ from dory.config.settings import Config
 from dory.identity.context import Entry
 from dory.identity.identity import Identity
 from dory.identity.secrecy import RoomSecrets
-from dory.text import formatting, prompt_files, references
+from dory.text import formatting, grammar, prompt_files, references
 from dory.text.prompt_files import MEMORY
-from dory.turn import layouts, life_tail
+from dory.turn import layouts, life_tail, sandbox
 from dory.turn.extension_host import ExtensionHost
 from dory.turn.system_message import SystemMessage
 from dory.types import TURN, Message, Prompt
@@ -51,6 +51,8 @@ another epoch is cheaper.
 """
 WAITED = 10
 """Rooms whose people the prompt names as waiting: more than one response answers."""
+NAMED = 200
+"""Files and references that an answer may name, where a grammar lists them."""
 LEAN_LIFE = 12
 """The most LIFE lines of a lean prompt."""
 
@@ -104,7 +106,23 @@ class PromptBuilder:
     def build(self) -> Prompt:
         """The prompt for the state as it is now."""
         self._sent = self._made()
-        return self._sent.prompt
+        return replace(self._sent.prompt, grammar=self._grammar(self._sent.prompt))
+
+    def _grammar(self, prompt: Prompt) -> str:
+        """What an answer may look like now."""
+        if self._config.grammar == "off":
+            return ""
+        me = self._identity
+        files = sandbox.readable(me.folder, NAMED)
+        folders = (f"{name}/" for name in sandbox.EDITABLE_FOLDERS)
+        present = grammar.Present(
+            me.subscriptions(),
+            sorted(path.stem for path in (me.home / "chats").glob("*.md"))[:NAMED],
+            files,
+            [*sandbox.EDITABLE, *(path for path in files if path.startswith(tuple(folders)))],
+            [hash for hash, _ in references.live(prompt.text)][-NAMED:],
+        )
+        return me.redact(grammar.of([tool.usage for tool in self._extensions.tools()], present))
 
     def live(self) -> tuple[Prompt, tuple[Entry, ...]]:
         """The prompt that a compaction forks, and the entries in it. It is the prompt of the last

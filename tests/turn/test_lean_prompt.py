@@ -1,5 +1,7 @@
 """The prompt for a small window: short, and laid out as a chat."""
 
+import re
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -85,3 +87,23 @@ def test_within_an_epoch_each_prompt_begins_with_the_one_before(tmp_path: Path) 
     assert [m.content for m in again.messages if m.role == "assistant"] == [
         references.unescape(entry.body) for entry in house.me.context if entry.kind == "response"
     ]
+
+
+def test_the_grammar_of_an_answer_changes_with_rooms_files_and_references(tmp_path: Path) -> None:
+    house, prompts = lean(tmp_path)
+    before = prompts.build().grammar
+    assert 'room ::= "dev"\n' in before
+    (house.me.folder / "workspace").mkdir(exist_ok=True)
+    (house.me.folder / "workspace" / "plan.md").write_text("fish")
+    house.respond("JOIN lab")
+    faded = house.fade([house.me.context.entries[0]], "the beginning")
+    house.me.new_epoch()
+    after = prompts.build().grammar
+    assert 'room ::= "dev" | "lab"\n' in after and '"workspace/plan.md"' in after
+    hashes = [set(re.findall(r'"([0-9a-f]{16})"', text)) for text in (before, after)]
+    assert hashes[1] - hashes[0] == {faded}
+
+
+def test_without_the_setting_no_grammar_is_made(tmp_path: Path) -> None:
+    house = Household(tmp_path, replace(LEAN, grammar="off"))
+    assert builder(house).build().grammar == ""

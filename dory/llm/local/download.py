@@ -6,6 +6,7 @@ It stands in the user's cache, not in a home: all agents share it, and it can be
 """
 
 import hashlib
+import importlib
 import importlib.util
 import shutil
 from pathlib import Path
@@ -16,7 +17,9 @@ from dory.llm.local import machine
 from dory.llm.local.catalog import Known
 
 _CHUNK = 2**22
-INSTALL = "install it with: pip install 'dory-agent[llama]', or in a checkout: pip install -e '.[llama]'"
+INSTALL = (
+    "install it with: pip install 'dory-agent[llama]', or in a checkout: pip install -e '.[llama]'"
+)
 
 
 def folder() -> Path:
@@ -54,14 +57,14 @@ def fetch(known: Known) -> Path:
 
 def _fetched(known: Known, incoming: Path) -> Path:
     import httpx2
-    from huggingface_hub import hf_hub_download
-    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
+    hub = importlib.import_module("huggingface_hub")  # it need not be here
+    refused = (hub.errors.HfHubHTTPError, hub.errors.LocalEntryNotFoundError)
     try:
-        path = hf_hub_download(
+        path = hub.hf_hub_download(
             known.repository, known.file, revision=known.revision, local_dir=incoming, token=False
         )
-    except (HfHubHTTPError, LocalEntryNotFoundError, httpx2.HTTPError, OSError, ValueError) as error:
+    except (*refused, httpx2.HTTPError, OSError, ValueError) as error:
         first = str(error).strip().partition("\n")[0]
         raise ConfigError(
             f"{known.name} could not be downloaded ({first[:200]}): try again, which goes on where"

@@ -2,7 +2,7 @@
 memory a token of the context takes. Anything may stand in such a file, so no number is believed
 before it was compared with the size of the file.
 
-https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
+The format is described in the repository of ggml, https://github.com/ggml-org/ggml
 """
 
 import struct
@@ -17,7 +17,19 @@ from dory.errors import ConfigError
 _MAGIC = b"GGUF"
 _VERSIONS = (2, 3)
 _TEXT, _ARRAY = 8, 9
-_FORMATS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+_FORMATS = {
+    0: "B",
+    1: "b",
+    2: "H",
+    3: "h",
+    4: "I",
+    5: "i",
+    6: "f",
+    7: "?",
+    10: "Q",
+    11: "q",
+    12: "d",
+}
 _MOST_ENTRIES = 10_000
 _MOST_ITEMS = 2_000_000
 """Of an array, such as the words of a vocabulary."""
@@ -103,7 +115,8 @@ def _value(file: BinaryIO, size: int, kind: int) -> object:
         return None
     length = struct.calcsize(f"<{_format(kind)}")
     if count > _KEPT_ITEMS:
-        return _skip(file, size, count * length)
+        _skip(file, size, count * length)
+        return None
     return list(_numbers(file, _format(kind) * count))
 
 

@@ -138,7 +138,8 @@ def _wait_for(lock: int) -> None:
     deadline = time.monotonic() + _WAIT
     while time.monotonic() < deadline:
         try:
-            return fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
         except BlockingIOError:
             time.sleep(0.1)
 

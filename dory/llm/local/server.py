@@ -27,6 +27,7 @@ from dory.errors import ConfigError, ModelAway, ModelRefused
 from dory.llm.local import gguf, machine
 from dory.llm.local.download import INSTALL
 from dory.process.jobs import Job
+from dory.regular_files import open_regular
 from dory.storage import files
 
 FOLDER = "local"
@@ -136,7 +137,7 @@ class Server:
         self._starts += 1
         self._url = ""
         self._key = secrets.token_hex(16)
-        with open(regular_files.open_regular(log, os.O_WRONLY | os.O_APPEND), "ab") as output:
+        with open(open_regular(log, os.O_WRONLY | os.O_APPEND), "ab") as output:
             self._process = process = subprocess.Popen(
                 [sys.executable, "-P", str(_PROGRAM)],
                 stdin=subprocess.PIPE,
@@ -171,9 +172,7 @@ class Server:
         """Where the server says that it listens. Raises ``ConfigError`` if it has ended."""
         if not line:
             self._process.wait()
-            raise ConfigError(
-                f"llama.cpp cannot run {self.plan.path.name}: {self._last_lines()}"
-            )
+            raise ConfigError(f"llama.cpp cannot run {self.plan.path.name}: {self._last_lines()}")
         told = json.loads(line)
         self._url, self.restored = told["url"], told["restored"]
 
