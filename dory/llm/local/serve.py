@@ -101,7 +101,10 @@ def _server(plan: dict[str, Any]) -> Any:
     settings.hostnames = ["127.0.0.1"]
     settings.port = 0
     settings.api_keys = [plan["key"]]
-    return xllamacpp.Server(settings)
+    try:
+        return xllamacpp.Server(settings)
+    except RuntimeError:  # it has said why
+        sys.exit(1)
 
 
 def _restored(call: Caller, folder: str, slot: str) -> int:

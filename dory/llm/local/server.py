@@ -17,8 +17,9 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from dory import regular_files
 from dory.config.profiles import LOCAL, Profile
@@ -107,6 +108,7 @@ class Server:
         """
         with self._lock:
             if self._process.poll() is not None and self._starts <= _RESTARTS:
+                self._close_input()
                 self._start()
             try:
                 if not self.wait(_PATIENCE, control):
@@ -121,13 +123,16 @@ class Server:
         """End it, after it has written what it has read."""
         if not self._url:
             self._process.kill()
-        with suppress(OSError):
-            self._input.close()
+        self._close_input()
         try:
             self._process.wait(_ENDING)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+
+    def _close_input(self) -> None:
+        with suppress(OSError):  # it has died
+            self._input.close()
 
     def _start(self) -> None:
         plan = self.plan
@@ -150,7 +155,7 @@ class Server:
         with suppress(OSError):  # it has died, which is told where it is waited for
             process.stdin.write(json.dumps(self._written()).encode() + b"\n")
             process.stdin.flush()
-        self._told: Job[bytes] = Job(process.stdout.readline, "local")
+        self._told = Job(partial(_first_line, process.stdout), "local")
 
     def _written(self) -> Mapping[str, Any]:
         """The plan as the process reads it."""
@@ -182,6 +187,11 @@ class Server:
         lines = files.read_from(log, begin).decode("utf-8", "replace").splitlines()
         shown = [line.strip() for line in lines if line.strip()][-_LAST_LINES:]
         return " | ".join(shown) or f"it said nothing (exit code {self._process.returncode})"
+
+
+def _first_line(output: IO[bytes]) -> bytes:
+    with output:
+        return output.readline()
 
 
 def _fingerprint(path: Path, size: int) -> str:
