@@ -8,6 +8,7 @@ It stands in the user's cache, not in a home: all agents share it, and it can be
 import hashlib
 import importlib
 import importlib.util
+import logging
 import shutil
 from pathlib import Path
 
@@ -59,7 +60,9 @@ def _fetched(known: Known, incoming: Path) -> Path:
     import httpx2
 
     hub = importlib.import_module("huggingface_hub")  # it need not be here
-    refused = (hub.errors.HfHubHTTPError, hub.errors.LocalEntryNotFoundError)
+    logging.getLogger(hub.__name__).setLevel(logging.ERROR)  # it tells of each repeated request
+    errors = importlib.import_module("huggingface_hub.errors")
+    refused = (errors.HfHubHTTPError, errors.LocalEntryNotFoundError)
     try:
         path = hub.hf_hub_download(
             known.repository, known.file, revision=known.revision, local_dir=incoming, token=False

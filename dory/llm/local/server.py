@@ -44,7 +44,7 @@ _ENDING = 30.0
 """Seconds that the server has at its end to write what it has read."""
 _POLL = 0.05
 _LOG_SIZE = 4000
-_LAST_LINES = 3
+_LAST_LINES = 5
 _SAMPLE = 2**20
 """Bytes at both ends of a model's file by which it is known."""
 _RESTARTS = 3
