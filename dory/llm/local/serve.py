@@ -46,7 +46,7 @@ def main() -> None:
     os.dup2(2, 1)
     _tie(plan["parent"], signal.SIGKILL)
     folder = plan["folder"]
-    lock = os.open(os.path.join(folder, _LOCK), os.O_RDWR | os.O_CREAT)
+    lock = os.open(os.path.join(folder, _LOCK), os.O_RDWR | os.O_CREAT, 0o600)
     _wait_for(lock)
     server = _server(plan)
     call = Caller(server.listening_address, plan["key"])
