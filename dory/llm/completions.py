@@ -75,7 +75,8 @@ class Endpoint:
         self._plain = profile.api == "completions"
         self._window = config.window if profile == config.own else 0
         self._grammar = config.grammar
-        self._server = llama_cpp.Properties()
+        self._server: llama_cpp.Properties | None = None
+        """What the server has said of itself; None as long as it was not asked, or away then."""
         self._thinks = False
         """Whether an answer of this model has begun with thoughts."""
         self._connection = Connection(config, profile)
@@ -100,6 +101,7 @@ class Endpoint:
                 control,
             )
         except ModelError as error:
+            self._server = None
             if answer.usage or answer.size:
                 error.usage = usage()
             raise
@@ -145,14 +147,14 @@ class Endpoint:
         return options
 
     def _taken(self, grammar: str) -> str:
-        """The grammar as this endpoint takes it; empty if it takes none. A server is asked once, as
-        soon as it answers.
+        """The grammar as this endpoint takes it; empty if it takes none. A server is asked once,
+        and once more after a failure.
         """
         if not grammar or self._plain or self._grammar == "off":
             return ""
-        if not self._server.slots:
+        if self._server is None:
             self._server = llama_cpp.properties(self._profile, _PATIENCE)
-        # in a local server thoughts are off
+        # in a server of our own thoughts are off
         if self._server.opens_thought and self._profile.base_url != LOCAL:
             grammar = after_opening(grammar)
         return grammar if self._server.takes_grammar or self._grammar == "on" else ""

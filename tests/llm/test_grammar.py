@@ -7,7 +7,7 @@ import pytest
 
 from dory.config.settings import Config
 from dory.config.sources import load
-from dory.errors import ConfigError
+from dory.errors import ConfigError, ModelError
 from dory.llm.completions import Endpoint
 from dory.text import grammar
 from dory.text.grammar import Present
@@ -61,6 +61,22 @@ def test_a_thought_that_the_template_opens_may_be_ended_first() -> None:
 
 def test_a_model_whose_answers_have_a_form_of_their_own_gets_none() -> None:
     assert sent(template="<|start|>assistant<|channel|>analysis") == [None]
+
+
+def test_a_server_is_asked_once_what_it_is_and_again_after_a_failure() -> None:
+    away = http(503, b'{"error": {"message": "loading"}}')
+    with Scripted(ANSWER, ANSWER, away, ANSWER) as server:
+        server.about = http(404, b"{}")
+        endpoint = Endpoint(Config(model="any", base_url=server.base_url, timeout=5.0))
+        for _ in range(2):
+            endpoint.complete(TURN, "turn")
+        assert len(server.asked) == 1
+        with pytest.raises(ModelError):
+            endpoint.complete(TURN, "turn")
+        server.about = http(200, b'{"total_slots": 1}')
+        endpoint.complete(TURN, "turn")
+        assert len(server.asked) == 2
+    assert [body.get("grammar") for body in server.bodies] == [None, None, None, GRAMMAR]
 
 
 def test_a_server_that_refuses_it_is_asked_without_it_from_then_on() -> None:
