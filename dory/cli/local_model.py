@@ -75,12 +75,18 @@ def make_ready(config: Config) -> None:
     if config.base_url != LOCAL:
         return
     name = config.model
-    if catalog.is_path(name):
-        gguf.read(Path(name))
-        return
-    known = catalog.of(name)
-    if download.present(known):
-        return
+    known = None if catalog.is_path(name) else catalog.of(name)
+    server.check_package()
+    path = download.present(known) if known else Path(name)
+    if path:
+        machine.window(gguf.read(path), machine.free_memory(), config.window)
+    elif known:
+        _download(known)
+
+
+def _download(known: Known) -> None:
+    """Fetch a model of the list if the person agrees."""
+    name = known.name
     needed, free = known.size, machine.free_memory()
     if needed > free:
         raise ConfigError(

@@ -12,27 +12,29 @@ import sys
 import termios
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import click
 import pytest
 
 from dory.config import kept
 from dory.identity import listing
 from dory.llm.local import catalog
 from tests.cli.test_consent import Terminal
+from tests.llm.local.test_model_files import TOY
 from tests.support.llama import model_file
 from tests.support.processes import PATIENCE, ROOT, environment
 
 SMALL = catalog.of("smollm2-135m")
 
 
-def refused(home: Path, *arguments: str) -> str:
+def refused(home: Path, *arguments: str, python: Sequence[str] = (), **variables: str) -> str:
     """The one line with which agent.py refuses what it is given."""
     done = subprocess.run(
-        [sys.executable, str(ROOT / "agent.py"), *arguments],
-        env=environment(home) | {"XDG_CACHE_HOME": str(home / "cache")},
+        [sys.executable, *python, str(ROOT / "agent.py"), *arguments],
+        env=environment(home) | {"XDG_CACHE_HOME": str(home / "cache")} | variables,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -43,7 +45,35 @@ def refused(home: Path, *arguments: str) -> str:
     return done.stderr
 
 
+def test_without_llama_cpp_it_says_how_to_install_it(tmp_path: Path) -> None:
+    (tmp_path / "toy.gguf").write_bytes(TOY)
+    packages = tmp_path / "packages"
+    packages.mkdir()
+    for entry in Path(click.__file__).parents[1].iterdir():
+        if not entry.name.startswith("xllamacpp"):
+            (packages / entry.name).symlink_to(entry)
+    said = refused(
+        tmp_path,
+        "--local",
+        str(tmp_path / "toy.gguf"),
+        python=["-S"],
+        PYTHONPATH=str(packages),
+    )
+    assert "llama.cpp, which runs local models, is not here: install it with: pip install" in said
+
+
+def test_a_machine_that_is_too_small_is_told_before_an_agent_is_booted(tmp_path: Path) -> None:
+    model_file()
+    path = tmp_path / "large.gguf"
+    path.write_bytes(TOY)
+    os.truncate(path, 10**13)  # a file with a hole
+    assert "this machine is too small for that model: it needs 11" in refused(
+        tmp_path, "--local", str(path)
+    )
+
+
 def test_what_cannot_be_run_is_refused_in_one_line(tmp_path: Path) -> None:
+    model_file()
     broken = tmp_path / "broken.gguf"
     broken.write_bytes(b"GGU")
     assert "no model 'qwen3-4' is on the list (did you mean qwen3-4b?)" in refused(
@@ -59,6 +89,7 @@ def test_what_cannot_be_run_is_refused_in_one_line(tmp_path: Path) -> None:
 
 
 def test_a_person_chooses_from_the_list_and_may_say_no(tmp_path: Path) -> None:
+    model_file()
     cache = str(tmp_path / "cache")
     terminal = Terminal(tmp_path / "home", "agent.py", "--local", XDG_CACHE_HOME=cache)
     terminal.answer("Which one?", "1")

@@ -64,12 +64,17 @@ class Plan:
     folder: Path
 
 
+def check_package() -> None:
+    """Raise ``ConfigError`` if there is no llama.cpp."""
+    if not importlib.util.find_spec(_PACKAGE):
+        raise ConfigError(f"llama.cpp, which runs local models, is not here: {INSTALL}")
+
+
 def planned(name: str, path: Path, folder: Path, window: int = 0) -> Plan:
     """The plan for a model on this machine. ``window``: tokens that a person wants. Raises
     ``ConfigError`` if there is no llama.cpp, no such model, or too little memory for it.
     """
-    if not importlib.util.find_spec(_PACKAGE):
-        raise ConfigError(f"llama.cpp, which runs local models, is not here: {INSTALL}")
+    check_package()
     model = gguf.read(path)
     return Plan(name, path, model, machine.window(model, machine.free_memory(), window), folder)
 
