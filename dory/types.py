@@ -3,7 +3,7 @@ beyond what follows from their fields.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal, Protocol
 
@@ -26,9 +26,12 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What is sent to a model. ``turn/prompt.py`` alone makes one; compaction only forks it."""
+    """What is sent to a model. ``turn/prompt.py`` alone makes one; compaction only forks it.
+    ``grammar``: what the answer may look like (``text/grammar.py``), for a server that keeps to it.
+    """
 
     messages: tuple[Message, ...]
+    grammar: str = field(default="", compare=False)
 
     @property
     def without_request(self) -> "Prompt":

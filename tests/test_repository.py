@@ -72,6 +72,7 @@ def test_no_code_asks_whether_it_is_under_test() -> None:
 
 OPENING = {
     "dory/cli/output.py": "/dev/null",
+    "dory/llm/local/serve.py": "the lock of a folder that it has to itself",
     "dory/process/requirements.py": "/dev/null, and streams that are open",
     "dory/regular_files.py": "the one that looks what it opens",
     "dory/storage/archive.py": "a file that a person names, and files that it makes itself",

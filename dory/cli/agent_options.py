@@ -2,6 +2,7 @@
 that ``--help`` is fast.
 """
 
+import os
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, fields
 from pathlib import Path
@@ -12,7 +13,9 @@ import click
 from dory.config.command_line import conceal, handed
 from dory.config.loader import FORMER_SETTINGS
 from dory.config.options import Program, home_option, login_name, program
+from dory.config.profiles import LOCAL
 from dory.config.settings import Config
+from dory.llm.local import catalog
 from dory.text.prompt_files import invocation
 
 
@@ -103,6 +106,14 @@ class AgentProgram(Program):
     " name)",
 )
 @click.option(
+    "--local",
+    is_flag=False,
+    flag_value="",
+    metavar="[MODEL]",
+    help="think with a model on this machine, which is run beside the agent: one of the list that"
+    " is shown without MODEL, or a .gguf file",
+)
+@click.option(
     "--trust-home",
     is_flag=True,
     help="run agents in a home that was not made here, without being asked whether its SOUL and"
@@ -125,13 +136,14 @@ def parse(
     list: bool,
     settings: bool,
     booted_by: str,
+    local: str | None,
     trust_home: bool,
     trust_endpoint: tuple[str, ...],
     **values: Any,
 ) -> AgentOptions:
     """Read the command line. Ends the process after ``--help`` or a wrong flag."""
     flags = {name: values[name] for name in _FLAGS if values[name] is not None}
-    chosen = handed() | flags
+    chosen = handed() | flags | _local(local, flags)
     return AgentOptions(
         identity,
         home,
@@ -146,6 +158,23 @@ def parse(
         trust_home,
         trust_endpoint,
     )
+
+
+def _local(model: str | None, flags: Mapping[str, Any]) -> dict[str, str]:
+    """The settings that ``--local MODEL`` stands for. Ends the process if others were given for the
+    same.
+    """
+    if model is None:
+        return {}
+    if twice := next((name for name in ("model", "base_url") if name in flags), ""):
+        raise click.UsageError(
+            f"--local names the model and where it runs: leave --{twice.replace('_', '-')} out"
+        )
+    if not model:
+        return {"base_url": LOCAL}
+    if catalog.is_path(model):
+        model = os.path.abspath(os.path.expanduser(model))
+    return {"model": model, "base_url": LOCAL}
 
 
 def given() -> AgentOptions:

@@ -41,7 +41,7 @@ def may_be_asked(home: Path, flags: Sequence[str]) -> bool:
     if not (known_homes.knows(home) or known_homes.is_new(home)):
         return True
     given = [flag.partition("=")[0] for flag in flags]
-    return any(
+    return "--local" in given or any(
         os.environ.get(f"DORY_{name.upper()}") or f"--{name.replace('_', '-')}" in given
         for name in ("api_key", "profiles")
     )
@@ -59,7 +59,7 @@ def of_home(options: AgentOptions, warn: Callable[[str], None]) -> None:
     if known_homes.knows(home) or known_homes.is_new(home):
         return
     if not options.trust_home:
-        if not _by_person():
+        if not by_person():
             raise ConfigError(
                 f"{home} or a part of it was not made here, so its SOUL and settings may be"
                 " somebody else's: look at them, then start it once with"
@@ -67,7 +67,7 @@ def of_home(options: AgentOptions, warn: Callable[[str], None]) -> None:
             )
         for line in _described(home):
             show(line)
-        _agreed("Let its agents run here?")
+        agreed("Let its agents run here?")
     _remember(home, (), warn)
 
 
@@ -92,8 +92,8 @@ def of_keys(
 def _agreed_to(target: Target, options: AgentOptions) -> None:
     shown = _shown(target.base_url)
     what = f"{target.key.where} would go to {shown}, which only {target.url.where} names"
-    if _by_person():
-        _agreed(f"The key in {what}. Is that its endpoint?")
+    if by_person():
+        agreed(f"The key in {what}. Is that its endpoint?")
         return
     raise ConfigError(
         f"the key in {what}: leave the key out, or if that is right, start it once with"
@@ -137,12 +137,13 @@ def _unkept(error: OSError) -> str:
     )
 
 
-def _by_person() -> bool:
+def by_person() -> bool:
+    """Whether somebody can be asked."""
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
 
 
-def _agreed(question: str) -> None:
-    """Raises ``ConfigError`` unless the person says yes."""
+def agreed(question: str) -> None:
+    """Ask. Raises ``ConfigError`` unless the person says yes."""
     try:
         answer = input(f"{question} [y/N] ")
     except (EOFError, KeyboardInterrupt):

@@ -4,10 +4,11 @@ done instead of waking an agent.
 
 import os
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from dory.cli import overview, waking
+from dory.cli import local_model, overview, waking
 from dory.cli.agent_options import AgentOptions, parse
 from dory.cli.output import show, tell
 from dory.cli.waking import Waking
@@ -56,6 +57,7 @@ def main(options: AgentOptions, make_agent: MakeAgent[A]) -> int:
     """Boot or resume as the command line says. Exit code 0, or 2 after a one-line error."""
     try:
         if not answered(options):
+            options = local_model.chosen(options)
             live(options, waking.prepared(options), make_agent)
     except (DoryError, OSError) as error:
         tell(parse.shown_name, failure(error, options.home))
@@ -78,13 +80,16 @@ def live(options: AgentOptions, prepared: Waking, make_agent: MakeAgent[A]) -> N
         model = models.model(config, config.own)
         return make_agent(me, config, model, options.verbose, stop)
 
-    with locks.held(folder), ShutdownSignal().listening() as stop:
+    with ExitStack() as stack:
+        stack.enter_context(locks.held(folder))
+        stop = stack.enter_context(ShutdownSignal().listening())
+        config = stack.enter_context(local_model.served(prepared.config, folder))
         homes.mark(options.home)
         _tighten(options.home)
         if prepared.content is not None:
             kept.save(folder, prepared.content)
         damage = saved(folder)
-        living = [wake("You were resumed.", prepared.config)]
+        living = [wake("You were resumed.", config)]
         living[0].me.damage += damage
 
         def wake_anew(why: str) -> A:
@@ -181,7 +186,7 @@ def detach(options: AgentOptions) -> str:
     """Start an agent in the background. Returns what to tell the person. Raises ``DoryError`` when
     the agent does not wake.
     """
-    home = options.home
+    home, options = options.home, local_model.chosen(options)
     prepared = waking.prepared(options)
     hash = prepared.hash
     for text in prepared.lines:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from dory.cli import consent
+from dory.cli import consent, local_model
 from dory.cli.agent_options import AgentOptions, parse
 from dory.clock import utc
 from dory.config import endpoint, kept, secrets
@@ -97,6 +97,7 @@ def agreed(options: AgentOptions, warn: Tell) -> tuple[Sources, list[Value], Con
     values = source.values(warn)
     config = checked(config_sources.made(values, os.environ, warn))
     consent.of_keys(options, values, config, once)
+    local_model.make_ready(config)
     return source, values, config
 
 

@@ -11,6 +11,7 @@ from dory.storage.rooms import is_id
 _CHOICES = {
     "layout": ("auto", "tail", "ledger"),
     "prompt": ("auto", "full", "lean"),
+    "grammar": ("auto", "on", "off"),
     "plain_answers": ("deliver", "ask"),
 }
 """The settings that are one of a few words: see turn/prompt.py and turn/delivery.py."""

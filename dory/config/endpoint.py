@@ -14,6 +14,7 @@ from dory.config import profiles
 from dory.config.loader import OWN, Value
 from dory.config.profiles import (
     FORMER_OFFLINE,
+    LOCAL,
     OFFLINE,
     PROVIDERS,
     SECRET_PART,
@@ -69,6 +70,8 @@ def completed(own: Profile, others: Profiles, environment: Mapping[str, str]) ->
     """
     if own.offline:
         return own
+    if own.base_url == LOCAL:  # its server makes a key of its own
+        return replace(own, api_key="")
     if own.base_url:
         pairs = [*profiles.keys(environment).items(), *others.keys()]
         return replace(own, api_key=own.api_key or key_for(own.base_url, pairs))

@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeGuard
 
 from dory.config import loader, sources
 from dory.config.loader import ENVIRONMENT, FLAGS, Value
+from dory.config.profiles import LOCAL
 from dory.config.settings import Config
 
 _BY_PERSON = (ENVIRONMENT, FLAGS)
@@ -33,7 +34,7 @@ def targets(values: Sequence[Value], config: Config) -> Iterator[Target]:
     """
     last = {value.name: value for value in values}
     own_key, own_url = last.get("api_key"), last.get("base_url")
-    if _by_person(own_key) and own_url and own_url.value:
+    if _by_person(own_key) and own_url and own_url.value not in ("", None, LOCAL):
         yield Target(config.base_url, own_key, own_url)
     for name, fields in _origins(values).items():
         key, url = fields.get("api_key"), fields.get("base_url") or own_url

@@ -27,6 +27,8 @@ STATIC = "static"
 """What ``embeddings`` names for the embedded model, unless a profile goes by that name. It serves
 RECALL alone.
 """
+LOCAL = "local"
+"""The endpoint of a model that runs on this machine beside the agent: see ``llm/local``."""
 
 PROVIDERS = {
     "DEEPSEEK_API_KEY": ("https://api.deepseek.com", "deepseek-v4-pro"),
@@ -104,6 +106,8 @@ class Profile:
     @property
     def shown(self) -> str:
         """The model and its endpoint, for a person."""
+        if self.base_url == LOCAL:
+            return f"{self.model}, run here by llama.cpp"
         return f"{self.model} at {self.shown_url}" if self.base_url else self.model
 
     @property
@@ -118,7 +122,7 @@ class Profile:
 
     def check_address(self) -> None:
         """Raise ``ValueError`` if an endpoint is given that is no address."""
-        if not self.base_url:
+        if self.base_url in ("", LOCAL):
             return
         if not self.base_url.startswith(("http://", "https://")):
             raise ValueError(
@@ -142,6 +146,8 @@ class Profile:
         """
         if self.offline:
             return replace(self, api_key="")
+        if self.base_url == LOCAL and own.base_url != LOCAL:
+            raise ValueError("base_url local is for the agent's own model: see --local")
         if self.base_url:
             self.check_address()
             if not self.model:

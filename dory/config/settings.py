@@ -13,7 +13,7 @@ from typing import Any
 from dory.config import prices
 from dory.config.dream_schedule import DreamSettings
 from dory.config.prices import Price, Prices
-from dory.config.profiles import CascadeSettings, Profile, Profiles
+from dory.config.profiles import LOCAL, CascadeSettings, Profile, Profiles
 from dory.config.unattended import UnattendedSettings
 from dory.constants import EXCHANGES, RESULT_LIMIT
 
@@ -36,6 +36,7 @@ class Config:
     base_url: str = _setting(
         "",
         "an OpenAI-compatible endpoint, such as http://localhost:11434/v1; "
+        "local: a model on this machine, see --local; "
         "empty: the one of the key that is found",
     )
     api_key: str = _setting(
@@ -123,6 +124,11 @@ class Config:
     dream: DreamSettings = _setting(  # noqa: RUF009 it is frozen
         DreamSettings(),
         "when and how durable knowledge is distilled from what faded, and whose model does it",
+    )
+    grammar: str = _setting(
+        "auto",
+        "auto: llama.cpp lets the model write only what is a tool line at the moment; on: any"
+        " endpoint is asked for that; off: none",
     )
     plain_answers: str = _setting(
         "deliver",
@@ -228,7 +234,7 @@ class Config:
         a person nor its provider says.
         """
         model = profile or self.own
-        if model.offline:
+        if model.offline or model.base_url == LOCAL:
             return prices.FREE
         return self.prices.of(model.model) or prices.published(model.base_url, model.model, at)
 

@@ -41,6 +41,8 @@ _DRAFT = re.compile(r"\.[0-9a-f]{16}\.tmp")
 _HASH = re.compile(rb"[0-9a-f]{16,64}")
 _OWN = ("lock", LOG)
 """What a process notes about itself."""
+_ASIDE = ("subs", "local")
+"""Folders that are not copied: links to rooms, and what can be made again."""
 
 
 class Snapshot:
@@ -214,7 +216,7 @@ def _walk(folder: Path) -> Iterator[Path]:
         inside.sort()
         here = Path(root)
         if here == folder:
-            inside[:] = [name for name in inside if name != "subs"]
+            inside[:] = [name for name in inside if name not in _ASIDE]
             names = [name for name in names if name not in _OWN]
         linked = [name for name in inside if (here / name).is_symlink()]
         for name in sorted([*names, *linked]):

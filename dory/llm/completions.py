@@ -14,14 +14,15 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from dory.config.profiles import Profile
+from dory.config.profiles import LOCAL, Profile
 from dory.config.settings import Config
 from dory.control import Control
 from dory.errors import ModelError
-from dory.llm import openai_format
+from dory.llm import llama_cpp, openai_format
 from dory.llm.connection import Connection
 from dory.llm.dialect import LENGTH
 from dory.text import formatting
+from dory.text.grammar import after_opening
 from dory.types import Prompt, Purpose, Reply, Usage
 
 ANSWER_LIMIT = 1_000_000
@@ -42,10 +43,16 @@ LIMITS: Mapping[Purpose, int] = {
 """Tokens of an answer by purpose, unless the settings say how many. A weak model that does not come
 to an end writes for minutes otherwise.
 """
+FORKS: tuple[Purpose, ...] = ("turn", "segment", "summarise")
+"""The calls whose prompts begin alike. On a local server they have a slot of their own, so that no
+other call pushes out what it has read for them (``llm/local/serve.py``).
+"""
 THOUGHTS = 8192
 """Tokens that are added for a model that thinks first: endpoints count its thoughts, too."""
 _SHARE = 4
 """A limit by purpose is at most the model's window divided by this."""
+_PATIENCE = 2.0
+"""Seconds that a server has to say whether it is llama.cpp."""
 _HEADER = "\n[#"
 """How each part of a prompt begins. A model that writes it goes on with the prompt by itself."""
 _CUT_OFF = ("", "error", "insufficient_system_resource")
@@ -67,6 +74,9 @@ class Endpoint:
         self._profile = profile
         self._plain = profile.api == "completions"
         self._window = config.window if profile == config.own else 0
+        self._grammar = config.grammar
+        self._server: llama_cpp.Properties | None = None
+        """What the server has said of itself; None as long as it was not asked, or away then."""
         self._thinks = False
         """Whether an answer of this model has begun with thoughts."""
         self._connection = Connection(config, profile)
@@ -87,10 +97,11 @@ class Endpoint:
             self._connection.ask(
                 *self._request(prompt),
                 partial(self._read, answer, control, purpose),
-                self._options(purpose),
+                self._options(purpose, prompt.grammar),
                 control,
             )
         except ModelError as error:
+            self._server = None
             if answer.usage or answer.size:
                 error.usage = usage()
             raise
@@ -123,13 +134,30 @@ class Endpoint:
         ]
         return "/chat/completions", {"messages": messages, **request}
 
-    def _options(self, purpose: Purpose) -> dict[str, Any]:
+    def _options(self, purpose: Purpose, grammar: str) -> dict[str, Any]:
         """The parts of a request that its endpoint may not take."""
         options: dict[str, Any] = {"stream_options": {"include_usage": True}}
         options[LENGTH] = self._profile.max_tokens or self._limit(purpose)
         if self._ends_at_header(purpose):
             options["stop"] = [_HEADER]
+        if self._profile.base_url == LOCAL:
+            options["id_slot"] = 0 if purpose in FORKS else 1
+        if grammar := self._taken(grammar):
+            options["grammar"] = grammar
         return options
+
+    def _taken(self, grammar: str) -> str:
+        """The grammar as this endpoint takes it; empty if it takes none. A server is asked once,
+        and once more after a failure.
+        """
+        if not grammar or self._plain or self._grammar == "off":
+            return ""
+        if self._server is None:
+            self._server = llama_cpp.properties(self._profile, _PATIENCE)
+        # in a server of our own thoughts are off
+        if self._server.opens_thought and self._profile.base_url != LOCAL:
+            grammar = after_opening(grammar)
+        return grammar if self._server.takes_grammar or self._grammar == "on" else ""
 
     def _ends_at_header(self, purpose: Purpose) -> bool:
         """Whether an answer ends where it goes on with the prompt. Thoughts may quote the prompt,

@@ -27,6 +27,7 @@ from dory.errors import ModelError
 from dory.llm import openai_format
 from dory.llm.dialect import LENGTH, Dialect
 from dory.llm.errors import Failures
+from dory.llm.local import server
 from dory.text.redaction import redact
 
 if TYPE_CHECKING:
@@ -75,12 +76,17 @@ class Connection:
         self._profile = profile
         self._timeout = config.timeout
         self.dialect = Dialect()
-        self._key = profile.api_key.strip()
+        self._asked_profile = profile
+        """As it is asked: a local model's server has another address and key after each start."""
         self._secrets = secrets(config, os.environ)
         key_name = "DORY_API_KEY" if profile == config.own else "api_key of its profile"
         self.failures = Failures(profile, config.timeout, self._secrets, key_name)
         self._lock = threading.Lock()
         self._made_client: openai.OpenAI | None = None
+
+    @property
+    def _key(self) -> str:
+        return self._asked_profile.api_key.strip()
 
     def redact(self, text: str) -> str:
         """Return ``text`` without keys and tokens."""
@@ -146,7 +152,7 @@ class Connection:
 
         body = {"model": self._profile.model, **request}
         try:
-            client = self._client()
+            client = self._client(server.reached(self._profile, control))
             with (
                 bounded(control, LONGEST_CALL * self._timeout),
                 client.post(
@@ -180,15 +186,16 @@ class Connection:
             )
         return chunks(response.iter_bytes())
 
-    def _client(self) -> "openai.OpenAI":
+    def _client(self, profile: Profile) -> "openai.OpenAI":
         import openai  # takes a second, so not at the start
 
         from dory.llm import sockets
         from dory.llm.stream import bound
 
         with self._lock:
-            if self._made_client is not None:
+            if self._made_client is not None and profile == self._asked_profile:
                 return self._made_client
+            self._asked_profile = profile
             if not (self._key.isascii() and self._key.isprintable()):
                 raise self.failures.bad_key("has characters that no key has")
             timeout = openai.Timeout(self._timeout, connect=min(self._timeout, _CONNECT_TIMEOUT))
@@ -201,7 +208,7 @@ class Connection:
                 )
             )
             self._made_client = openai.OpenAI(
-                base_url=self._profile.base_url,
+                base_url=profile.base_url,
                 api_key=self._key or _NO_KEY,  # the client needs one, local servers do not
                 timeout=timeout,
                 max_retries=0,

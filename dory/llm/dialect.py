@@ -13,6 +13,7 @@ LENGTH = "max_tokens"
 _RENAMED = "max_completion_tokens"
 _COMPLAINTS = {
     "stream_options": re.compile("stream_options|include_usage"),
+    "grammar": re.compile("grammar", re.IGNORECASE),
     # not the reason for which an answer stopped, which is called so, too
     "stop": re.compile(r"\bstop(?:_sequences| sequences|_strings)?\b(?!_)", re.IGNORECASE),
 }

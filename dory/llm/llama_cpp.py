@@ -14,10 +14,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from dory.config.profiles import Profile
+from dory.config.profiles import LOCAL, Profile
+from dory.errors import ModelError
+from dory.llm.local import server
 
 _LENGTH = 1_000_000
 """Bytes of the answer that are read."""
+_OWN_FORM = ("<|channel|>", "[THINK]")
+"""Of gpt-oss and of Magistral."""
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -29,10 +33,25 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 @dataclass(frozen=True)
 class Properties:
-    """``slots``: calls at once. ``window``: tokens of a prompt and its answer. 0: not known."""
+    """``slots``: calls at once. ``window``: tokens of a prompt and its answer. 0: not known.
+    ``template``: how a chat is made one text.
+    """
 
     slots: int = 0
     window: int = 0
+    template: str = ""
+
+    @property
+    def opens_thought(self) -> bool:
+        """Whether the template may open a thought, which the model has to close."""
+        return "</think>" in self.template
+
+    @property
+    def takes_grammar(self) -> bool:
+        """Whether this is llama.cpp, with a model whose answers have no form of their own that a
+        grammar would break.
+        """
+        return self.slots > 0 and not any(mark in self.template for mark in _OWN_FORM)
 
 
 def properties(profile: Profile, timeout: float) -> Properties:
@@ -40,6 +59,10 @@ def properties(profile: Profile, timeout: float) -> Properties:
     server, or none.
     """
     if not is_local(profile.base_url):
+        return Properties()
+    try:
+        profile = server.reached(profile)
+    except ModelError:
         return Properties()
     url = profile.base_url.rstrip("/").removesuffix("/v1") + "/props"
     request = urllib.request.Request(url)
@@ -50,12 +73,18 @@ def properties(profile: Profile, timeout: float) -> Properties:
         with opener.open(request, timeout=timeout) as response:
             answer = _mapping(json.loads(response.read(_LENGTH)))
         generation = _mapping(answer.get("default_generation_settings"))
-        return Properties(_number(answer.get("total_slots")), _number(generation.get("n_ctx")))
+        return Properties(
+            _number(answer.get("total_slots")),
+            _number(generation.get("n_ctx")),
+            str(answer.get("chat_template") or ""),
+        )
     return Properties()
 
 
 def is_local(base_url: str) -> bool:
     """Whether an endpoint is on this machine or in its own network."""
+    if base_url == LOCAL:
+        return True
     try:
         host = urlsplit(base_url).hostname or ""
     except ValueError:

@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping
 
 from dory.config import endpoint, kept, loader, profiles, sources
 from dory.config.loader import FLAGS, Value
-from dory.config.profiles import FORMER_OFFLINE, OFFLINE, PROVIDERS
+from dory.config.profiles import FORMER_OFFLINE, LOCAL, OFFLINE, PROVIDERS
 from dory.config.settings import Config
 from dory.errors import ConfigError
 from dory.identity.identity import Identity
+from dory.llm.local import server
 from dory.turn.models import Models, fitted, way_out
 
 _USAGE = "/model <name> <base_url>, /model <name> at the same endpoint, /model <profile>, or "
@@ -81,6 +82,10 @@ class ModelChoice:
             chosen = _of_profile(name, profile)
         else:
             chosen = {"model": name, "base_url": self._endpoint(name)}
+        if chosen.get("base_url") == LOCAL and not server.runs(chosen["model"]):
+            raise ConfigError(
+                "a model on this machine starts with me: end me, and wake me with --local NAME"
+            )
         if endpoint.without_secrets(chosen.get("base_url", "")) != chosen.get("base_url", ""):
             raise ConfigError(
                 "an address with a password or a key is not remembered: give it as DORY_BASE_URL"

@@ -26,6 +26,9 @@ prompt: everything before the tail only grows at its end, and a provider serves 
 User and assistant take turns, as the chat templates of some models insist: what is told while no
 response has come in between goes to the end of the last message.
 
+With a model on the agent's own machine a resume goes on with the last prompt, too
+(``turn/last_prompt.py``).
+
 A ``lean`` prompt is for a small window or a small model. It is a ledger whose context is laid out
 as such messages, too, behind the opening, the sections and MEMORY as the epoch began: a chat, which
 ends with what was heard. It has no LIFE line whose event the context holds.
@@ -34,14 +37,17 @@ ends with what was heard. It has no LIFE line whose event the context holds.
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from dory.config.profiles import LOCAL
 from dory.config.settings import Config
 from dory.identity.context import Entry
 from dory.identity.identity import Identity
 from dory.identity.secrecy import RoomSecrets
-from dory.text import formatting, prompt_files, references
+from dory.llm.local import server
+from dory.text import formatting, grammar, prompt_files, references
 from dory.text.prompt_files import MEMORY
-from dory.turn import layouts, life_tail
+from dory.turn import last_prompt, layouts, life_tail, sandbox
 from dory.turn.extension_host import ExtensionHost
+from dory.turn.last_prompt import LastPrompt
 from dory.turn.system_message import SystemMessage
 from dory.types import TURN, Message, Prompt
 
@@ -51,6 +57,8 @@ another epoch is cheaper.
 """
 WAITED = 10
 """Rooms whose people the prompt names as waiting: more than one response answers."""
+NAMED = 200
+"""Files and references that an answer may name, where a grammar lists them."""
 LEAN_LIFE = 12
 """The most LIFE lines of a lean prompt."""
 
@@ -104,7 +112,23 @@ class PromptBuilder:
     def build(self) -> Prompt:
         """The prompt for the state as it is now."""
         self._sent = self._made()
-        return self._sent.prompt
+        return replace(self._sent.prompt, grammar=self._grammar(self._sent.prompt))
+
+    def _grammar(self, prompt: Prompt) -> str:
+        """What an answer may look like now."""
+        if self._config.grammar == "off":
+            return ""
+        me = self._identity
+        files = sandbox.readable(me.folder, NAMED)
+        folders = (f"{name}/" for name in sandbox.EDITABLE_FOLDERS)
+        present = grammar.Present(
+            me.subscriptions(),
+            sorted(path.stem for path in (me.home / "chats").glob("*.md"))[:NAMED],
+            files,
+            [*sandbox.EDITABLE, *(path for path in files if path.startswith(tuple(folders)))],
+            [hash for hash, _ in references.live(prompt.text)][-NAMED:],
+        )
+        return me.redact(grammar.of([tool.usage for tool in self._extensions.tools()], present))
 
     def live(self) -> tuple[Prompt, tuple[Entry, ...]]:
         """The prompt that a compaction forks, and the entries in it. It is the prompt of the last
@@ -128,13 +152,35 @@ class PromptBuilder:
         me, before = self._identity, self._sent
         system = self._system.text(self.layout)  # may add entries, so it comes first
         opening = self._opening()
+        before = before or self._before_resume(system + opening)
         parts, turn = self._parts(), self._request()
         if self.layout == "ledger" and before and before.epoch == me.state.epoch:
             prompt, news = self._appended(before, parts, turn)
         else:
             prompt, news = self._laid_down(system, opening, parts, turn), 0
         entries = tuple(me.context)
+        if self._keeps:
+            last = LastPrompt(prompt, entries, parts, news, turn)
+            last_prompt.save(me.folder / server.FOLDER, system + opening, last)
         return _Sent(me.state.epoch, prompt, entries, me.life.remembered, parts, news, turn)
+
+    @property
+    def _keeps(self) -> bool:
+        """Whether the model goes on from what it had read before a restart. LIFE lines are no news
+        in a lean prompt, so none is missed.
+        """
+        return self._config.base_url == LOCAL and self._config.lean
+
+    def _before_resume(self, head: str) -> _Sent | None:
+        """The last prompt before a resume, if the first one may go on from it."""
+        me = self._identity
+        if not self._keeps:
+            return None
+        last = last_prompt.load(me.folder / server.FOLDER, head, me.context.entries)
+        if not last:
+            return None
+        told = (last.entries, me.life.remembered, last.parts, last.news, last.turn)
+        return _Sent(me.state.epoch, last.prompt, *told)
 
     def _opening(self) -> str:
         """The sections before the context. A section that fails is not tried again within the

@@ -31,7 +31,8 @@ _TEXTS = (SEGMENT, SUMMARISE)
 EDITABLE = (*DURABLE, *_TEXTS)
 _OWN = (*EDITABLE, LIFE, "context.md")
 _WORKSPACE, _NOTES = "workspace", "notes"
-_FOLDERS = (_WORKSPACE, _NOTES, "diary")
+EDITABLE_FOLDERS = (_WORKSPACE, _NOTES)
+_FOLDERS = (*EDITABLE_FOLDERS, "diary")
 _SHARED = ("chats", "blobs")
 _HEAD = "HEAD"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
@@ -141,6 +142,19 @@ def listing(root: Path, parts: list[str], path: str) -> list[str] | None:
             return sorted(name.encode("utf-8", "replace").decode() for name in names)
     except ToolError:
         return None
+
+
+def readable(folder: Path, most: int) -> list[str]:
+    """The paths of files that may be read below an agent's ``folder``, at most so many."""
+    found = [name for name in _OWN if (folder / name).is_file()]
+    for name in _FOLDERS:
+        for root, folders, names in os.walk(folder / name):
+            folders[:] = sorted(inside for inside in folders if not inside.startswith("."))
+            below = Path(root).relative_to(folder)
+            found += [f"{below}/{name}" for name in sorted(names) if not name.startswith(".")]
+            if len(found) > most:
+                return found[:most]
+    return found
 
 
 def write(root: Path, parts: list[str], path: str, before: bytes, after: bytes) -> None:

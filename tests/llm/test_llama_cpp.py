@@ -27,6 +27,8 @@ from dory.llm.completions import Endpoint
 from dory.llm.embeddings import Embeddings
 from dory.process.jobs import in_parallel
 from dory.storage.blobs import Blobs
+from dory.text import grammar
+from dory.text.grammar import Present
 from dory.turn.summarize import Distilled, Request, distil
 from dory.types import Message, Prompt, Purpose, Reply, Usage
 from tests.support.household import NOON
@@ -158,6 +160,18 @@ def test_a_run_of_the_cascade_makes_both_summaries(base_url: str, tmp_path: Path
             and text == " ".join(text.split())
             and "Summarize these memories" not in text
         )
+
+
+def test_with_the_grammar_of_its_tools_a_model_writes_nothing_else(base_url: str) -> None:
+    """This model never writes a tool line by itself."""
+    usages = [tool.usage for tool in tools()]
+    present = Present(["dev"], ["dev"], ["MEMORY.md"], ["MEMORY.md"], ["5d41402abc4b2a76"])
+    asked = Prompt((Message("user", "Say hello to me."),), grammar.of(usages, present))
+    heads = tuple(usage.split()[0].rstrip(",") for usage in usages)
+    for mode in ("off", "auto"):
+        config = Config("any", base_url, timeout=60.0, max_tokens=24, temperature=0.0, grammar=mode)
+        text = Endpoint(config).complete(asked, "turn").text
+        assert text.startswith(heads) is (mode == "auto"), text
 
 
 def test_vectors_of_texts_are_the_nearer_the_more_alike_they_are(base_url: str) -> None:

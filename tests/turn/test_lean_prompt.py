@@ -1,12 +1,18 @@
 """The prompt for a small window: short, and laid out as a chat."""
 
+import re
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+from dory.config.profiles import LOCAL
 from dory.config.settings import Config
+from dory.llm.local import server
 from dory.text import formatting, references
+from dory.turn import last_prompt
 from dory.turn.inbox import Inbox
 from dory.turn.prompt import LEAN_LIFE, PromptBuilder
+from dory.types import Prompt
 from tests.support.everything import agent_with_everything
 from tests.support.household import Household
 from tests.turn.test_prompt import builder
@@ -85,3 +91,96 @@ def test_within_an_epoch_each_prompt_begins_with_the_one_before(tmp_path: Path) 
     assert [m.content for m in again.messages if m.role == "assistant"] == [
         references.unescape(entry.body) for entry in house.me.context if entry.kind == "response"
     ]
+
+
+def test_the_grammar_of_an_answer_changes_with_rooms_files_and_references(tmp_path: Path) -> None:
+    house, prompts = lean(tmp_path)
+    before = prompts.build().grammar
+    assert 'room ::= "dev"\n' in before
+    (house.me.folder / "workspace").mkdir(exist_ok=True)
+    (house.me.folder / "workspace" / "plan.md").write_text("fish")
+    house.respond("JOIN lab")
+    faded = house.fade([house.me.context.entries[0]], "the beginning")
+    house.me.new_epoch()
+    after = prompts.build().grammar
+    assert 'room ::= "dev" | "lab"\n' in after and '"workspace/plan.md"' in after
+    hashes = [set(re.findall(r'"([0-9a-f]{16})"', text)) for text in (before, after)]
+    assert hashes[1] - hashes[0] == {faded}
+
+
+def test_without_the_setting_no_grammar_is_made(tmp_path: Path) -> None:
+    house = Household(tmp_path, replace(LEAN, grammar="off"))
+    assert builder(house).build().grammar == ""
+
+
+LOCALLY = replace(LEAN, model="toy", base_url=LOCAL)
+
+
+def local(home: Path) -> tuple[Household, PromptBuilder]:
+    """The same with a model on this machine, whose server has made its folder."""
+    house = Household(home, LOCALLY)
+    (house.me.folder / server.FOLDER).mkdir()
+    say(house, "hello")
+    prompts = builder(house)
+    prompts.build()
+    house.respond("SAY dev hello ada")
+    say(house, "what is new?")
+    return house, prompts
+
+
+def resumed(house: Household) -> PromptBuilder:
+    """The builder of the next process, in which somebody has spoken."""
+    house.me.new_epoch()
+    say(house, "are you there?")
+    return builder(house)
+
+
+def begins_with(prompt: Prompt, before: Prompt) -> bool:
+    """Whether a server that has read ``before`` goes on with ``prompt``."""
+    *same, last = before.messages
+    at = len(same)
+    return (
+        list(prompt.messages[:at]) == same
+        and prompt.messages[at].role == last.role
+        and prompt.messages[at].content.startswith(last.content)
+    )
+
+
+def test_a_resumed_agent_goes_on_with_what_its_local_model_has_read(tmp_path: Path) -> None:
+    house, prompts = local(tmp_path)
+    (house.me.folder / "MEMORY.md").write_text("Ada likes tea.\n")
+    before = prompts.build()
+    house.respond("SAY dev nothing yet")
+    (house.me.folder / "MEMORY.md").write_text("Ada likes coffee.\n")
+    after = resumed(house).build()
+    assert begins_with(after, before)
+    news = after.text.removeprefix(before.text)
+    for text in ("SAY dev nothing yet", "are you there?", "Ada likes coffee.", "[#turn]"):
+        assert news.count(text) == 1, news
+
+
+def test_it_begins_anew_when_what_stands_before_the_news_has_changed(tmp_path: Path) -> None:
+    house, prompts = local(tmp_path)
+    before = prompts.build()
+    house.fade(house.me.context.entries[:1], "the beginning")
+    assert not begins_with(resumed(house).build(), before)
+    before = builder(house).build()
+    assert begins_with(resumed(house).build(), before)
+    house.respond("JOIN lab")  # the system message names the rooms
+    assert not begins_with(resumed(house).build(), before)
+
+
+def test_a_damaged_last_prompt_is_passed_over(tmp_path: Path) -> None:
+    house, prompts = local(tmp_path)
+    before = prompts.build()
+    path = house.me.folder / server.FOLDER / last_prompt.NAME
+    for content in (b"", b"[]", b'{"version": 1}', path.read_bytes()[:-9]):
+        path.write_bytes(content)
+        assert resumed(house).build().messages[0] == before.messages[0]
+
+
+def test_an_agent_with_another_model_keeps_no_prompt(tmp_path: Path) -> None:
+    house, _ = lean(tmp_path)
+    (house.me.folder / server.FOLDER).mkdir()
+    builder(house).build()
+    assert not [*(house.me.folder / server.FOLDER).iterdir()]
