@@ -166,7 +166,7 @@ WRONG = [
         "profiles: {a: 5}",
         (
             "dory.yaml: profiles: 'a': must hold model, base_url, api_key, api, "
-            "stop, max_tokens, temperature, each with"
+            "stop, max_tokens, temperature, tools, each with"
         ),
     ),
     (
