@@ -217,11 +217,13 @@ def _returned(fields: str, known: Provider) -> dict[str, Any]:
 def flattened(sent: Iterable[Message]) -> tuple[Message, ...]:
     """The messages without native calls: the same texts in the same order."""
     plain: list[Message] = []
+    after_result = False
     for message in sent:
-        role = "user" if message.role == "tool" else message.role
-        last = plain[-1] if plain else None
-        if last and role == last.role == "user":
-            plain[-1] = replace(last, content=last.content + message.content)
+        result = message.role == "tool"
+        role = "user" if result else message.role
+        if after_result and role == "user":
+            plain[-1] = replace(plain[-1], content=plain[-1].content + message.content)
         else:
             plain.append(Message(role, message.content))
+        after_result = result
     return tuple(plain)

@@ -109,7 +109,7 @@ class SystemMessage:
         name = "functions" if native else "lines"
         return prompt_files.prompt(f"lean_{name}" if lean else name).format(
             plain=_PLAIN[self._config.plain_answers],
-            names=formatting.named([tool.name for tool in tools]),
+            names=", ".join(tool.name for tool in tools),
             tools=lessons.briefly(tools) if lean else lessons.listed(tools, self._identity.soul),
         )
 

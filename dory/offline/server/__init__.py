@@ -27,7 +27,7 @@ from typing import Any, Self
 
 from dory.errors import ModelAway, ModelError, WindowExceeded
 from dory.offline.embedding import vector
-from dory.offline.server import faults, formats
+from dory.offline.server import faults, formats, native
 from dory.offline.server.faults import Fault, Request
 from dory.offline.server.formats import COMPLETIONS, Format
 from dory.offline.server.handler import Responding
@@ -204,13 +204,20 @@ class _Handler(Responding):
             return self.refuse(503 if isinstance(error, ModelAway) else 400, str(error), code)
         text = formats.stopped(text, asked)
         usage = faults.usage(request, text + reasoning)
+        calls: list[Any] = []
+        if asked.get("tools") and fault.text is None:
+            text, calls = native.calls(text, native.offered(asked), len(server.requests))
+            finish = "tool_calls" if calls and finish == "stop" else finish
         if asked.get("stream") and not fault.whole:
             include_usage = (asked.get("stream_options") or {}).get("include_usage")
+            counted = usage if include_usage else None
             first, second = formats.halves(
-                format, server.model.name, text, reasoning, finish, usage if include_usage else None
+                format, server.model.name, text, reasoning, finish, counted, calls
             )
             return self.stream(first, second, fault)
         choice = {"index": 0, **format.whole(text, reasoning), "finish_reason": finish}
+        if calls:
+            choice["message"]["tool_calls"] = calls
         return self.send_json(
             200, {**formats.envelope(format.kind, server.model.name, [choice]), "usage": usage}
         )
