@@ -160,11 +160,12 @@ def test_ids_that_come_again_are_told_apart(tmp_path: Path) -> None:
 
 def test_the_argument_of_a_hidden_tool_goes_back_masked(tmp_path: Path) -> None:
     belief = ("ADD_TO_SOUL", {"text": "I cherish quiet mornings"})
-    with wire.Scripted(calls(belief), calls(say("done"))) as server:
+    with wire.Scripted(calls(belief), calls(belief, start=1), calls(say("done"))) as server:
         house = awake(tmp_path, server.base_url, layout="ledger")
         house.say("believe something")
         house.live(said(house, "done"))
-        spoken = json.dumps(server.bodies[1]["messages"][2:])
+        # the first one changed the soul, and with it the system message
+        spoken = json.dumps(server.bodies[2]["messages"][2:])
     assert "kept there alone" in spoken and "quiet mornings" not in spoken
     assert "quiet mornings" not in house.me.context.text
 

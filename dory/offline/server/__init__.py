@@ -40,7 +40,8 @@ _LOOK = 0.02
 class Server(ThreadingHTTPServer):
     """Serves ``model`` inside a ``with`` block, on ``port`` or, for 0, on any free one. It waits
     ``latency`` seconds before every answer. It makes ``slots`` answers at once, or any number if
-    that is 0, and tells a ``window`` of so many tokens, if that is not 0.
+    that is 0, and tells a ``window`` of so many tokens, if that is not 0. ``owner`` is
+    what its list of models names as theirs. A request with functions is answered with calls.
 
     A fault in ``faults`` is for one request, one in ``lasting`` for all requests of a purpose.
     ``arrived`` counts all requests. Of those not refused, ``requests`` keeps the completions and
@@ -59,12 +60,14 @@ class Server(ThreadingHTTPServer):
         slots: int = 0,
         window: int = 0,
         cache: faults.Cache | None = None,
+        owner: str = "dory",
     ) -> None:
         super().__init__(("127.0.0.1", port), _Handler)
         self.model = model
         self.latency = latency
         self.slots = slots
         self.window = window
+        self.owner = owner
         self.free_slots = threading.Semaphore(slots)
         self.faults: deque[Fault] = deque()
         self.lasting: dict[Purpose, Fault] = {}
@@ -156,7 +159,13 @@ class _Handler(Responding):
                 200,
                 {
                     "object": "list",
-                    "data": [{"id": self.server.model.name, "object": "model", "owned_by": "dory"}],
+                    "data": [
+                        {
+                            "id": self.server.model.name,
+                            "object": "model",
+                            "owned_by": self.server.owner,
+                        }
+                    ],
                 },
             )
         else:
