@@ -98,7 +98,7 @@ PROVIDERS = (
         owner="llamacpp",
         returned=("reasoning_content",),
         options=(("parallel_tool_calls", True),),
-        not_by_itself="small models write tool lines more surely than functions",
+        not_by_itself="the server takes functions or a grammar, not both",
     ),
     # Needs --enable-auto-tool-choice and --tool-call-parser, and says so with 400.
     # Reasoning goes back as https://docs.vllm.ai/en/latest/features/interleaved_thinking/ shows.

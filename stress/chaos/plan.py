@@ -150,12 +150,7 @@ LIVING = [
         ("remember",),
         often=True,
     ),
-    *_points(
-        NATIVE,
-        ("half-way append room", "after append room", *_COMMIT),
-        ("remember",),
-        often=True,
-    ),
+    *_points(NATIVE, _COMMIT, ("remember",), often=True),
     *_points(
         "SAY",
         ("before append room", "half-way append room", "after append room", *_RESULT),

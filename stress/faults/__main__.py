@@ -92,17 +92,16 @@ def shares(quick: bool, only: str) -> list[Share]:
             all_shares += [
                 Share(own[at : at + _SHARE], limit, timeout) for at in range(0, len(own), _SHARE)
             ]
-    lines = _FEW if quick else _LINES
-    native = [
-        ("functions", partial(trial.suffered, lines=lines, where="functions"), case)
-        for case in FUNCTIONS
-        if only in case.name
+    return [*all_shares, *_native(quick, only)]
+
+
+def _native(quick: bool, only: str) -> list[Share]:
+    """The trials of turns whose model calls functions."""
+    suffered = partial(trial.suffered, lines=_FEW if quick else _LINES, where="functions")
+    own = [("functions", suffered, case) for case in FUNCTIONS if only in case.name]
+    return [
+        Share(own[at : at + _SHARE], _ENOUGH, TIMEOUT, "vllm") for at in range(0, len(own), _SHARE)
     ]
-    all_shares += [
-        Share(native[at : at + _SHARE], _ENOUGH, TIMEOUT, "vllm")
-        for at in range(0, len(native), _SHARE)
-    ]
-    return all_shares
 
 
 def lived(share: Share, place: Path) -> list[Outcome]:

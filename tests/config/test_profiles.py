@@ -159,6 +159,11 @@ def test_windows_may_be_as_large_as_the_context_has_room(tmp_path: Path) -> None
 
 WRONG = [
     (
+        "profiles: {a: {model: m, base_url: 'http://localhost:1/v1', tools: functions}}",
+        "tools must be auto or native or lines, not 'functions'",
+    ),
+    ("tools: functions", "tools must be auto or native or lines, not 'functions'"),
+    (
         "profiles: 5",
         "dory.yaml: profiles must name models, such as {summarizer: {model: qwen3, base_url: ",
     ),

@@ -10,6 +10,7 @@ import pytest
 from agent import Agent
 from dory import check
 from dory.clock import utc
+from dory.config.profiles import Profile, Profiles
 from dory.config.settings import Config
 from dory.control import Control
 from dory.identity.identity import Identity
@@ -247,7 +248,7 @@ def test_a_plain_answer_is_no_call_in_the_text(tmp_path: Path) -> None:
     ("name", "settings", "why"),
     [
         ("nobody", {}, "lines, nobody documents functions for this endpoint"),
-        ("llamacpp", {}, "lines, small models write tool lines more surely"),
+        ("llamacpp", {}, "lines, the server takes functions or a grammar, not both"),
         ("library", {"prompt": "lean"}, "lines, the prompt is lean"),
         ("library", {"tools": "lines"}, "lines, as set"),
         ("nobody", {"tools": "native"}, "native, as set"),
@@ -333,6 +334,21 @@ def test_a_kill_between_two_calls_tells_which_ran_and_repeats_none(tmp_path: Pat
     assert "Ran: SAY dev one." in told
     assert "Did not run, and had no effect: JOIN lab; SAY dev three." in told
     assert house.lines("AGENT") == ["one"]
+
+
+def test_a_profile_says_how_its_model_calls_tools(tmp_path: Path) -> None:
+    with wire.Scripted(plain("SAY dev one")) as first, wire.Scripted(calls(say("two"))) as second:
+        profile = Profile("other", second.base_url, tools="native")
+        profiles = Profiles((("fast", profile),))
+        house = awake(tmp_path, first.base_url, tools="auto", profiles=profiles)
+        (tmp_path / "dory.yaml").write_text(f"profiles: {profiles}\n")
+        house.say("hi")
+        house.live(said(house, "one"))
+        command(house, "/model fast")
+        house.say("hi again")
+        house.live(said(house, "one", "two"))
+        assert "tools: native, as set" in command(house, "/status")
+    assert "tools: native" in (house.me.folder / "settings.yaml").read_text()
 
 
 def test_a_compaction_forks_the_prompt_with_the_same_functions(tmp_path: Path) -> None:
