@@ -60,7 +60,7 @@ class Agent:
         secrets = RoomSecrets.of(me, settings)
         members = ordered(me, settings, self.models, self.say, secrets)
         self.extensions = host = ExtensionHost(members, self.report, me.now)
-        self.prompts = PromptBuilder(me, settings, self.extensions, secrets)
+        self.prompts = PromptBuilder(me, settings, self.extensions, secrets, self.models)
         own = self.models.own
         self.compaction = Compaction(me, settings, own, self.prompts, host.on_compacted, self.say)
         core = CoreCommands(me, settings, self.compaction, self.models, host, secrets)
@@ -70,7 +70,8 @@ class Agent:
         self.inbox = Inbox(me, commands, self.say, limit, host.cue, most, secrets, spoken)
         self.tool_runner = ToolRunner(me, host.tools(), limit, known, secrets)
         self.delivery = Delivery(me, settings, self.tool_runner)
-        self.model_call = ModelCall(me, own, self.meanwhile, self.say, self.tool_runner.activity)
+        activity, mode = self.tool_runner.activity, self.prompts.mode
+        self.model_call = ModelCall(me, own, self.meanwhile, self.say, activity, mode)
         me.listeners.append(self.extensions.on_event)
         if verbose:
             me.listeners.append(lambda event: show(line(event).removesuffix("\n")))
@@ -105,8 +106,10 @@ class Agent:
         reply = self.model_call.ask(self.prompts.build(), self.compaction)
         if not reply:
             return
-        kept = stash(self.me, self.tool_runner.kept(reply))
-        self.delivery.act(kept, self.tool_runner.parse(reply.text, reply.cut))
+        kept = self.tool_runner.kept(reply)
+        answer = self.tool_runner.parse(reply.text, reply.cut, reply.native)
+        self.delivery.act(stash(self.me, kept), answer)
+        self.prompts.answered(kept, answer, self.tool_runner.outcomes)
         self.me.commit()
         self.inbox.post_notices()
         self.last_turn = time.monotonic()

@@ -16,6 +16,7 @@ one line that says what to do.
     ├── ToolError            a tool call changed nothing; the text is the call's result
     └── ModelError           a model call failed
         ├── ModelRefused     do not repeat: key refused, unknown model, bad request
+        │   └── FunctionsRefused  the endpoint takes no functions, or not in this form
         ├── ModelAway        repeat later: unreachable, overloaded, cut off
         │   └── NoRoom       this machine has no memory or no thread left for it
         ├── WindowExceeded   the prompt is longer than the model's window
@@ -101,6 +102,10 @@ class ModelError(DoryError):
 
 class ModelRefused(ModelError):
     """The endpoint refused the call. Repeating the same call cannot help."""
+
+
+class FunctionsRefused(ModelRefused):
+    """The endpoint does not take a request with functions, or not in this form."""
 
 
 class ModelAway(ModelError):

@@ -17,20 +17,63 @@ Purpose = Literal["turn", "segment", "summarise", "cascade", "dream", "care", "e
 
 
 @dataclass(frozen=True, slots=True)
+class Function:
+    """A tool as native function calling names it: the ``usage`` of its line, and its ``schema`` as
+    JSON.
+    """
+
+    usage: str
+    schema: str
+
+
+@dataclass(frozen=True, slots=True)
+class NativeCall:
+    """One call as a provider sends it. ``arguments`` are JSON, as they came; ``fields`` are a JSON
+    object with what else came beside them. ``problem`` says why it cannot be run.
+    """
+
+    id: str
+    name: str
+    arguments: str
+    fields: str = ""
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """What an answer held beside the tool lines that were made of it: the ``text`` before them, the
+    ``calls``, and the ``fields`` of the message as a JSON object. ``source`` is the model and its
+    endpoint; no other gets the fields back.
+    """
+
+    text: str
+    calls: tuple[NativeCall, ...]
+    fields: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
-    """One chat message; ``role`` is ``system``, ``user`` or ``assistant``."""
+    """One chat message; ``role`` is ``system``, ``user``, ``assistant`` or ``tool``. ``native`` is
+    what an answer was whose ``content`` is the record of it. A message of a tool has the ``call``
+    that it answers.
+    """
 
     role: str
     content: str
+    native: Native | None = None
+    call: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What is sent to a model. ``turn/prompt.py`` alone makes one; compaction only forks it.
-    ``grammar``: what the answer may look like (``text/grammar.py``), for a server that keeps to it.
+    """What is sent to a model. ``turn/prompt.py`` alone makes one; compaction only forks it. With
+    ``functions`` the model calls tools natively. ``grammar``: what the answer may look like
+    (``text/grammar.py``), for a server that keeps to it.
     """
 
     messages: tuple[Message, ...]
+    functions: tuple[Function, ...] = ()
     grammar: str = field(default="", compare=False)
 
     @property
@@ -40,7 +83,7 @@ class Prompt:
         content, header, request = last.content.rpartition(TURN)
         if not header or "\n[#" in request:  # something else was told since
             return self
-        return Prompt((*self.messages[:-1], replace(last, content=content)))
+        return replace(self, messages=(*self.messages[:-1], replace(last, content=content)))
 
     def fork(self, instruction: str) -> "Prompt":
         """This prompt with another instruction in the place of its request, or else behind
@@ -48,12 +91,17 @@ class Prompt:
         """
         *others, last = self.without_request.messages
         longer = replace(last, content=f"{last.content}\n\n{instruction}")
-        return Prompt((*others, longer))
+        return replace(self, messages=(*others, longer))
 
     @property
     def text(self) -> str:
         """All of it in order; what prefixes are measured on."""
         return "\n\n".join(message.content for message in self.messages)
+
+    @property
+    def size(self) -> int:
+        """Characters of all that is sent."""
+        return len(self.text) + sum(len(function.schema) for function in self.functions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +123,15 @@ class Usage:
 @dataclass(frozen=True, slots=True)
 class Reply:
     """A model's answer: the text that is parsed and the reasoning that is not. ``cut`` says that
-    the answer hit its length limit.
+    the answer hit its length limit. The text ends with a tool line for each call that came
+    natively.
     """
 
     text: str
     reasoning: str
     usage: Usage
     cut: bool = False
+    native: Native | None = None
 
 
 class Model(Protocol):
@@ -160,13 +210,15 @@ class Answer:
     """What a model wrote, taken apart. ``calls`` are in the order of the text. ``plain`` is what
     stands outside calls, thoughts and imitated headers, and may be meant for a person. ``invented``
     is everything from the first header or line of a room on that only the harness may write; it has
-    no effect. ``cut``: it ended at its length limit.
+    no effect. ``cut``: it ended at its length limit. The calls from ``first_native`` on came
+    natively; -1: none did.
     """
 
     calls: tuple[Call, ...] = ()
     plain: str = ""
     invented: str = ""
     cut: bool = False
+    first_native: int = -1
 
 
 @dataclass(frozen=True, slots=True)

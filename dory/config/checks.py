@@ -4,6 +4,7 @@ from dataclasses import fields
 from datetime import UTC, datetime
 
 from dory.config import loader
+from dory.config.profiles import TOOLS
 from dory.config.settings import LEAST_CONTEXT, Config
 from dory.errors import ConfigError
 from dory.storage.rooms import is_id
@@ -13,8 +14,11 @@ _CHOICES = {
     "prompt": ("auto", "full", "lean"),
     "grammar": ("auto", "on", "off"),
     "plain_answers": ("deliver", "ask"),
+    "tools": TOOLS,
 }
-"""The settings that are one of a few words: see turn/prompt.py and turn/delivery.py."""
+"""The settings that are one of a few words: see turn/prompt.py, turn/delivery.py and
+turn/tools_mode.py.
+"""
 _LEAST = {"context_limit": LEAST_CONTEXT, "timeout": 0.001, "workers": 1}
 """The smallest values of numbers; of all others it is 0."""
 

@@ -51,6 +51,8 @@ half of a request.
 
 APIS = ("chat", "completions")
 """The two APIs of endpoints: messages with roles, or a plain text that the model continues."""
+TOOLS = ("auto", "native", "lines")
+"""How a model calls tools, see turn/tools_mode.py."""
 
 
 SECRET_PART = (
@@ -67,7 +69,7 @@ _HOST = re.compile(r"(?:\[[\da-fA-F:.]*\]|[^:\[\]@\\]*)(?::\d*)?")
 class Profile:
     """One model and how it is asked. An answer ends before any of the texts ``stop``. A
     ``temperature`` of None is the endpoint's own; with a ``max_tokens`` of 0 the purpose of a call
-    limits its answer.
+    limits its answer. ``tools``: how it calls them, if it takes turns.
     """
 
     model: str = ""
@@ -77,6 +79,7 @@ class Profile:
     stop: tuple[str, ...] = ()
     max_tokens: int = 0
     temperature: float | None = None
+    tools: str = "auto"
 
     @property
     def offline(self) -> bool:
@@ -292,6 +295,10 @@ def _profile(name: str, row: object) -> Profile:
         loader.bounded("temperature", profile.temperature or 0.0)
         if profile.api not in APIS:
             raise ValueError(f"api must be {' or '.join(APIS)}, not {loader.quoted(profile.api)}")
+        if profile.tools not in TOOLS:
+            raise ValueError(
+                f"tools must be {' or '.join(TOOLS)}, not {loader.quoted(profile.tools)}"
+            )
     except ValueError as error:
         raise ValueError(f"profiles: {loader.quoted(name)}: {error}") from None
     return profile

@@ -112,6 +112,11 @@ class Config:
         "full; lean: a short prompt, as a chat, for small models; auto: lean for a window of at "
         "most 16384",
     )
+    tools: str = _setting(
+        "auto",
+        "native: the model calls tools as functions; lines: it writes tool lines; "
+        "auto: native where the endpoint documents it, lines after it was refused",
+    )
     extensions: str = _setting(
         "notes, recall, cascade, dream, soul, memories, diary, conversations, relationships, link",
         "the extensions in use beside the core tools, in the order of their tools; empty: none",
@@ -162,6 +167,7 @@ class Config:
             self.api_key,
             max_tokens=self.max_tokens,
             temperature=self.temperature,
+            tools=self.tools,
         )
 
     def with_own(self, own: Profile) -> "Config":

@@ -218,6 +218,8 @@ class State:
     """By layout, of how many turns it is known what that model's provider served from its cache,
     how many tokens that could have been, and how many it was.
     """
+    tools_refused: dict[str, str] = field(default_factory=dict)
+    """Models that write tool lines for good, each with its endpoint, and why."""
     mood: str = ""
     place: str = HOME
     """How the agent feels (empty if it has not said so), and where it is, in its own words."""

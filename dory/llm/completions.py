@@ -11,6 +11,7 @@ message holds the key or another secret.
 
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -18,12 +19,13 @@ from dory.config.profiles import LOCAL, Profile
 from dory.config.settings import Config
 from dory.control import Control
 from dory.errors import ModelError
-from dory.llm import llama_cpp, openai_format
+from dory.llm import function_calls, llama_cpp, openai_format
 from dory.llm.connection import Connection
 from dory.llm.dialect import LENGTH
-from dory.text import formatting
+from dory.llm.function_calls import Provider
+from dory.text import formatting, native_calls
 from dory.text.grammar import after_opening
-from dory.types import Prompt, Purpose, Reply, Usage
+from dory.types import Native, Prompt, Purpose, Reply, Usage
 
 ANSWER_LIMIT = 1_000_000
 """Characters of text and reasoning. A model that writes more is in a loop, and would not end."""
@@ -57,6 +59,8 @@ _HEADER = "\n[#"
 """How each part of a prompt begins. A model that writes it goes on with the prompt by itself."""
 _CUT_OFF = ("", "error", "insufficient_system_resource")
 """Finish reasons of an answer that was cut off: none, OpenRouter's, DeepSeek's."""
+_ASKED = 2.0
+"""Seconds that a server has to say what it is."""
 
 
 class Endpoint:
@@ -80,23 +84,26 @@ class Endpoint:
         self._thinks = False
         """Whether an answer of this model has begun with thoughts."""
         self._connection = Connection(config, profile)
+        self._provider: Provider | None = None
 
     def complete(self, prompt: Prompt, purpose: Purpose, control: Control | None = None) -> Reply:
         """Return the model's answer to one try. Raises ``ModelRefused``, ``WindowExceeded``,
         ``Cancelled`` or, if it may be repeated, ``TransientError``.
         """
         started = time.monotonic()
-        answer = openai_format.Answer()
+        answer = openai_format.Answer(native=bool(prompt.functions))
         control = control or Control()
 
         def usage() -> Usage:
-            counts = openai_format.counts(answer.usage, prompt.text, "".join(answer.parts()))
+            sent = "".join([prompt.text, *(each.schema for each in prompt.functions)])
+            called = [call.arguments for call in answer.calls.native() if prompt.functions]
+            counts = openai_format.counts(answer.usage, sent, "".join([*answer.parts(), *called]))
             return Usage(purpose, self.name, *counts, time.monotonic() - started)
 
         try:
             self._connection.ask(
                 *self._request(prompt),
-                partial(self._read, answer, control, purpose),
+                partial(self._read, answer, control, purpose, prompt),
                 self._options(purpose, prompt.grammar),
                 control,
             )
@@ -113,7 +120,26 @@ class Endpoint:
             if not self._profile.stop and _BLANK_LINE in text:
                 text = text.partition(_BLANK_LINE)[0]
                 cut = False
+        if calls := answer.calls.native() if prompt.functions else ():
+            fields = answer.calls.fields(reasoning)
+            native = Native(text, calls, fields, function_calls.source(self._profile))
+            return self._recorded(Reply(text, reasoning, usage(), cut, native), prompt)
         return Reply(text, reasoning, usage(), cut=cut)
+
+    def _recorded(self, reply: Reply, prompt: Prompt) -> Reply:
+        """The reply with a tool line for each call that came natively."""
+        assert reply.native
+        clean = [
+            replace(call, arguments=self._connection.redact(call.arguments))
+            for call in reply.native.calls
+        ]
+        text, thought, calls = native_calls.record(reply.text, clean, prompt.functions)
+        return replace(
+            reply,
+            text=text,
+            reasoning="\n".join(filter(None, [reply.reasoning, thought])),
+            native=replace(reply.native, calls=calls),
+        )
 
     def _request(self, prompt: Prompt) -> tuple[str, dict[str, Any]]:
         """The path and the body of the request for a prompt."""
@@ -128,9 +154,16 @@ class Endpoint:
             if not profile.stop:
                 request["stop"] = [text.lstrip().partition("\n")[0]]
             return "/completions", {"prompt": text, **request}
+        if prompt.functions:
+            known = self._provider or function_calls.provider(profile, _ASKED)
+            self._provider = known
+            origin = function_calls.source(profile)
+            request |= function_calls.request(prompt.functions, known)
+            spoken = function_calls.messages(prompt.messages, origin, known)
+            return "/chat/completions", {"messages": spoken, **request}
         messages = [
             {"role": message.role, "content": formatting.encodable(message.content)}
-            for message in prompt.messages
+            for message in function_calls.flattened(prompt.messages)
         ]
         return "/chat/completions", {"messages": messages, **request}
 
@@ -177,15 +210,19 @@ class Endpoint:
         answer: openai_format.Answer,
         control: Control,
         purpose: Purpose,
+        prompt: Prompt,
         chunks: Iterator[object],
     ) -> None:
         """Read the answer from a body. Raises what a transport raises, ``ValueError``, or the
         ``ModelError`` that is reported in the body.
         """
         failures = self._connection.failures
+        lines = native_calls.Arriving(prompt.functions, control.on_text)
         for chunk in chunks:
             if delta := answer.add(chunk):
                 control.on_text(delta)
+            if prompt.functions:
+                lines.add(*answer.calls.newest)
             control.check()
             if answer.error:
                 raise failures.reported(openai_format.status(answer.error), answer.error)

@@ -8,7 +8,7 @@ from urllib.parse import urljoin, urlsplit
 
 from dory import clock
 from dory.config.profiles import PROVIDERS, Profile
-from dory.errors import ModelAway, ModelError, ModelRefused, WindowExceeded
+from dory.errors import FunctionsRefused, ModelAway, ModelError, ModelRefused, WindowExceeded
 from dory.llm import openai_format
 from dory.text import formatting
 from dory.text.redaction import redact
@@ -100,6 +100,8 @@ class Failures:
             return WindowExceeded(
                 self._line(f"the prompt is longer than the window of {self._model}: {said}")
             )
+        if openai_format.refuses_functions(status, body):
+            return FunctionsRefused(self._line(f"{self._url}: the request was refused: {said}"))
         if status in (401, 403):
             return self.bad_key(f"was refused ({said})")
         if status == 402 or (status == 429 and "insufficient_quota" in str(body)):

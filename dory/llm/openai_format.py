@@ -5,7 +5,6 @@ difference is known here and nowhere else. Values of an unexpected shape are pas
 raise. Whether an answer is complete is told by its ``finish``.
 """
 
-import json
 import math
 import re
 from collections.abc import Mapping
@@ -14,7 +13,7 @@ from email.utils import parsedate_to_datetime
 from itertools import chain
 from typing import Any
 
-from dory.constants import CALL_LIMIT
+from dory.llm.arriving_calls import ArrivingCalls
 from dory.text import imitations, thoughts
 from dory.text.formatting import encodable, tokens
 
@@ -54,25 +53,36 @@ _TOO_FEW = 4
 """No tokenizer makes so many times fewer tokens of a prompt than one for four characters."""
 _MOST_NUMBER = 1e30
 """The greatest number in a vector, so that results computed from it stay finite."""
-
-
-_MOST_CALLS = 10 * CALL_LIMIT
-"""Calls of one answer that are kept. No more than ``CALL_LIMIT`` are run, but each one is read."""
+_NO_FUNCTIONS = re.compile(
+    r"\btools?\b|\btool[_ -](?:calls?|choice|use)\b|\bfunctions?[_ -]call|for function '"
+    # what a provider wants back beside a call (llm/function_calls.py)
+    r"|reasoning_(?:content|details)|thought_signature",
+    re.IGNORECASE,
+)
+"""What a refusal of functions, or of calls in the messages, is about: OpenAI, OpenRouter (``No
+endpoints found that support tool use``), Ollama (``does not support tools``), vLLM (``"auto" tool
+choice requires --enable-auto-tool-choice``), DeepSeek (``The reasoning_content … must be passed
+back``), Gemini (``missing a thought_signature``).
+"""
+_NO_JINJA = re.compile(r"\btools? param requires --jinja", re.IGNORECASE)
+"""llama.cpp says so with status 500."""
 
 
 class Answer:
     """An answer, collected from its chunks. ``finish`` is empty until the endpoint says why the
-    answer ended. ``error`` is an error that came in place of a chunk. ``size`` is in characters.
+    answer ended. ``error`` is an error that came in place of a chunk. ``native``: calls were asked
+    for; others are added to the text.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, native: bool = False) -> None:
+        self._native = native
+        self.calls = ArrivingCalls()
         self.finish = ""
         self.error: object = None
-        self.size = 0
+        self._size = 0
         self.usage: Mapping[str, Any] = {}
         self._content: list[str] = []
         self._reasoning: list[str] = []
-        self._calls: dict[int | None, dict[str, list[str]]] = {}
         self._looked_at = 0
 
     def add(self, chunk: object) -> str:
@@ -92,9 +102,14 @@ class Answer:
         for parts, text in ((self._content, content), (self._reasoning, reasoning)):
             if text:  # empty parts would fill the memory, too
                 parts.append(text)
-                self.size += len(text)
-        self._add_calls(delta)
+                self._size += len(text)
+        self.calls.add(delta)
         return content
+
+    @property
+    def size(self) -> int:
+        """Characters that have come."""
+        return self._size + self.calls.size
 
     @property
     def thinks(self) -> bool:
@@ -115,7 +130,7 @@ class Answer:
         """Whether the end of the text or of the reasoning is one block again and again. Such a
         model would not end by itself. What repeats is dropped then, but for its first time.
         """
-        for parts in (self._content, self._reasoning):
+        for parts in (self._content, self._reasoning, self.calls.newest[2]):
             text = "".join(parts)
             if (end := _unrepeated(text)) < len(text):
                 parts[:] = [text[:end]]
@@ -130,42 +145,15 @@ class Answer:
         lines = text[: text.rfind("\n") + 1]  # the last one may become something else
         return imitations.begun(lines) < len(lines) and not thoughts.unended(lines)
 
-    def _add_calls(self, delta: Mapping[str, Any]) -> None:
-        """Add calls that nobody asked for, which have a place of their own. A stream gives
-        the name first and the arguments in pieces, with the same index.
-        """
-        listed = [_mapping(item) for item in _list(delta.get("tool_calls"))]
-        old = _mapping(delta.get("function_call"))
-        for place, item in enumerate([*listed, *([{"function": old}] if old else [])]):
-            function = _mapping(item.get("function"))
-            index = _number(item.get("index", place))
-            new: dict[str, list[str]] = {"name": [], "arguments": []}
-            call = self._calls.get(index, new)
-            if len(self._calls) < _MOST_CALLS:
-                self._calls[index] = call  # what comes for one beyond them is only counted
-            for key in call:
-                given = function.get(key)
-                text = json.dumps(given) if isinstance(given, dict | list) else _text(given)
-                call[key].append(text)
-                self.size += len(text)
-
     def parts(self) -> tuple[str, str]:
         """Return text and reasoning, both encodable as UTF-8. Thoughts at the beginning of the text
         are reasoning.
         """
-        content = encodable("".join([*self._content, *self._tagged()]))
+        unasked = () if self._native else self.calls.tagged()
+        content = encodable("".join([*self._content, *unasked]))
         reasoning = encodable("".join(self._reasoning))
         thought, text = thoughts.split(content)
         return text, "\n".join(part for part in (reasoning, thought) if part)
-
-    def _tagged(self) -> list[str]:
-        """The calls that nobody asked for, as other models write them into the text."""
-        calls = [{key: "".join(parts) for key, parts in c.items()} for c in self._calls.values()]
-        return [
-            f"\n<tool_call>{json.dumps(call, ensure_ascii=False)}</tool_call>"
-            for call in calls
-            if call["name"]
-        ]
 
 
 class Vectors:
@@ -266,6 +254,14 @@ def status(body: object) -> int:
 def too_long(body: object) -> bool:
     """Whether an error's body says that the prompt does not fit into the model's window."""
     return bool(_TOO_LONG.search(str(body)))
+
+
+def refuses_functions(status: int, body: object) -> bool:
+    """Whether an error says that native function calling is not to be had, or not in this form."""
+    said = words(body)
+    if status in (400, 404, 405, 415, 422, 501):
+        return bool(_NO_FUNCTIONS.search(said))
+    return status == 500 and bool(_NO_JINJA.search(said))
 
 
 def requested_pause(headers: Mapping[str, str], now: datetime) -> float | None:

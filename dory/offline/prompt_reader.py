@@ -36,6 +36,7 @@ _SIZE_OF_LIMIT = re.compile(r"(\d{1,9}) of (\d{1,9}) ")
 _LIST_NUMBER = re.compile(r"\d+\. ")
 _AGENT_NAME = re.compile(r"^You are (\S+); your identity is", re.MULTILINE)
 _TOOL_LIST = re.compile(r"^Tool lines:\n((?:.+\n)*)", re.MULTILINE)
+_FUNCTIONS = re.compile(r"^Functions: (.+)$", re.MULTILINE)
 _OTHERS = re.compile(r"^ +others: (.+)$", re.MULTILINE)
 _ADDRESSEE = re.compile(r"([\w-]+-[0-9a-f]{8})[,:]")
 _QUOTATION = re.compile(r"(\S+): “(.*)”")
@@ -143,9 +144,12 @@ def read(prompt: Prompt) -> Reading:
     system = "\n".join(message.content for message in prompt.messages if message.role == "system")
     name = _AGENT_NAME.search(system)
     tool_list = _TOOL_LIST.search(system)
+    functions = _FUNCTIONS.search(system)
     reading = Reading(
         name[1] if name else "",
-        _tools(tool_list[1]) if tool_list else frozenset(),
+        frozenset(functions[1].split(", "))
+        if functions
+        else _tools(tool_list[1] if tool_list else ""),
     )
     # People write SOUL, which comes first: a header in it is no section.
     begin = max((match.start() for match in _AGENT_NAME.finditer(system)), default=0)
@@ -240,9 +244,13 @@ def _add_entry(entries: list[Entry], header: str, body: str) -> bool:
     first = int(match[1])
     last = max(first, int(match[2] or first))
     kind = match[3]
-    if kind == "response" and entries and entries[-1].kind == kind and not entries[-1].about:
+    places = (place for place in reversed(range(len(entries))) if entries[place].kind == "response")
+    newest = next(places, None) if kind == "response" else None
+    if newest is not None and not entries[newest].about:
         # In the ledger layout this is the header of the response that was a message of its own.
-        body = entries.pop().body
+        # The results of its native calls stand before it.
+        entries[newest] = Entry(first, last, kind, match[4] or "", entries[newest].body)
+        return True
     entries.append(Entry(first, last, kind, match[4] or "", body.strip("\n")))
     return True
 

@@ -19,6 +19,7 @@ from dory.turn.extension import Command, Extension
 from dory.turn.extension_host import ExtensionHost
 from dory.turn.model_choice import ModelChoice
 from dory.turn.models import Models, way_out
+from dory.turn.tools_mode import ToolsMode
 from dory.turn.uncompact import add_opened, open_original
 
 _SHOWN = 8000
@@ -50,6 +51,7 @@ class CoreCommands(Extension):
         secrets: RoomSecrets | None = None,
     ) -> None:
         self._identity = identity
+        self._mode = ToolsMode(identity, models)
         self._secrets = secrets or RoomSecrets(identity)
         self._config = config
         self._compaction = compaction
@@ -83,6 +85,7 @@ class CoreCommands(Extension):
             "context": context,
             "memory": f"{len(me.memory)} of {MEMORY_LIMIT} characters",
             "layout": layouts.status(state, config),
+            "tools": self._mode.status(),
             "rooms": formatting.named(me.subscriptions()) or "none",
             "last compaction": state.last_compaction or "none yet",
             **self_now,

@@ -11,7 +11,14 @@ import time
 from collections.abc import Callable
 
 from dory.control import Control
-from dory.errors import Cancelled, ModelError, SpendingLimit, WindowExceeded
+from dory.errors import (
+    Cancelled,
+    FunctionsRefused,
+    ModelError,
+    ModelRefused,
+    SpendingLimit,
+    WindowExceeded,
+)
 from dory.identity.identity import Identity
 from dory.llm import usage_log
 from dory.llm.cache_monitor import CacheMonitor
@@ -21,6 +28,7 @@ from dory.process.signals import POLL
 from dory.turn import layouts, outbox
 from dory.turn.activity import Activity
 from dory.turn.compaction import Compaction
+from dory.turn.tools_mode import ToolsMode
 from dory.types import Model, Prompt, Reply
 
 QUIET_PAUSES = (30.0, 600.0)
@@ -87,7 +95,9 @@ class ModelCall:
         meanwhile: Callable[[], object],
         log: Callable[[str], None],
         activity: Activity | None = None,
+        mode: ToolsMode | None = None,
     ) -> None:
+        self._mode = mode
         self._identity = identity
         self._model = model
         self._meanwhile = meanwhile
@@ -121,6 +131,10 @@ class ModelCall:
         except WindowExceeded as error:
             if not compaction.fold_oldest(round(len(prompt.text) * LEAST_HELP)):
                 self._put_off(error)
+            return None
+        except FunctionsRefused as error:
+            if not (self._mode and self._mode.refused(error)):
+                self._put_off(ModelRefused(f"{error}; tools: lines does without functions"))
             return None
         except SpendingLimit:  # the loop checks the budget before the next turn, and tells people
             return None
@@ -198,7 +212,7 @@ class ModelCall:
         """Characters per token, averaged with before so that one odd figure does not rule."""
         if reply.usage.prompt > _LEAST_MEASURED:
             state = self._identity.state
-            measured = min(max(len(prompt.text) / reply.usage.prompt, 1.0), 8.0)
+            measured = min(max(prompt.size / reply.usage.prompt, 1.0), 8.0)
             state.characters_per_token = (state.characters_per_token + measured) / 2
 
 

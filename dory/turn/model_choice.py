@@ -163,5 +163,7 @@ def _of_profile(name: str, profile: profiles.Profile) -> dict[str, str]:
     if profile.offline:
         return {"model": OFFLINE}
     limits = {"max_tokens": profile.max_tokens or "", "temperature": profile.temperature}
+    if profile.tools != "auto":
+        limits["tools"] = profile.tools
     given = {limit: str(value) for limit, value in limits.items() if value not in ("", None)}
     return {"model": profile.model, "base_url": profile.base_url, **given}

@@ -34,7 +34,7 @@ as such messages, too, behind the opening, the sections and MEMORY as the epoch 
 ends with what was heard. It has no LIFE line whose event the context holds.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from dory.config.profiles import LOCAL
@@ -43,13 +43,16 @@ from dory.identity.context import Entry
 from dory.identity.identity import Identity
 from dory.identity.secrecy import RoomSecrets
 from dory.llm.local import server
-from dory.text import formatting, grammar, prompt_files, references
+from dory.text import formatting, grammar, native_calls, prompt_files, references
 from dory.text.prompt_files import MEMORY
 from dory.turn import last_prompt, layouts, life_tail, sandbox
 from dory.turn.extension_host import ExtensionHost
 from dory.turn.last_prompt import LastPrompt
+from dory.turn.models import Models
+from dory.turn.native_messages import NativeMessages
 from dory.turn.system_message import SystemMessage
-from dory.types import TURN, Message, Prompt
+from dory.turn.tools_mode import ToolsMode
+from dory.types import TURN, Answer, Function, Message, Prompt, Reply
 
 NEWS_SHARE = 1 / 4
 """How much a ledger tells beside the context in one epoch, as a share of the context's limit; then
@@ -89,13 +92,19 @@ class PromptBuilder:
         config: Config,
         extensions: ExtensionHost,
         secrets: RoomSecrets | None = None,
+        models: Models | None = None,
     ) -> None:
-        """``secrets``: what the agent is told not to say where."""
+        """``secrets``: what the agent is told not to say where. ``models`` know how the agent's own
+        calls tools; without them it does so by lines.
+        """
         self._identity = identity
         self._config = config
         self._extensions = extensions
         self._secrets = secrets or RoomSecrets(identity)
         self._system = SystemMessage(identity, config, extensions)
+        self.mode = ToolsMode(identity, models) if models else None
+        self._native = NativeMessages(identity)
+        self._offered: tuple[int, tuple[Function, ...]] | None = None
         self._begun: tuple[int, str] | None = None
         self._opened: tuple[int, str] | None = None
         self._sent: _Sent | None = None
@@ -110,13 +119,20 @@ class PromptBuilder:
         return self._begun[1]
 
     def build(self) -> Prompt:
-        """The prompt for the state as it is now."""
+        """The prompt for the state as it is now. If the model calls tools in another way than
+        before, an epoch begins.
+        """
+        native = self.mode is not None and self.mode.native
+        if native != bool(self.functions):
+            self._identity.new_epoch()
         self._sent = self._made()
         return replace(self._sent.prompt, grammar=self._grammar(self._sent.prompt))
 
     def _grammar(self, prompt: Prompt) -> str:
-        """What an answer may look like now."""
-        if self._config.grammar == "off":
+        """What an answer may look like now; empty if it may be a call of a function: no server
+        keeps to both.
+        """
+        if self._config.grammar == "off" or prompt.functions:
             return ""
         me = self._identity
         files = sandbox.readable(me.folder, NAMED)
@@ -129,6 +145,26 @@ class PromptBuilder:
             [hash for hash, _ in references.live(prompt.text)][-NAMED:],
         )
         return me.redact(grammar.of([tool.usage for tool in self._extensions.tools()], present))
+
+    @property
+    def functions(self) -> tuple[Function, ...]:
+        """The functions that the prompts of this epoch offer; none if tools are called by lines."""
+        epoch = self._identity.state.epoch
+        if self._offered is None or self._offered[0] != epoch:
+            native = self.mode is not None and self.mode.native
+            tools = self._extensions.tools() if native else ()
+            offered = tuple(native_calls.function(tool.usage, tool.lesson) for tool in tools)
+            self._offered = (epoch, offered)
+        return self._offered[1]
+
+    def answered(self, reply: Reply, answer: Answer, outcomes: Sequence[int]) -> None:
+        """The newest response is this ``reply`` to the last prompt, which was read as ``answer``,
+        and whose calls have made the entries ``outcomes``, 0 for none.
+        """
+        if self.mode and self._sent and self._sent.prompt.functions:
+            self.mode.look(reply, answer)
+        if reply.native and answer.first_native >= 0:
+            self._native.add(reply.native, outcomes[answer.first_native :])
 
     def live(self) -> tuple[Prompt, tuple[Entry, ...]]:
         """The prompt that a compaction forks, and the entries in it. It is the prompt of the last
@@ -150,7 +186,8 @@ class PromptBuilder:
 
     def _made(self) -> _Sent:
         me, before = self._identity, self._sent
-        system = self._system.text(self.layout)  # may add entries, so it comes first
+        # may add entries, so it comes first
+        system = self._system.text(self.layout, bool(self.functions))
         opening = self._opening()
         before = before or self._before_resume(system + opening)
         parts, turn = self._parts(), self._request()
@@ -200,9 +237,11 @@ class PromptBuilder:
         first = Message("system", system)
         if self._config.lean:
             begun = (first, Message("user", opening + me.redact(sections)))
-            return Prompt(appended(begun, me.context.entries, me.redact(turn)))
-        rest = me.redact(sections + turn)
-        return Prompt((first, Message("user", opening + me.context.text + rest)))
+            laid = appended(begun, me.context.entries, me.redact(turn))
+        else:
+            rest = me.redact(sections + turn)
+            laid = (first, Message("user", opening + me.context.text + rest))
+        return Prompt(laid, self.functions)
 
     def _appended(self, before: _Sent, parts: dict[str, str], turn: str) -> tuple[Prompt, int]:
         """The prompt before with the news appended; and how many characters its epoch has told
@@ -216,8 +255,8 @@ class PromptBuilder:
         added = me.context.entries[len(before.entries) :]
         if added or news or turn != before.turn:
             news += turn
-        messages = appended(before.prompt.messages, added, me.redact(news))
-        return Prompt(messages), before.news + len(news)
+        messages = appended(before.prompt.messages, added, me.redact(news), self._native)
+        return Prompt(messages, self.functions), before.news + len(news)
 
     def _life(self, count: int, begun: bool) -> str:
         """The newest lines of LIFE below their header, as an epoch begins or as news. A lean
@@ -244,11 +283,12 @@ class PromptBuilder:
         shown = list(waiting)[:WAITED]
         left = len(waiting) - len(shown)
         more = [f"people wait in {left:,} more rooms, too, for later"] if left else []
-        name = "lean_turn" if self._config.lean else "turn"
-        text = prompt_files.prompt(name).format(
+        name = "functions_turn" if self.functions else "turn"
+        text = prompt_files.prompt("lean_turn" if self._config.lean else name).format(
             waiting="; ".join([*(waits(room, waiting[room]) for room in shown), *more])
             + (f". {kept.removesuffix('.')}" if kept else ""),
             answers="\n".join(f"SAY {room} <your answer>" for room in shown),
+            rooms=formatting.all_of(shown),
         )
         return f"{TURN[1:]}{text}\n"
 
@@ -275,16 +315,22 @@ def waits(room: str, names: list[str]) -> str:
 
 
 def appended(
-    messages: Iterable[Message], entries: Iterable[Entry], news: str
+    messages: Iterable[Message],
+    entries: Iterable[Entry],
+    news: str,
+    native: NativeMessages | None = None,
 ) -> tuple[Message, ...]:
     """A ledger's messages, which end with one of the user, and behind them the new ``entries`` of
-    the context and the ``news``. Pure.
+    the context and the ``news``. Responses that are ``native`` stand there so, with the results of
+    their calls. Pure.
     """
-    grown = list(messages)
-    for entry in entries:
+    grown, waiting = list(messages), list(entries)
+    while waiting:
+        entry = waiting.pop(0)
         # some endpoints refuse an empty message
         if entry.kind == "response" and entry.body.strip():
-            grown.append(Message("assistant", entry.body))
+            exchange = native.of(entry, waiting) if native else None
+            grown += exchange or [Message("assistant", entry.body)]
             _tell(grown, entry.header)
         else:
             _tell(grown, entry.text)

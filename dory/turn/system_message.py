@@ -7,6 +7,7 @@ people said stands in the user's part (``turn/prompt.py``).
 """
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
 
 from dory.clock import minute, wall
@@ -17,6 +18,7 @@ from dory.identity.identity import Identity
 from dory.text import formatting, prompt_files, references
 from dory.text.prompt_files import SEGMENT, SUMMARISE
 from dory.turn import lessons, stores
+from dory.turn.extension import Tool
 from dory.turn.extension_host import ExtensionHost
 
 
@@ -30,15 +32,16 @@ class SystemMessage:
         self._settled: dict[str, str] = {}
         self._rendered: tuple[int, str] | None = None
 
-    def text(self, layout: str) -> str:
-        """The message for the epoch as it is now; prompts of a new epoch have this ``layout``.
-        Sections that have changed since, here or in the opening, are told as entries.
+    def text(self, layout: str, native: bool = False) -> str:
+        """The message for the epoch as it is now; prompts of a new epoch have this ``layout``, and
+        call tools ``native``ly or by lines. Sections that have changed since, here or in the
+        opening, are told as entries.
         """
         epoch = self._identity.state.epoch
         own = self._extensions.sections("epoch", "change", epoch=epoch)
         now = {**own, **self._extensions.sections("opening-change", epoch=epoch)}
         if self._rendered is None or self._rendered[0] != epoch:
-            self._rendered = (epoch, self._made(own, layout))
+            self._rendered = (epoch, self._made(own, layout, native))
             # an older notice in the context must not contradict the new system message
             self._settled = {**now, **self._told()}
         for name in {**self._settled, **now}:
@@ -49,11 +52,11 @@ class SystemMessage:
         self._settled = now
         return self._rendered[1]
 
-    def _made(self, sections: dict[str, str], layout: str) -> str:
+    def _made(self, sections: dict[str, str], layout: str, native: bool) -> str:
         me = self._identity
         instructions = [f"{name} {me.text_reference(name)}" for name in (SEGMENT, SUMMARISE)]
         named = "\n".join([prompt_files.prompt("references"), *instructions])
-        parts = [me.soul.strip(), named, self._harness(layout), *sections.values()]
+        parts = [me.soul.strip(), named, self._harness(layout, native), *sections.values()]
         return me.redact("\n\n".join(parts))
 
     def _told(self) -> dict[str, str]:
@@ -72,7 +75,7 @@ class SystemMessage:
         me.add("notice", minute(me.now()), f"{CHANGED}{references.quote(section)}")
         me.log("notice", f"{name} has changed: {text}")
 
-    def _harness(self, layout: str) -> str:
+    def _harness(self, layout: str, native: bool) -> str:
         """The text that tells the agent how it lives."""
         me, tools = self._identity, self._extensions.tools()
         lean = self._config.lean
@@ -87,8 +90,7 @@ class SystemMessage:
             name=me.name,
             identity=me.hash,
             times=times(wall(me.now())),
-            plain=_PLAIN[self._config.plain_answers],
-            tools=lessons.briefly(tools) if lean else lessons.listed(tools, me.soul),
+            acting=self._acting(tools, native),
             stores=f"{belongs}\n\n" if belongs else "",
             guidance=f"{guidance}\n\n" if guidance else "",
             rooms=formatting.named(me.subscriptions()) or "none",
@@ -99,6 +101,16 @@ class SystemMessage:
             result_limit=self._config.result_limit,
             turn_limit=TURN_LIMIT,
             exchange_limit=self._config.exchanges,
+        )
+
+    def _acting(self, tools: Sequence[Tool], native: bool) -> str:
+        """How it calls tools, and which there are."""
+        lean = self._config.lean
+        name = "functions" if native else "lines"
+        return prompt_files.prompt(f"lean_{name}" if lean else name).format(
+            plain=_PLAIN[self._config.plain_answers],
+            names=", ".join(tool.name for tool in tools),
+            tools=lessons.briefly(tools) if lean else lessons.listed(tools, self._identity.soul),
         )
 
 

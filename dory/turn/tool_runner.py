@@ -21,7 +21,7 @@ from dory.identity.context import about, titles
 from dory.identity.identity import Identity
 from dory.identity.secrecy import RoomSecrets
 from dory.identity.state import Running
-from dory.text import hidden_arguments, references
+from dory.text import hidden_arguments, native_calls, references
 from dory.text.answers import parse
 from dory.text.characters import unhidden
 from dory.text.imitations import cleaned
@@ -29,7 +29,7 @@ from dory.turn import addressees
 from dory.turn.activity import Activity
 from dory.turn.extension import Outcome, Tool
 from dory.turn.uncompact import add_opened
-from dory.types import Answer, Call, Reply
+from dory.types import Answer, Call, Native, Reply
 
 _SETTLING = {"SAY", "WAIT"}
 """The tools with which a response can end the agent's turns."""
@@ -59,12 +59,15 @@ class ToolRunner:
         self._usages = [tool.usage for tool in tools]
         self._limit = limit
         self.activity = Activity(identity, tools, secrets)
+        self.outcomes: list[int] = []
+        """The entry that each call of the last response has made, in order; 0 for none."""
 
-    def parse(self, text: str, cut: bool = False) -> Answer:
+    def parse(self, text: str, cut: bool = False, native: Native | None = None) -> Answer:
         """The answer taken apart. If it was ``cut`` at its length limit, its last call may be
-        incomplete and is not run.
+        incomplete and is not run. The text ends with the lines of its ``native`` calls.
         """
         answer = parse(text, self._usages, self._known, self._rooms())
+        answer = native_calls.told(answer, native.calls if native else ())
         return replace(answer, calls=tuple(_limited(answer.calls, cut)), cut=cut)
 
     def acts(self, tool: str) -> bool:
@@ -76,7 +79,14 @@ class ToolRunner:
         text = hidden_arguments.kept(
             reply.text, self._usages, self._hidden, self._known, self._rooms()
         )
-        return replace(reply, text=text)
+        native = reply.native
+        if native:
+            shown = [
+                native_calls.masked(call, self._usages) if call.name in self._hidden else call
+                for call in native.calls
+            ]
+            native = replace(native, calls=tuple(shown))
+        return replace(reply, text=text, native=native)
 
     def act(self, response: str, answer: Answer, plain_room: str = "") -> bool:
         """Do what the stored ``response`` says; returns whether another turn must follow because
@@ -98,19 +108,27 @@ class ToolRunner:
             cut=answer.cut,
         )
         self._identity.state.running = running
+        self.outcomes = []
         follow = False
         try:
             for call in calls:
                 running.mark = self._mark(call)
                 self._identity.commit()
                 self.activity.runs(call)
+                before = self._identity.state.next_id
                 if self._run(call, response):
                     follow = True
+                self.outcomes.append(self._made_since(before))
                 running.done += 1
         finally:
             self.activity.ends()
         self._identity.state.running = None
         return follow or self._unsettled(calls)
+
+    def _made_since(self, id: int) -> int:
+        """The entry of the call that has just run, if it made one since ``id`` was next; else 0."""
+        newest = self._identity.context.entries[-1:]
+        return next((entry.first for entry in newest if entry.first >= id), 0)
 
     def _unsettled(self, calls: Sequence[Call]) -> bool:
         """Whether another turn follows calls that have all succeeded: their results tell nothing

@@ -117,7 +117,8 @@ class Life:
             yield ["--model", "offline"]
             return
         with Server(Obedient(), latency=_LATENCY) as server:
-            yield ["--model", "obedient", "--base-url", server.base_url]
+            way = "native" if self._plan.native else "lines"
+            yield ["--model", "obedient", "--base-url", server.base_url, "--tools", way]
 
     def _until_killed(self, point: Point, arguments: list[str]) -> None:
         """Start an agent and let people do what leads to the point. If the agent never reaches it,

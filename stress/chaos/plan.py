@@ -16,6 +16,8 @@ KILLS = 4
 RANDOM = "random instant"
 HOSTILE = "a hostile model"
 """No point, but talk with a model that answers anything."""
+NATIVE = "between native calls"
+"""What the agent is doing between two calls of an answer whose model calls functions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,13 @@ class Point:
         """Whether only the model that takes orders reaches it. The offline model never joins or
         leaves a room, never edits the workspace, and never leaves a message unanswered.
         """
-        return not {"join", "leave", "note", "keep", "silent"}.isdisjoint(self.lead)
+        led = not {"join", "leave", "note", "keep", "silent"}.isdisjoint(self.lead)
+        return led or self.native
+
+    @property
+    def native(self) -> bool:
+        """Whether only a model that calls functions reaches it."""
+        return self.name.startswith(NATIVE)
 
 
 _COMMIT = (
@@ -142,6 +150,7 @@ LIVING = [
         ("remember",),
         often=True,
     ),
+    *_points(NATIVE, _COMMIT, ("remember",), often=True),
     *_points(
         "SAY",
         ("before append room", "half-way append room", "after append room", *_RESULT),
@@ -274,7 +283,8 @@ POINTS = {point.name: point for point in [*BOOT, *LIVING]}
 @dataclass(frozen=True, slots=True)
 class Plan:
     """A life: its points in order, whether its home is empty at first (``fresh``), whether its
-    model is behind HTTP (``on_the_wire``), and whether that answers anything (``hostile``).
+    model is behind HTTP (``on_the_wire``), whether that answers anything (``hostile``), and whether
+    it calls functions (``native``).
     """
 
     seed: int
@@ -282,6 +292,7 @@ class Plan:
     fresh: bool
     on_the_wire: bool
     hostile: bool = False
+    native: bool = False
 
 
 def plan(seed: int, calls: bool = False) -> Plan:
@@ -305,7 +316,8 @@ def plan(seed: int, calls: bool = False) -> Plan:
     for point in wanted:
         points += [POINTS[point.after], point] if point.after else [point]
     wired = seed % 4 == 1 or any(point.on_the_wire for point in points)
-    return Plan(seed, tuple(points), fresh, wired)
+    native = any(point.native for point in points)
+    return Plan(seed, tuple(points), fresh, wired, native=native)
 
 
 def hostile(seed: int) -> Plan:

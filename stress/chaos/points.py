@@ -27,6 +27,7 @@ from dory.extensions.dream import session
 from dory.storage import files
 from dory.text.prompt_files import ROOT
 from dory.turn import compaction, model_call
+from stress.chaos.plan import NATIVE
 
 DOING = {
     "boot": "boot",
@@ -52,7 +53,7 @@ DOING = {
     "Inbox.receive": "hearing",
     "stash": "response",
     "ToolRunner._run": "",
-    "ToolRunner.act": "between tools",
+    "ToolRunner.act": "between tools",  # or native calls
     "Agent.turn": "turn",
     "Compaction.start.<locals>.<lambda>": "beside the loop",
 }
@@ -165,6 +166,8 @@ def _doing() -> str:
     function = next((name for name in DOING if name in on_stack), None)
     if function == "ToolRunner._run":
         return str(on_stack[function].f_locals["call"].tool)
+    if function == "ToolRunner.act" and on_stack[function].f_locals["answer"].first_native >= 0:
+        return NATIVE
     return DOING[function] if function else "loop"
 
 

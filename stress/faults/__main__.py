@@ -19,7 +19,7 @@ import click
 from bench.common import running
 from dory.errors import DoryError
 from stress.faults import forgetting, report, trial
-from stress.faults.matrix import CHUNKS, SHORT, STOPS, SUMMARIES, TIMEOUT, TURNS, Case
+from stress.faults.matrix import CHUNKS, FUNCTIONS, SHORT, STOPS, SUMMARIES, TIMEOUT, TURNS, Case
 from stress.faults.stage import Stage
 from stress.faults.trial import Outcome
 
@@ -50,6 +50,8 @@ class Share:
     trials: Sequence[tuple[str, Trial, Case]]
     context_limit: int
     timeout: float
+    owner: str = "dory"
+    """What the server of the model says that it is."""
 
 
 def shares(quick: bool, only: str) -> list[Share]:
@@ -57,7 +59,7 @@ def shares(quick: bool, only: str) -> list[Share]:
     first.
     """
     known = {case.name: case for case in TURNS}
-    crowd = partial(trial.suffered, lines=_CROWD, pace=_PACE)
+    crowd = partial(trial.suffered, lines=_CROWD, pace=_PACE, where="busy room")
     turns: list[tuple[str, Trial, Case]] = [
         ("busy room", crowd, known["503"]),
         *(
@@ -90,7 +92,16 @@ def shares(quick: bool, only: str) -> list[Share]:
             all_shares += [
                 Share(own[at : at + _SHARE], limit, timeout) for at in range(0, len(own), _SHARE)
             ]
-    return all_shares
+    return [*all_shares, *_native(quick, only)]
+
+
+def _native(quick: bool, only: str) -> list[Share]:
+    """The trials of turns whose model calls functions."""
+    suffered = partial(trial.suffered, lines=_FEW if quick else _LINES, where="functions")
+    own = [("functions", suffered, case) for case in FUNCTIONS if only in case.name]
+    return [
+        Share(own[at : at + _SHARE], _ENOUGH, TIMEOUT, "vllm") for at in range(0, len(own), _SHARE)
+    ]
 
 
 def lived(share: Share, place: Path) -> list[Outcome]:
@@ -100,7 +111,12 @@ def lived(share: Share, place: Path) -> list[Outcome]:
     outcomes: list[Outcome] = []
     while len(outcomes) < len(share.trials):
         with Stage(
-            place / str(len(outcomes)), share.context_limit, share.timeout, RETRIES, WORKERS
+            place / str(len(outcomes)),
+            share.context_limit,
+            share.timeout,
+            RETRIES,
+            WORKERS,
+            share.owner,
         ) as stage:
             for where, live, case in share.trials[len(outcomes) :]:
                 try:

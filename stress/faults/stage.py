@@ -29,13 +29,21 @@ class Stage:
     """As a context manager it wakes the agent and at the end leaves no process behind."""
 
     def __init__(
-        self, home: Path, context_limit: int, timeout: float, retries: int, workers: int
+        self,
+        home: Path,
+        context_limit: int,
+        timeout: float,
+        retries: int,
+        workers: int,
+        owner: str = "dory",
     ) -> None:
+        """``owner``: what the server says that it is."""
         home.mkdir()
         self.model = Diligent()
         self.retries = retries
         self.workers = workers
-        self._server = Server(self.model)
+        self._owner = owner
+        self._server = Server(self.model, owner=owner)
         self._earlier = 0  # calls that arrived at servers which are closed now
         self._closed: contextlib.ExitStack | None = None
         settings = {
@@ -88,7 +96,7 @@ class Stage:
         if self._closed:
             self._closed.close()
             self._closed = None
-            self._server = Server(self.model, self._server.server_port)
+            self._server = Server(self.model, self._server.server_port, owner=self._owner)
             self._server.__enter__()
 
     @property

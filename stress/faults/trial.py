@@ -82,7 +82,9 @@ def untrue(case: Case, outcome: Outcome, answers: int) -> Iterator[str]:
         yield f"of {outcome.lines} lines {answers} were answered while the fault lasted"
 
 
-def suffered(stage: Stage, case: Case, lines: int, pace: float = 0.0) -> Outcome:
+def suffered(
+    stage: Stage, case: Case, lines: int, pace: float = 0.0, where: str = "turn"
+) -> Outcome:
     """Let the fault last while ``lines`` lines are said, then let a person speak. Between two lines
     it waits until the agent has met the fault, or with a ``pace`` for so many seconds only. Raises
     ``DoryError`` if the agent does not go on.
@@ -107,7 +109,7 @@ def suffered(stage: Stage, case: Case, lines: int, pace: float = 0.0) -> Outcome
     stage.wait(lambda: stage.at_rest(end), "come to rest after the fault")
     heard = [*meanwhile, *stage.heard()]
     outcome = Outcome(
-        "busy room" if pace else "turn",
+        where,
         case.name,
         lines,
         calls,

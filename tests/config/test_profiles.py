@@ -159,6 +159,11 @@ def test_windows_may_be_as_large_as_the_context_has_room(tmp_path: Path) -> None
 
 WRONG = [
     (
+        "profiles: {a: {model: m, base_url: 'http://localhost:1/v1', tools: functions}}",
+        "tools must be auto or native or lines, not 'functions'",
+    ),
+    ("tools: functions", "tools must be auto or native or lines, not 'functions'"),
+    (
         "profiles: 5",
         "dory.yaml: profiles must name models, such as {summarizer: {model: qwen3, base_url: ",
     ),
@@ -166,7 +171,7 @@ WRONG = [
         "profiles: {a: 5}",
         (
             "dory.yaml: profiles: 'a': must hold model, base_url, api_key, api, "
-            "stop, max_tokens, temperature, each with"
+            "stop, max_tokens, temperature, tools, each with"
         ),
     ),
     (

@@ -15,7 +15,7 @@ from dory.types import Message, Prompt
 from tests.support.wire import Scripted, http, piece, stream
 
 GRAMMAR = grammar.of(["WAIT"], Present())
-TURN = Prompt((Message("user", "hello"),), GRAMMAR)
+TURN = Prompt((Message("user", "hello"),), grammar=GRAMMAR)
 ANSWER = stream(piece(content="WAIT"), piece("stop"))
 
 
@@ -28,7 +28,7 @@ def sent(
 ) -> list[str | None]:
     """The grammars in the requests to a server that tells what llama.cpp tells, if it has slots."""
     with Scripted(*answers, ANSWER) as server:
-        server.about = http(
+        server.told = http(
             200, json.dumps({"total_slots": slots, "chat_template": template}).encode()
         )
         config = Config(model="any", base_url=server.base_url, grammar=mode, timeout=5.0)
@@ -66,14 +66,14 @@ def test_a_model_whose_answers_have_a_form_of_their_own_gets_none() -> None:
 def test_a_server_is_asked_once_what_it_is_and_again_after_a_failure() -> None:
     away = http(503, b'{"error": {"message": "loading"}}')
     with Scripted(ANSWER, ANSWER, away, ANSWER) as server:
-        server.about = http(404, b"{}")
+        server.told = http(404, b"{}")
         endpoint = Endpoint(Config(model="any", base_url=server.base_url, timeout=5.0))
         for _ in range(2):
             endpoint.complete(TURN, "turn")
         assert len(server.asked) == 1
         with pytest.raises(ModelError):
             endpoint.complete(TURN, "turn")
-        server.about = http(200, b'{"total_slots": 1}')
+        server.told = http(200, b'{"total_slots": 1}')
         endpoint.complete(TURN, "turn")
         assert len(server.asked) == 2
     assert [body.get("grammar") for body in server.bodies] == [None, None, None, GRAMMAR]

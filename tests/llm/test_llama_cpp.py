@@ -166,7 +166,7 @@ def test_with_the_grammar_of_its_tools_a_model_writes_nothing_else(base_url: str
     """This model never writes a tool line by itself."""
     usages = [tool.usage for tool in tools()]
     present = Present(["dev"], ["dev"], ["MEMORY.md"], ["MEMORY.md"], ["5d41402abc4b2a76"])
-    asked = Prompt((Message("user", "Say hello to me."),), grammar.of(usages, present))
+    asked = Prompt((Message("user", "Say hello to me."),), grammar=grammar.of(usages, present))
     heads = tuple(usage.split()[0].rstrip(",") for usage in usages)
     for mode in ("off", "auto"):
         config = Config("any", base_url, timeout=60.0, max_tokens=24, temperature=0.0, grammar=mode)

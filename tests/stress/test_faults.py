@@ -16,13 +16,14 @@ from dory.types import Line
 from stress.faults import bounds, report
 from stress.faults.__main__ import Share, lived, shares
 from stress.faults.diligent import Diligent
-from stress.faults.matrix import CHUNKS, SUMMARIES, TURNS, Case
+from stress.faults.matrix import CHUNKS, FUNCTIONS, SUMMARIES, TURNS, Case
 from stress.faults.stage import Stage
 from stress.faults.trial import Outcome, untrue, wrong
 from tests.support.toy_life import prompt
 
 ALL_FAULTS = {
     *(("turn", case.name) for case in TURNS),
+    *(("functions", case.name) for case in FUNCTIONS),
     *(("segment", case.name) for case in CHUNKS),
     *(("summarise", case.name) for case in SUMMARIES),
     ("hard limit", "connection refused"),
@@ -34,6 +35,9 @@ ALL_FAULTS = {
     ("only", "expected"),
     [
         pytest.param("connection refused", {("turn", "connection refused")}, id="one fault"),
+        pytest.param(
+            "functions refused", {("functions", "functions refused")}, id="one fault of functions"
+        ),
         pytest.param("", ALL_FAULTS, id="every fault", marks=pytest.mark.slow),
     ],
 )

@@ -75,8 +75,8 @@ class Scripted(ThreadingHTTPServer):
     def __init__(self, *answers: bytes) -> None:
         super().__init__(("127.0.0.1", 0), _Script)
         self.answers = list(answers)
-        self.about: bytes | None = None
-        """What it says of itself, if that is something else than an answer."""
+        self.told = b""
+        """What it says of itself; empty: the first of the answers."""
         self.headers: list[dict[str, str]] = []
         self.asked: list[dict[str, str]] = []
         self.bodies: list[dict[str, Any]] = []
@@ -99,7 +99,7 @@ class _Script(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """A question about the server: it takes no answer away from the calls."""
         self.server.asked.append({name.lower(): value for name, value in self.headers.items()})
-        self.wfile.write(self.server.about or self.server.answers[0])
+        self.wfile.write(self.server.told or self.server.answers[0])
 
     def do_POST(self) -> None:
         self.server.headers.append({name.lower(): value for name, value in self.headers.items()})

@@ -27,7 +27,7 @@ from typing import Any, Self
 
 from dory.errors import ModelAway, ModelError, WindowExceeded
 from dory.offline.embedding import vector
-from dory.offline.server import faults, formats
+from dory.offline.server import faults, formats, native
 from dory.offline.server.faults import Fault, Request
 from dory.offline.server.formats import COMPLETIONS, Format
 from dory.offline.server.handler import Responding
@@ -40,7 +40,8 @@ _LOOK = 0.02
 class Server(ThreadingHTTPServer):
     """Serves ``model`` inside a ``with`` block, on ``port`` or, for 0, on any free one. It waits
     ``latency`` seconds before every answer. It makes ``slots`` answers at once, or any number if
-    that is 0, and tells a ``window`` of so many tokens, if that is not 0.
+    that is 0, and tells a ``window`` of so many tokens, if that is not 0. ``owner`` is
+    what its list of models names as theirs. A request with functions is answered with calls.
 
     A fault in ``faults`` is for one request, one in ``lasting`` for all requests of a purpose.
     ``arrived`` counts all requests. Of those not refused, ``requests`` keeps the completions and
@@ -59,12 +60,14 @@ class Server(ThreadingHTTPServer):
         slots: int = 0,
         window: int = 0,
         cache: faults.Cache | None = None,
+        owner: str = "dory",
     ) -> None:
         super().__init__(("127.0.0.1", port), _Handler)
         self.model = model
         self.latency = latency
         self.slots = slots
         self.window = window
+        self.owner = owner
         self.free_slots = threading.Semaphore(slots)
         self.faults: deque[Fault] = deque()
         self.lasting: dict[Purpose, Fault] = {}
@@ -156,7 +159,13 @@ class _Handler(Responding):
                 200,
                 {
                     "object": "list",
-                    "data": [{"id": self.server.model.name, "object": "model", "owned_by": "dory"}],
+                    "data": [
+                        {
+                            "id": self.server.model.name,
+                            "object": "model",
+                            "owned_by": self.server.owner,
+                        }
+                    ],
                 },
             )
         else:
@@ -204,13 +213,20 @@ class _Handler(Responding):
             return self.refuse(503 if isinstance(error, ModelAway) else 400, str(error), code)
         text = formats.stopped(text, asked)
         usage = faults.usage(request, text + reasoning)
+        calls: list[Any] = []
+        if asked.get("tools") and fault.text is None:
+            text, calls = native.calls(text, native.offered(asked), len(server.requests))
+            finish = "tool_calls" if calls and finish == "stop" else finish
         if asked.get("stream") and not fault.whole:
             include_usage = (asked.get("stream_options") or {}).get("include_usage")
+            counted = usage if include_usage else None
             first, second = formats.halves(
-                format, server.model.name, text, reasoning, finish, usage if include_usage else None
+                format, server.model.name, text, reasoning, finish, counted, calls
             )
             return self.stream(first, second, fault)
         choice = {"index": 0, **format.whole(text, reasoning), "finish_reason": finish}
+        if calls:
+            choice["message"]["tool_calls"] = calls
         return self.send_json(
             200, {**formats.envelope(format.kind, server.model.name, [choice]), "usage": usage}
         )

@@ -3,10 +3,11 @@ embeddings.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dory.offline.server import native
 from dory.text import formatting
 from dory.types import Message
 
@@ -40,7 +41,13 @@ def envelope(kind: str, model: str, choices: list[dict[str, Any]]) -> dict[str, 
 
 
 def halves(
-    format: Format, model: str, text: str, reasoning: str, finish: str, usage: dict[str, Any] | None
+    format: Format,
+    model: str,
+    text: str,
+    reasoning: str,
+    finish: str,
+    usage: dict[str, Any] | None,
+    calls: Sequence[Mapping[str, Any]] = (),
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The events of a streamed answer in two halves. The second one ends with the end of the
     stream, and with the usage unless that is None.
@@ -51,7 +58,7 @@ def halves(
 
     pieces = [
         event([{"index": 0, **piece, "finish_reason": None}])
-        for piece in format.pieces(text, reasoning)
+        for piece in [*format.pieces(text, reasoning), *native.pieces(calls)]
     ]
     end = [
         event([{"index": 0, **format.end, "finish_reason": finish}]),
@@ -104,10 +111,12 @@ def _messages(asked: object) -> tuple[Message, ...]:
         if (
             not isinstance(message, dict)
             or not isinstance(message.get("role"), str)
-            or not isinstance(message.get("content"), str)
+            or not (isinstance(message.get("content"), str) or message.get("tool_calls"))
         ):
             raise ValueError("a message must have a 'role' and a 'content', both text")
-    return tuple(Message(message["role"], message["content"]) for message in listed)
+    native.check(listed)
+    tools = native.offered(asked) if isinstance(asked, dict) else {}
+    return tuple(native.message(message, tools) for message in listed)
 
 
 def _message(text: str, reasoning: str) -> dict[str, Any]:
