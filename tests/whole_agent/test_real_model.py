@@ -77,7 +77,9 @@ def test_no_message_is_met_with_silence(agent: Alone) -> None:
         assert not agent.me.state.waiting()
 
 
-def test_no_summary_is_the_example_of_the_instruction(agent: Alone) -> None:
+def test_a_summary_tells_what_was_said_and_is_never_the_example_of_the_instruction(
+    agent: Alone,
+) -> None:
     me = agent.me
     (me.folder / SUMMARISE).write_text(OLD_SUMMARISE)  # with an example that is easily copied
     for number in range(1, 7):
@@ -88,6 +90,7 @@ def test_no_summary_is_the_example_of_the_instruction(agent: Alone) -> None:
     rest([agent], PATIENCE)
     faded = [entry for entry in me.context if entry.kind == "compacted"]
     assert faded and me.state.failures == 0
+    assert all("glasses" in entry.gist and "[#" not in entry.body for entry in faded)
     for word in ("Lisbon", "insurance", "flights"):
         assert word not in context.render(me.context.entries)
     assert list(check.problems(me.home)) == []
