@@ -28,6 +28,8 @@ from dory.config.prices import Price
 from dory.types import Model
 
 LIMITS, SEEDS = "8000,32000,128000", 3
+CHOSEN = ",".join(way for way in WAYS if way != "one-call")
+"""The ways that are compared if none are named; the other one is a choice within Dory's own."""
 RECALL = "dory,halving"
 """The ways that keep originals, without which there is nothing that RECALL could show."""
 TIMES, LEAST = 3.2, 128_000
@@ -98,9 +100,9 @@ def lives(
     "--ways",
     "chosen",
     type=ways,
-    default=",".join(WAYS),
+    default=CHOSEN,
     metavar="NAMES",
-    help=f"ways of forgetting (default: {','.join(WAYS)})",
+    help=f"ways of forgetting, of {','.join(WAYS)} (default: {CHOSEN})",
 )
 @click.option(
     "--recall",

@@ -9,6 +9,7 @@ from dory.errors import ConfigError
 from dory.storage.rooms import is_id
 
 _CHOICES = {
+    "compaction": ("two-phase", "one-call"),
     "layout": ("auto", "tail", "ledger"),
     "prompt": ("auto", "full", "lean"),
     "plain_answers": ("deliver", "ask"),
