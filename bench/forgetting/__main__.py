@@ -23,13 +23,11 @@ from bench.forgetting.plot import plot
 from bench.forgetting.reader import Reader
 from bench.forgetting.report import Row, mean_rows, report
 from bench.forgetting.script import script
-from bench.forgetting.ways import WAYS
+from bench.forgetting.ways import VARIANTS, WAYS
 from dory.config.prices import Price
 from dory.types import Model
 
 LIMITS, SEEDS = "8000,32000,128000", 3
-CHOSEN = ",".join(way for way in WAYS if way != "one-call")
-"""The ways that are compared if none are named; the other one is a choice within Dory's own."""
 RECALL = "dory,halving"
 """The ways that keep originals, without which there is nothing that RECALL could show."""
 TIMES, LEAST = 3.2, 128_000
@@ -42,8 +40,9 @@ FACTS = 36
 def ways(text: str) -> list[str]:
     """For the command line: names of ways. Raises ``click.BadParameter``."""
     names = text.split(",")
-    if not set(names) <= set(WAYS):
-        raise click.BadParameter(f"{text!r} is none of {', '.join(WAYS)}")
+    known = [*WAYS, *VARIANTS]
+    if not set(names) <= set(known):
+        raise click.BadParameter(f"{text!r} is none of {', '.join(known)}")
     return names
 
 
@@ -100,9 +99,9 @@ def lives(
     "--ways",
     "chosen",
     type=ways,
-    default=CHOSEN,
+    default=",".join(WAYS),
     metavar="NAMES",
-    help=f"ways of forgetting, of {','.join(WAYS)} (default: {CHOSEN})",
+    help=f"ways of forgetting (default: {','.join(WAYS)}); also {','.join(VARIANTS)}",
 )
 @click.option(
     "--recall",

@@ -221,9 +221,10 @@ class Truncation(_Rival):
 
 WAYS: dict[str, Callable[[Mind], Forgetting]] = {
     "dory": Dory,
-    "one-call": OneCall,
     "halving": Halving,
     "window": Window,
     "summary": Summary,
     "truncation": Truncation,
 }
+VARIANTS: dict[str, Callable[[Mind], Forgetting]] = {"one-call": OneCall}
+"""Choices within Dory's own way, which are lived only if they are named."""
