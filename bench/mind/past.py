@@ -28,7 +28,7 @@ class Played:
 
     def say(self, room: str, text: str) -> None:
         """Answer with ``text`` in ``room`` when asked next."""
-        self._answers.append(Call("SAY", room, body=text))
+        self._answers.append(Call("SAY", f"{room} {text}"))
 
     def complete(self, prompt: Prompt, purpose: Purpose, control: Control | None = None) -> Reply:
         """Answer at once; with WAIT when nothing was given. Raises nothing."""
