@@ -12,7 +12,7 @@ INSTALL := -m pip install --quiet --disable-pip-version-check --root-user-action
 NO_WARNINGS := 2>&1 | { grep -v '^WARNING' || true; }
 EXTRA = import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$(1)"], sep="\n")
 
-.PHONY: run test test-slow test-all demo docs bench bench-recall bench-cues bench-related bench-store bench-dream bench-sections bench-fortnight bench-cascade bench-forgetting bench-cache bench-turn chaos fuzz faults crowd attack
+.PHONY: run test test-slow test-all demo docs bench bench-recall bench-cues bench-related bench-store bench-dream bench-sections bench-fortnight bench-cascade bench-forgetting bench-cache bench-turn bench-mind chaos fuzz faults crowd attack
 
 run: .venv/.run  ## set up, boot (or wake) an agent and talk to it in the room dev
 	@$(BIN)/python chat.py dev --boot
@@ -78,6 +78,9 @@ bench-forgetting: .venv/.run  ## five ways of forgetting in comparison: what is 
 
 bench-turn: .venv/.run .venv-peers/.installed  ## what the harness itself costs: turns, start-up, sleep, at lives of up to a million lines; a quarter of an hour
 	$(BIN)/python -m bench.turn
+
+bench-mind: .venv/.run  ## thirty tasks in one life, for the offline model; docs/models.md says how for any other
+	@$(BIN)/python -m bench.mind
 
 chaos: .venv/.run  ## kill agents between two writes and inside system calls, give them a hostile model, and check what is left; KILLS=20 for a short run
 	@$(BIN)/python -m stress.chaos --kills $(KILLS)

@@ -10,6 +10,7 @@ dream       what Dreams make of two days, and what they cost
 forgetting  five ways to compact a context: what can still be answered afterwards, and at what price
 fortnight   two agents live a scripted fortnight; docs/fortnight.md is its transcript
 life        a long real conversation, and a check that every byte of it can be found again
+mind        thirty tasks for any model in one scripted life, checked by their effects
 recall      how well a search finds the evidence for real questions, beside other search engines
 related     what it costs to find the summaries that are like the present
 sections    the size of each section of an ordinary agent's prompt

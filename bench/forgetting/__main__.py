@@ -23,7 +23,7 @@ from bench.forgetting.plot import plot
 from bench.forgetting.reader import Reader
 from bench.forgetting.report import Row, mean_rows, report
 from bench.forgetting.script import script
-from bench.forgetting.ways import WAYS
+from bench.forgetting.ways import VARIANTS, WAYS
 from dory.config.prices import Price
 from dory.types import Model
 
@@ -40,8 +40,9 @@ FACTS = 36
 def ways(text: str) -> list[str]:
     """For the command line: names of ways. Raises ``click.BadParameter``."""
     names = text.split(",")
-    if not set(names) <= set(WAYS):
-        raise click.BadParameter(f"{text!r} is none of {', '.join(WAYS)}")
+    known = [*WAYS, *VARIANTS]
+    if not set(names) <= set(known):
+        raise click.BadParameter(f"{text!r} is none of {', '.join(known)}")
     return names
 
 
@@ -100,7 +101,7 @@ def lives(
     type=ways,
     default=",".join(WAYS),
     metavar="NAMES",
-    help=f"ways of forgetting (default: {','.join(WAYS)})",
+    help=f"ways of forgetting (default: {','.join(WAYS)}); also {','.join(VARIANTS)}",
 )
 @click.option(
     "--recall",

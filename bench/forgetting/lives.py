@@ -19,7 +19,7 @@ from typing import Any
 
 from bench.forgetting.meter import Meter
 from bench.forgetting.script import Moment, Question
-from bench.forgetting.ways import WAYS, Mind
+from bench.forgetting.ways import VARIANTS, WAYS, Mind
 from dory.clock import minute
 from dory.config.settings import Config
 from dory.config.unattended import ENDLESS
@@ -115,7 +115,7 @@ class Life:
             self._extensions.on_compacted,
             self._failed,
         )
-        self._forgetting = WAYS[way](mind)
+        self._forgetting = (WAYS | VARIANTS)[way](mind)
         self.troubles: Counter[str] = Counter()
         self.sizes: list[int] = []
         self.stalls: list[int] = []

@@ -13,6 +13,7 @@ other.
 """
 COLOURS = {
     "dory": "#1f6feb",
+    "one-call": "#0a7ea4",
     "halving": "#8250df",
     "window": "#bc4c00",
     "summary": "#1a7f37",

@@ -7,7 +7,7 @@ from itertools import groupby
 from statistics import mean
 from typing import Any
 
-from bench.forgetting.ways import WAYS
+from bench.forgetting.ways import VARIANTS, WAYS
 
 Row = Mapping[str, Any]
 
@@ -33,7 +33,7 @@ def mean_rows(rows: Iterable[Row]) -> list[dict[str, Any]]:
     """One row for each limit and way, without RECALL and with it, in the order of the ways: means
     over the seeds; of stalls and of the context's size the largest.
     """
-    ways = list(WAYS)
+    ways = [*WAYS, *VARIANTS]
 
     def place(row: Row) -> tuple[int, bool, int]:
         return row["limit"], row["recall"], ways.index(row["way"])

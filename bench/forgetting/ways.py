@@ -1,7 +1,8 @@
-"""Five ways of forgetting, behind one interface: a way is asked to ``step`` between two turns, and
+"""Ways of forgetting, behind one interface: a way is asked to ``step`` between two turns, and
 does with the context what is due.
 
 dory        compaction as it is in the product
+one-call    the same with ``compaction: one-call``
 halving     at the limit the older half becomes one reference with a mechanical gist; no model, and
             UNCOMPACT brings it back
 window      at the limit the oldest 30 % become one summary, by a model call; the original is gone
@@ -17,7 +18,7 @@ provider has cached.
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, takewhile
 from math import ceil
 from pathlib import Path
@@ -67,10 +68,13 @@ class Dory:
     next turn is assumed, not measured.
     """
 
+    calls = "two-phase"
+
     def __init__(self, mind: Mind) -> None:
         self._mind = mind
+        settings = replace(mind.settings, compaction=self.calls)
         self._compaction = Compaction(
-            mind.me, mind.settings, mind.model, mind.prompts, mind.on_compacted, mind.log
+            mind.me, settings, mind.model, mind.prompts, mind.on_compacted, mind.log
         )
 
     def step(self) -> int:
@@ -89,6 +93,12 @@ class Dory:
     def _in_a_row(self, calls: int) -> int:
         """Two calls go alone, the others ``workers`` at a time."""
         return min(calls, 2) + ceil(max(0, calls - 2) / self._mind.settings.workers)
+
+
+class OneCall(Dory):
+    """The same, each compaction in one call."""
+
+    calls = "one-call"
 
 
 class _Rival:
@@ -216,3 +226,5 @@ WAYS: dict[str, Callable[[Mind], Forgetting]] = {
     "summary": Summary,
     "truncation": Truncation,
 }
+VARIANTS: dict[str, Callable[[Mind], Forgetting]] = {"one-call": OneCall}
+"""Choices within Dory's own way, which are lived only if they are named."""

@@ -10,6 +10,7 @@ from dory.errors import ConfigError
 from dory.storage.rooms import is_id
 
 _CHOICES = {
+    "compaction": ("two-phase", "one-call"),
     "layout": ("auto", "tail", "ledger"),
     "prompt": ("auto", "full", "lean"),
     "grammar": ("auto", "on", "off"),

@@ -75,6 +75,11 @@ class Config:
         0.0, "seconds of sleep after which the agent takes a turn by itself; 0: never"
     )
     workers: int = _setting(8, "model calls that a compaction may have under way at once")
+    compaction: str = _setting(
+        "two-phase",
+        "two-phase: one call names the chunks of the context, and one each sums them up; "
+        "one-call: a single call does all, for a slow or dear endpoint",
+    )
     prices: Prices = _setting(  # noqa: RUF009 it is frozen
         Prices(),
         "dollars per million tokens by model, see docs/spending.md; wins over what is known",

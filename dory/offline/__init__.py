@@ -23,6 +23,7 @@ from collections.abc import Sequence
 
 from dory.control import Control
 from dory.offline import recounting
+from dory.offline.distilling import distil
 from dory.offline.dreaming import dream
 from dory.offline.embedding import vector
 from dory.offline.prompt_reader import read
@@ -68,6 +69,8 @@ def _answer(prompt: Prompt) -> tuple[str, str]:
     if recounted := recounting.summary(prompt):
         return recounted, ""
     reading = read(prompt)
+    if "distil" in reading.sections:
+        return distil(reading), ""
     if "segment" in reading.sections:
         return segment(reading), ""
     if "summarise" in reading.sections:

@@ -4,7 +4,7 @@ first. Pure.
 Everything in the prompt that may hold the answer becomes a ``Statement``: messages of people and
 agents, read live, in an uncompacted original or in a hit of RECALL; lines of USER, MEMORY, files
 and notes that were read; and summaries, as a last resort. What the agent itself thought and said is
-no evidence, and neither is a question.
+no evidence, and neither is a question. What is not for the room of the question is left out.
 
 A statement is cut into sentences. A sentence scores the share of the question's stems that it
 holds, each stem weighted by its rarity (``Weights``). Stems that only other sentences of the same
@@ -57,7 +57,8 @@ _UNKNOWN = "I do not know: I find nothing about that in what I have in front of 
 _HIT = re.compile(
     r"\d+\. (?:heard|note|archive|result|memory|summary|diary|conversation)"
     r" (?P<day>\S+) (?P<time>\S+)(?: (?P<speaker>\S+))?(?: in \S+)?,"
-    r" score \S+ (?:\(beside a match\) )?(?P<snippet>.*)"
+    r" score \S+ (?:\(beside a match\) )?(?P<snippet>.*?)"
+    r"(?: \((?:said in|private room) (?P<room>\S+): not for [^()]*\))?"
     rf" -> (?P<tool>UNCOMPACT|NOTE_READ|{'|'.join(LAYERS)}) (?P<what>\S+)(?: \((?P<gist>.*)\))?"
 )
 """A line of a RECALL result, as ``extensions/recall/search.py`` writes it."""
@@ -67,7 +68,8 @@ _MATCH_MARK = "**"
 @dataclass(frozen=True, slots=True)
 class Hit:
     """One hit of RECALL. ``text`` is the snippet without marks. ``speaker`` is empty for what
-    nobody said. ``opens`` gets the full text.
+    nobody said. ``opens`` gets the full text. ``room`` is where it was said, if it is not for
+    everybody.
     """
 
     at: str
@@ -75,12 +77,13 @@ class Hit:
     text: str
     gist: str
     opens: Call
+    room: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
     """One thing that was said or written. ``stems`` are its own and its speaker's. A summary is not
-    ``verbatim``.
+    ``verbatim``. ``room`` is where it was said, if that is known.
     """
 
     text: str
@@ -89,6 +92,7 @@ class Statement:
     speaker: str = ""
     at: str = ""
     verbatim: bool = True
+    room: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +110,7 @@ class Evidence:
     """Everything in one prompt that may answer a question. Made once for a turn."""
 
     def __init__(self, reading: Reading) -> None:
+        self._reading = reading
         self._tools = reading.tools
         # Each call that opens something not yet read: the stems known of it, and how many events it
         # covers beyond its first.
@@ -126,7 +131,7 @@ class Evidence:
         """
         asker = question.name if _FIRST_PERSON.search(wording) else ""
         shares = self._shares(wording, asker)
-        best, sentence, score = self._best(shares, question.text)
+        best, sentence, score = self._best(shares, question)
         reference, promise = self._best_reference(shares, tried)
         thought = f"best passage {score:.2f}, best unopened reference {promise:.2f}"
         sure = best is not None and best.verbatim and score >= SURE
@@ -159,7 +164,7 @@ class Evidence:
                 return call
         return None
 
-    def _best(self, shares: dict[str, float], asked: str) -> tuple[Statement | None, str, float]:
+    def _best(self, shares: dict[str, float], asked: Heard) -> tuple[Statement | None, str, float]:
         """The statement with the best sentence, that sentence and its score. Among equals verbatim
         statements win, and of these the newest.
 
@@ -168,10 +173,13 @@ class Evidence:
         best: Statement | None = None
         best_sentence = ""
         best_rank = (_LEAST, False, "")
+        withheld = self._reading.withheld(asked.room)
         for statement in self._statements:
             # No sentence scores more than the whole statement.
             possible = coverage(shares, statement.stems)
-            if possible < best_rank[0] or statement.text == asked:
+            if possible < best_rank[0] or statement.text == asked.text:
+                continue
+            if statement.room in withheld:
                 continue
             score, sentence = _best_sentence(statement, shares)
             rank = (score, statement.verbatim, statement.at or _TIMELESS)
@@ -218,7 +226,7 @@ class Evidence:
             for text in self._contents(message):
                 held = frozenset(stems(f"{message.name} {text}"))
                 source = f"{message.speaker} said"
-                yield Statement(text, held, source, message.name, message.at)
+                yield Statement(text, held, source, message.name, message.at, room=message.room)
 
     def _contents(self, message: Heard) -> list[str]:
         """What a message tells: its text, or the arguments of the tool lines that it dictates."""
@@ -253,7 +261,7 @@ class Evidence:
             self._references[hit.opens] = (known | own | frozenset(stems(hit.gist)), size)
             if hit.speaker:
                 source = f"{hit.speaker[:1].upper()}{hit.speaker[1:]} said"
-                yield Statement(hit.text, own, source, hit.speaker, hit.at)
+                yield Statement(hit.text, own, source, hit.speaker, hit.at, room=hit.room)
 
 
 def search(wording: str, name: str) -> Call | None:
@@ -276,6 +284,7 @@ def hits(result: str) -> Iterator[Hit]:
                 match["snippet"].replace(_MATCH_MARK, ""),
                 match["gist"] or "",
                 Call(match["tool"], match["what"]),
+                match["room"] or "",
             )
 
 

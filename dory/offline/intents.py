@@ -4,9 +4,13 @@ intent, and what it captured is the subject.
 introduce   who are you? help
 do          please do: WRITE_DIARY We met Bob today
 remember    remember that …, note: …, my X is Y, I am called …, call me …, we use …
-note        make a note: …, note down …
+diary       write in your diary: …
+append      add … to the note groceries
+note        make a note: …, make a note called groceries: …, note down …
 forget      forget (about) …, … is no longer true
 read        read notes/plan.md, show me the file todo.txt
+join        join the room lab
+cannot      please send, order, ring, switch on …: what no tool does
 ask         ends with a question mark, begins as a question does, tell me …
 greet       hello
 state       anything else
@@ -20,7 +24,21 @@ from typing import Literal
 from dory.offline.words import sentences
 from dory.text.formatting import one_line
 
-Name = Literal["introduce", "do", "remember", "note", "forget", "read", "ask", "greet", "state"]
+Name = Literal[
+    "introduce",
+    "do",
+    "remember",
+    "diary",
+    "append",
+    "note",
+    "forget",
+    "read",
+    "join",
+    "cannot",
+    "ask",
+    "greet",
+    "state",
+]
 
 FACT_LIMIT = 200
 """Characters of one line in MEMORY. A longer statement is no fact to remember."""
@@ -28,8 +46,9 @@ FACT_LIMIT = 200
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """``subject`` holds the tool lines to run (do), the facts (remember), the text (note, forget),
-    the path (read) or the question (ask). It is empty for the other intents.
+    """``subject`` holds the tool lines to run (do), the facts (remember), the text (diary, forget),
+    the text and the name (note, without a name if none is given; append), the path (read), the room
+    (join) or the question (ask). It is empty for the other intents.
     """
 
     name: Name
@@ -52,8 +71,13 @@ _REMEMBER = _pattern(
     r"(?:remember|keep in mind|(?:do not|don['’]?t) forget|(?:take )?note(?: down)?(?= that|:))"
     r"(?P<that>:|,? that\b)?\s*(?!(?:what|when|where|which|who|whose|why|how|if)\b)(?P<fact>\w.*)"
 )
+_DIARY = _pattern(
+    r"(?:write|note|put)(?: it| this)? (?:in|into) your diary(?:,? that\b|:)?\s+(\w.*)"
+)
+_APPEND = _pattern(r"(?:add|append) (\S.*) to (?:the|my|your) note ([\w-]+)\W*")
 _NOTE = _pattern(
-    r"(?:(?:make|take|write|add) a note|note down)(?: of| about)?(?: that\b|:)?\s+(\w.*)"
+    r"(?:(?:make|take|write|add) a note|note down)(?: (?:called|named) (?P<name>[\w-]+))?"
+    r"(?: of| about)?(?: that\b|:)?\s+(?P<text>\w.*)"
 )
 _FORGET = _pattern(
     r"forget(?: about| that)?\b:?\s*(.+)|(?:it is|it['’]s) no longer (?:true|so) that (.+)"
@@ -63,6 +87,9 @@ _READ = _pattern(
     r"(?:read|open|show|print)(?: me| us)?(?: the)?(?: (?P<file>file))?"
     r" [`\"'“]?(?P<path>[\w./-]*\w)\b.{0,20}"
 )
+_JOIN = _pattern(r"(?:join|enter|come to) the room ([\w-]+)\W*")
+_CANNOT = _pattern(r"(?:send|mail|e-mail|phone|ring|order|buy|pay|(?:turn|switch) (?:on|off))\b.*")
+_REQUESTED = _pattern(r".*?\b(?:please|(?:can|could|will|would) you)\b.*")
 _FACT = _pattern(
     r"my [\w'’-]+(?: (?!that\b|says?\b|said\b)[\w'’-]+){0,3}? (?:is|are) \S.*"
     r"|(?:i am|i['’]?m) called \S.*|call me (?-i:[A-Z]).*|we (?:always |never )?use \S.*"
@@ -86,14 +113,22 @@ def intent(text: str) -> Intent:
         return Intent("introduce")
     if match := _DO.fullmatch(bare):
         return Intent("do", (match[1],))
+    if match := _DIARY.fullmatch(bare):
+        return Intent("diary", (one_line(match[1], FACT_LIMIT),))
+    if match := _APPEND.fullmatch(bare):
+        return Intent("append", (match[1].strip(), match[2]))
     if (match := _NOTE.fullmatch(bare)) and not questions:
-        return Intent("note", (match[1].strip(),))
+        return Intent("note", tuple(filter(None, (match["text"].strip(), match["name"]))))
     if (match := _REMEMBER.fullmatch(bare)) and (match["that"] or not questions):
         return Intent("remember", (as_fact(match["fact"]),))
     if (match := _FORGET.fullmatch(bare)) and not questions:
         return Intent("forget", (match[1] or match[2] or match[3],))
     if (match := _READ.fullmatch(bare)) and (match["file"] or _looks_like_path(match["path"])):
         return Intent("read", (match["path"],))
+    if match := _JOIN.fullmatch(bare):
+        return Intent("join", (match[1].lower(),))
+    if _CANNOT.fullmatch(bare) and _REQUESTED.fullmatch(text):
+        return Intent("cannot")
     if questions:
         return Intent("ask", (" ".join(questions),))
     facts = tuple(_stated_facts(text))

@@ -22,7 +22,11 @@ LAYERS = ("RETRIEVE_SPECIFIC_MEMORIES", "SHOW_DIARY_ENTRIES_FROM_DAY")
 """The tools that RECALL names for reading a hit from long-term memory or the diary."""
 OPENING = ("UNCOMPACT", "READ_FILE", "RECALL", "NOTE_READ", "SEARCH_DIARY_FOR_KEYWORDS", *LAYERS)
 """The tools that look something up."""
-TOOLS = ("SAY", "EDIT_FILE", "JOIN", "LEAVE", "WAIT", "NOTE_ADD", *OPENING)
+TOOLS = (
+    *("SAY", "EDIT_FILE", "JOIN", "LEAVE", "WAIT"),
+    *("NOTE_ADD", "NOTE_APPEND", "WRITE_DIARY"),
+    *OPENING,
+)
 """The tools that the offline model knows. Its prompt says which of them it has."""
 READINGS = tuple(f"{tool} " for tool in ("READ_FILE", "NOTE_READ", *LAYERS))
 """How the headers of results begin that show something written."""
@@ -40,6 +44,7 @@ _FUNCTIONS = re.compile(r"^Functions: (.+)$", re.MULTILINE)
 _OTHERS = re.compile(r"^ +others: (.+)$", re.MULTILINE)
 _ADDRESSEE = re.compile(r"([\w-]+-[0-9a-f]{8})[,:]")
 _QUOTATION = re.compile(r"(\S+): “(.*)”")
+_WITHHELD = re.compile(r"Not for (\S+): what was said in ([^.]+)\.")
 _CUED = re.compile(r"◱hash=([0-9a-f]+) gist=[^◱◲]*◲|\bnote (\S+)(?= · |$)")
 
 
@@ -118,6 +123,13 @@ class Reading:
             for line in lines
             if section != "soul" or _LIST_NUMBER.match(line)
         ]
+
+    def withheld(self, room: str) -> frozenset[str]:
+        """The rooms of which nothing may be told in ``room``, as far as the prompt names them."""
+        for told_in, rooms in _WITHHELD.findall(self._text("turn")):
+            if told_in == room:
+                return frozenset(re.findall(r"[\w-]+", rooms))
+        return frozenset()
 
     def named(self, section: str) -> list[list[Entry]]:
         """The runs of entries whose ids the header of a section names, such as ``[#segment 3-17

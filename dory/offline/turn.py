@@ -10,8 +10,9 @@
    dictates (``dory, please do: WRITE_DIARY We met Bob today``) are run, and what they look up is
    shown. Without a name they are meant for the only agent in the room. A fact goes into MEMORY, or
    into USER if that has a line on the same subject, and is quoted back. A file is read, then shown.
-   A note is added. A question goes to ``Evidence``, which answers it or names what to look up
-   first. Anything else is acknowledged in a few words.
+   A note is added, or gets another line; a line is written into the diary, a room is joined. What
+   no tool does is declined. A question goes to ``Evidence``, which answers it or names what to look
+   up first. Anything else is acknowledged in a few words.
 4. Memories are shared with every agent that asks for them, unless the request calls it a rival.
 5. An agent gets an answer to a question, and an acknowledgement when it names this agent, both in
    the first line of its message. Neither answer names the other agent, so two offline models fall
@@ -41,6 +42,7 @@ _INTRODUCTION = (
     "I am the offline model, not a language model: I note facts, read files, and answer questions"
     " by quoting what was said."
 )
+_CANNOT = "I cannot do that, {}: I can only talk in rooms, note things and read my files."
 _ACKNOWLEDGEMENTS = ("I see, {}.", "All right, {}.", "Got it, {}.")
 _SHOWN_LINES = 20
 _SHOWN_CHARACTERS = 1500
@@ -165,7 +167,20 @@ class _Turn:
             case "do":
                 return self._do(message, wish.subject[0])
             case "note" if "NOTE_ADD" in self._reading.tools:
-                return self._add_note(wish.subject[0], speaker)
+                call = _new_note(*wish.subject)
+                return self._carry_out(message, call, f"Noted as {call.args}")
+            case "append":
+                text, note = wish.subject
+                call = Call("NOTE_APPEND", note, body=text)
+                return self._carry_out(message, call, f"Added to the note {note}")
+            case "diary":
+                call = Call("WRITE_DIARY", wish.subject[0])
+                return self._carry_out(message, call, "Written in my diary")
+            case "join":
+                call = Call("JOIN", wish.subject[0])
+                return self._carry_out(message, call, f"I am in {wish.subject[0]} now")
+            case "cannot":
+                return _CANNOT.format(speaker)
             case "remember" | "note":
                 return " ".join(self._remember(as_fact(fact), speaker) for fact in wish.subject)
             case "forget":
@@ -220,11 +235,12 @@ class _Turn:
             if entry.kind == "error" or entry.about.startswith(OPENING):
                 yield _shown(references.unescape(entry.body))
 
-    def _add_note(self, text: str, speaker: str) -> str:
-        words = [word.lower() for word in spelled(text) if stem(word.lower())]
-        name = "-".join(dict.fromkeys(words[:_NOTE_NAME_WORDS])) or "note"
-        self.calls.append(Call("NOTE_ADD", name, body=text))
-        return f"Noted as {name}, {speaker}."
+    def _carry_out(self, message: Heard, call: Call, done: str) -> str:
+        """Make the call, unless it was made already; what to say about it."""
+        if call.tool not in self._reading.tools:
+            return _CANNOT.format(message.speaker)
+        self.calls += _not_yet_written(self._reading, message, [call])
+        return f"{done}, {message.speaker}."
 
     def _remember(self, fact: str, speaker: str) -> str:
         line = memory.as_line(fact, speaker)
@@ -256,6 +272,13 @@ class _Turn:
             name: [kept for kept in lines if kept != line] for name, lines in self.files.items()
         }
         return f"Forgotten, {speaker}: “{line}”."
+
+
+def _new_note(text: str, name: str = "") -> Call:
+    """The call that keeps ``text``, under its first words if no name is given."""
+    words = [word.lower() for word in spelled(text) if stem(word.lower())]
+    made = "-".join(dict.fromkeys(words[:_NOTE_NAME_WORDS]))
+    return Call("NOTE_ADD", name or made or "note", body=text)
 
 
 def _address(reading: Reading, message: Heard) -> tuple[str, str]:

@@ -19,7 +19,7 @@ from dory.errors import DoryError, SpendingLimit, WindowExceeded
 from dory.identity import context
 from dory.identity.identity import Identity
 from dory.process.jobs import Job, in_parallel
-from dory.text import formatting, references
+from dory.text import formatting, prompt_files, references
 from dory.text.prompt_files import SEGMENT, SUMMARISE
 from dory.turn.prompt import PromptBuilder
 from dory.turn.segments import Draft, choose, oldest
@@ -112,7 +112,9 @@ class Compaction:
             return
         segment = self._instruction(SEGMENT)
         summarise = self._instruction(SUMMARISE)
-        request = Request(prompt, runs, segment, summarise, self._config.workers)
+        once = self._config.compaction == "one-call"
+        at_once = prompt_files.prompt("distil") if once else ""
+        request = Request(prompt, runs, segment, summarise, self._config.workers, at_once)
         result = Distilled()
         self._result = result
         self._opened_before = set(self._identity.state.opened)

@@ -25,6 +25,9 @@ _RANGE = re.compile(
 _IN_PROSE = re.compile(
     rf"\b(?:entries|ids|messages)\s+[^\w\n]*(\d{{1,15}}){_TO}(\d{{1,15}})\b", re.IGNORECASE
 )
+_CHUNK = re.compile(
+    r"^([^\w\n]*chunk\W*(?:\d{1,3}\s*[:.)]\W*)?\d{1,15}\b[^\n]*)$", re.IGNORECASE | re.MULTILINE
+)
 _LABEL = re.compile(
     r"[^\w\n]*(?:\d[.)]\s*[*_]*)?(GIST|RELEVANCE|SUMMARY)\b[^\w\n:]*(?::|$)(.*)", re.IGNORECASE
 )
@@ -111,6 +114,30 @@ def read_ranges(answer: str, runs: Sequence[Sequence[Entry]]) -> list[tuple[Entr
     if not whole:  # only pinned entries were named
         raise ValueError(f"no chunk holds any of {listed(runs)}")
     return _largest(whole)
+
+
+def read_chunks(answer: str, runs: Sequence[Sequence[Entry]]) -> dict[tuple[Entry, ...], str]:
+    """The chunks that an answer to prompts/distil.md names, each with what is said of it; empty if
+    that is said of more than this chunk.
+    """
+    _, *parts = _CHUNK.split(thoughts.without_thoughts(answer))
+    named = list(zip(parts[::2], parts[1::2], strict=True))
+    chunks = read_ranges("\n".join(span for span, _ in named), runs)
+    said = dict.fromkeys(chunks, "")
+    for span, text in named:
+        ((first, last),) = _spans(span)
+        within = [chunk for chunk in chunks if first <= chunk[-1].last and chunk[0].first <= last]
+        if len(within) == 1:
+            said[within[0]] = text
+    return said
+
+
+def without_last(answer: str) -> str:
+    """An answer to prompts/distil.md that was cut off, without its last chunk; that one stays in
+    the context until the next compaction.
+    """
+    begins = [match.start() for match in _CHUNK.finditer(answer)]
+    return answer[: begins[-1]] if begins else ""
 
 
 def at_pauses(runs: Sequence[Sequence[Entry]]) -> list[tuple[Entry, ...]]:

@@ -237,3 +237,14 @@ def test_a_wrong_command_line_is_told_in_one_line(
         main([wrong])
     assert ended.value.code == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_a_life_with_one_call_for_each_compaction_asks_less_and_can_be_drawn(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    drawing = str(tmp_path / "drawing.svg")
+    ways = ["--ways", "dory,one-call", "--recall", "none", "--plot", drawing]
+    two_phase, one_call = lived(capsys, *ways)
+    assert one_call["calls"]["segment"] and "summarise" not in one_call["calls"]
+    assert sum(one_call["calls"].values()) < sum(two_phase["calls"].values())
+    assert one_call["epochs"] > 1 and Path(drawing).exists()

@@ -3,7 +3,7 @@ the results of its tools.
 """
 
 from dory.identity.context import Entry
-from dory.offline import OfflineModel
+from dory.offline import OfflineModel, answering
 from dory.text import references
 from dory.types import Call
 from tests.support.toy_life import AT, Life, prompt
@@ -73,6 +73,14 @@ def test_a_hit_that_stands_in_the_context_and_what_the_agent_said_are_not_looked
     )
     assert life.ask(QUESTION).startswith("I do not know")
     assert "098f6bcd4621d373" not in life.opened
+
+
+def test_a_hit_says_from_which_room_it_is_if_it_is_not_for_everybody() -> None:
+    for mark in ("(said in lab: not for dev)", "(private room lab: not for dev, garden)"):
+        (found,) = answering.hits(hit(f"the code is 4711 {mark}", "UNCOMPACT 098f6bcd4621d373"))
+        assert (found.text, found.room) == ("the code is 4711", "lab")
+    (found,) = answering.hits(hit("the code is 4711", "UNCOMPACT 098f6bcd4621d373"))
+    assert found.room == ""
 
 
 def test_a_note_that_was_found_is_read_and_quoted() -> None:

@@ -19,6 +19,8 @@ OTHER = "cleo-5d41402a"
 TOOLS = [
     *TOOLS_OF_OLD,
     "RECALL",
+    "NOTE_ADD",
+    "NOTE_APPEND",
     "WRITE_DIARY",
     "ADD_TO_SOUL",
     "SET_MOOD",
@@ -196,3 +198,55 @@ def test_questions_are_answered_from_its_soul_and_its_relationships_too() -> Non
         heard(1, "is honesty worth a quarrel?"), settled=settled
     )
     assert "hid the compass" in answer(heard(1, "who hid the compass?"), settled=settled)
+
+
+@pytest.mark.parametrize(
+    ("wish", "done"),
+    [
+        (
+            "Please make a note called groceries: milk and eggs.",
+            "NOTE_ADD groceries <<END\nmilk and eggs.\nEND\nSAY dev Noted as groceries, Ada.",
+        ),
+        (
+            "Please add butter to the note groceries.",
+            "NOTE_APPEND groceries <<END\nbutter\nEND\nSAY dev Added to the note groceries, Ada.",
+        ),
+        (
+            "Please write in your diary that the heron came back.",
+            "WRITE_DIARY the heron came back.\nSAY dev Written in my diary, Ada.",
+        ),
+        ("Please join the room garden.", "JOIN garden\nSAY dev I am in garden now, Ada."),
+    ],
+)
+def test_a_wish_in_plain_words_is_carried_out_once(wish: str, done: str) -> None:
+    asked = heard(1, wish)
+    assert answer(asked) == done
+    response = entry(2, "response", done)
+    assert answer(asked, response, entry(3, "result", "done")) == "WAIT"
+    ran, said = done.splitlines()[0], done.splitlines()[-1]
+    assert answer(asked, response, entry(3, "notice", STOPPED.format(ran, said))) == said
+
+
+@pytest.mark.parametrize(
+    "wish",
+    ["Please send an e-mail to Bob.", "Could you order ten planks?", "Please switch on the crane."],
+)
+def test_what_no_tool_does_is_declined_and_not_acknowledged(wish: str) -> None:
+    assert answer(heard(1, wish)).startswith("SAY dev I cannot do that, Ada")
+
+
+def test_a_tale_of_such_a_thing_is_no_wish() -> None:
+    assert "cannot" not in answer(heard(1, "Send-offs are sad."))
+    assert "cannot" not in answer(heard(1, "Order and light came back to the hall."))
+
+
+def test_what_is_not_for_the_room_of_a_question_is_not_quoted_there() -> None:
+    told = Line("lab", "USER", "ada", AT, "The code of the safe is 4711.", 0)
+    secret = Entry(1, 1, "heard", "lab", body(told, told.text, ""))
+    question = heard(2, "What is the code of the safe?", "bob")
+    system, last = prompt(secret, question, tools=TOOLS_OF_OLD).messages
+    kept = last.content.replace("Respond.", "Not for dev: what was said in lab. Respond.")
+    open_to_all = OfflineModel().complete(Prompt((system, last)), "turn").text
+    withheld = OfflineModel().complete(Prompt((system, Message("user", kept))), "turn").text
+    assert "4711" in open_to_all
+    assert "SAY dev I do not know" in withheld and "4711" not in withheld

@@ -25,9 +25,9 @@ WINDOW = 2048
 
 
 @contextlib.contextmanager
-def llama_server() -> Iterator[str]:
-    """The base URL of a llama.cpp server with one slot."""
-    command = [sys.executable, __file__, str(model_file())]
+def llama_server(window: int = WINDOW) -> Iterator[str]:
+    """The base URL of a llama.cpp server with one slot and a window of so many tokens."""
+    command = [sys.executable, __file__, str(model_file()), str(window)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:
@@ -60,11 +60,11 @@ def model_file() -> Path:
     return model
 
 
-def _serve(model: str) -> None:
+def _serve(model: str, window: int) -> None:
     xllamacpp = importlib.import_module("xllamacpp")  # it has no types
     settings = xllamacpp.CommonParams()
     settings.model.path = model
-    settings.n_ctx = WINDOW
+    settings.n_ctx = window
     settings.n_parallel = 1
     settings.warmup = False
     settings.embedding = True
@@ -81,4 +81,4 @@ def _serve(model: str) -> None:
 
 
 if __name__ == "__main__":
-    _serve(sys.argv[1])
+    _serve(sys.argv[1], int(sys.argv[2]))
