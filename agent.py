@@ -60,21 +60,19 @@ class Agent:
         secrets = RoomSecrets.of(me, settings)
         members = ordered(me, settings, self.models, self.say, secrets)
         self.extensions = host = ExtensionHost(members, self.report, me.now)
-        self.prompts = PromptBuilder(me, settings, self.extensions, secrets, self.models)
+        prompt = self.prompts = PromptBuilder(me, settings, host, secrets, self.models)
         own = self.models.own
-        self.compaction = Compaction(me, settings, own, self.prompts, host.on_compacted, self.say)
+        self.compaction = Compaction(me, settings, own, prompt, host.on_compacted, self.say)
         core = CoreCommands(me, settings, self.compaction, self.models, host, secrets)
-        self.extensions.members.insert(0, core)
+        host.members.insert(0, core)
         limit, most, spoken = settings.result_limit, settings.exchanges, self.budget.attended
         commands, known = host.commands(), {tool.name for tool in tools()}
         self.inbox = Inbox(me, commands, self.say, limit, host.cue, most, secrets, spoken)
-        self.tool_runner = ToolRunner(me, host.tools(), limit, known, secrets)
-        self.delivery = Delivery(me, settings, self.tool_runner)
-        activity, mode = self.tool_runner.activity, self.prompts.mode
-        self.model_call = ModelCall(me, own, self.meanwhile, self.say, activity, mode)
-        me.listeners.append(self.extensions.on_event)
-        if verbose:
-            me.listeners.append(lambda event: show(line(event).removesuffix("\n")))
+        runner = self.tool_runner = ToolRunner(me, host.tools(), limit, known, secrets)
+        self.delivery = Delivery(me, settings, runner)
+        self.model_call = ModelCall(me, own, self.meanwhile, self.say, runner.activity, prompt.mode)
+        shown = [lambda event: show(line(event).removesuffix("\n"))] if verbose else []
+        me.listeners += [host.on_event, *shown]
 
     def run(self) -> None:
         """Live until told to stop."""
