@@ -88,6 +88,5 @@ def test_the_chat_works_in_a_terminal_that_can_do_little(
         screen.await_text("is here")
         screen.type("hällo …\r")
         screen.await_text(r"dory-[0-9a-f]{8}.* \(agent\)")
-        screen.type("\x04")
-        assert screen.await_end() == 0
+        assert screen.leave() == 0
     assert "Traceback" not in screen.seen

@@ -168,6 +168,16 @@ class Terminal:
         """
         self.await_text("Ctrl-D leaves")
 
+    def leave(self) -> int:
+        """Press Ctrl-D, and again if it was pressed while chat.py printed; its exit code."""
+        deadline = time.monotonic() + PATIENCE
+        while self.process.poll() is None and time.monotonic() < deadline:
+            self.type("\x04")
+            again = time.monotonic() + 1
+            while self.process.poll() is None and time.monotonic() < again:
+                self._read()
+        return self.await_end()
+
     def await_end(self) -> int:
         """Read until chat.py has ended; its exit code."""
         deadline = time.monotonic() + PATIENCE

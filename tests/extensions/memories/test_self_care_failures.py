@@ -42,7 +42,7 @@ def forbid(house: Caring, *what: str) -> None:
         connection.execute("DROP TRIGGER IF EXISTS full")
         for event in what:
             connection.execute(
-                f"CREATE TRIGGER full BEFORE {event} BEGIN SELECT RAISE(ABORT, 'no room'); END"
+                f"CREATE TEMP TRIGGER full BEFORE {event} BEGIN SELECT RAISE(ABORT, 'no room'); END"
             )
 
 

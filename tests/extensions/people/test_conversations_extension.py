@@ -249,21 +249,18 @@ def test_those_that_have_left_the_context_stand_in_the_prompt_as_the_epoch_began
     assert house.section().splitlines() == lines
 
 
-def test_a_full_disk_costs_no_record_and_is_not_tried_at_every_step(house: Listening) -> None:
+def test_a_file_that_takes_nothing_costs_no_record_and_is_not_tried_at_every_step(house: Listening) -> None:
     house.hear("dev", "ada", "hello")
     house.inbox.receive()
     with house.past.store.writing() as connection:
-        connection.execute(
-            "CREATE TRIGGER full BEFORE INSERT ON dialogue BEGIN SELECT raise(FAIL, 'the disk is"
-            " full'); END"
-        )
+        connection.execute("CREATE INDEX full ON dialogue (json(partner))")  # no row fits in it
     waiting, before = bodies(house.me.context.entries, "notice"), house.clock.at
     for _ in range(20):
         house.host.step()
     notices = bodies(house.me.context.entries, "notice")[len(waiting) :]
-    assert len(notices) == 1 and "the disk is full" in notices[0] and house.recorded() == []
+    assert len(notices) == 1 and "malformed JSON" in notices[0] and house.recorded() == []
     with house.past.store.writing() as connection:
-        connection.execute("DROP TRIGGER full")
+        connection.execute("DROP INDEX full")
     house.host.step()
     assert house.recorded() == []
     house.clock.at = before + timedelta(seconds=house.extension.pauses[0] + 60)
