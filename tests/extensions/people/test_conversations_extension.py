@@ -249,7 +249,7 @@ def test_those_that_have_left_the_context_stand_in_the_prompt_as_the_epoch_began
     assert house.section().splitlines() == lines
 
 
-def test_a_file_that_takes_nothing_costs_no_record_and_is_not_tried_at_every_step(house: Listening) -> None:
+def test_a_file_that_takes_nothing_costs_no_record_and_no_time(house: Listening) -> None:
     house.hear("dev", "ada", "hello")
     house.inbox.receive()
     with house.past.store.writing() as connection:
