@@ -9,6 +9,7 @@ demo        a transcript: facts are told, compacted away and brought back, also 
 dream       what Dreams make of two days, and what they cost
 forgetting  five ways to compact a context: what can still be answered afterwards, and at what price
 fortnight   two agents live a scripted fortnight; docs/fortnight.md is its transcript
+grammar     what llama.cpp's grammar does to the first answers of a small model, on and off
 life        a long real conversation, and a check that every byte of it can be found again
 mind        thirty tasks for any model in one scripted life, checked by their effects
 recall      how well a search finds the evidence for real questions, beside other search engines

@@ -87,11 +87,12 @@ class Prompt:
 
     def fork(self, instruction: str) -> "Prompt":
         """This prompt with another instruction in the place of its request, or else behind
-        everything: the provider has the rest cached, and the model reads one order.
+        everything: the provider has the rest cached, and the model reads one order. No grammar goes
+        with it, as that is one of tool lines.
         """
         *others, last = self.without_request.messages
         longer = replace(last, content=f"{last.content}\n\n{instruction}")
-        return replace(self, messages=(*others, longer))
+        return replace(self, messages=(*others, longer), grammar="")
 
     @property
     def text(self) -> str:

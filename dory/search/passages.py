@@ -226,8 +226,8 @@ class Passages:
 
     def rooms(self) -> list[str]:
         """The rooms from which there are passages."""
-        rows = self._store.rows("SELECT room FROM stretch WHERE room <> '' ORDER BY room")
-        return [room for (room,) in rows]
+        rows = self._store.rows("SELECT room FROM stretch WHERE room <> ''")
+        return sorted({room.removesuffix(_ASIDE_SIGN) for (room,) in rows})
 
     def speakers(self) -> list[str]:
         """Everybody who ever spoke; nobody in an index of an older Dory that is only read."""

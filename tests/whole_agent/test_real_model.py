@@ -6,6 +6,7 @@ and every call ends.
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -47,8 +48,11 @@ def settings() -> Iterator[Config]:
 
 @pytest.fixture(scope="module")
 def agent(settings: Config, tmp_path_factory: pytest.TempPathFactory) -> Alone:
-    """One for all tests: the server has its prompt cached."""
-    home = tmp_path_factory.mktemp("home")
+    """One that is spoken with: the server has its prompt cached."""
+    return made(settings, tmp_path_factory.mktemp("home"))
+
+
+def made(settings: Config, home: Path) -> Alone:
     me = Identity(home, boot(home, "dory", "dev", utc), utc)
     me.begin()
     return Alone(me, settings, models.model(settings, settings.own), False, ShutdownSignal())
@@ -78,8 +82,9 @@ def test_no_message_is_met_with_silence(agent: Alone) -> None:
 
 
 def test_a_summary_tells_what_was_said_and_is_never_the_example_of_the_instruction(
-    agent: Alone,
+    settings: Config, tmp_path: Path
 ) -> None:
+    agent = made(settings, tmp_path)
     me = agent.me
     (me.folder / SUMMARISE).write_text(OLD_SUMMARISE)  # with an example that is easily copied
     for number in range(1, 7):

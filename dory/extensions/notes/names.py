@@ -15,6 +15,8 @@ from dory.errors import ToolError
 
 NAME_LIMIT = 80
 """Characters of a name."""
+_LOOKED_AT = 1000
+"""Characters of a text that may mean a name, with all the marks around it."""
 _SIMILAR = 0.6
 """How similar a name must be to be named instead of another, as difflib counts."""
 _NAME = re.compile(r"(?!.*->)[^\s◱◲\[\]\"]+")
@@ -46,7 +48,7 @@ def check_name(name: str) -> str:
 
 def cleaned(name: str) -> str:
     """A name without the marks around it and the colon behind it, in the usual form of Unicode."""
-    meant = unicodedata.normalize("NFC", name.strip(" "))
+    meant = unicodedata.normalize("NFC", name.strip(" ")[:_LOOKED_AT])
     while True:
         bare = meant.rstrip(":：").strip(" ")
         for opening, closing in _PAIRS:

@@ -46,8 +46,9 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Days:
     days.night()
     days.say("Forget about my horse.")
     days.say("Remember that the release is on Monday.")
+    days.talk(6)  # a summary of few things keeps what somebody said of each
     days.say("My dog is called Rex. Shall we walk him?")
-    days.talk(45)
+    days.talk(25)
     days.night()
     return days
 
