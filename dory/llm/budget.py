@@ -9,8 +9,7 @@ are running when a limit is reached are still paid, so it can be exceeded by the
 """
 
 import threading
-import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -32,11 +31,6 @@ T = TypeVar("T", Reply, Embedded)
 
 _SPANS = {"hour": timedelta(hours=1), "day": timedelta(days=1)}
 _MINUTE = timedelta(minutes=1)
-AHEAD = timedelta(days=1)
-"""A call that is dated further ahead was noted by a wrong clock. Of those that other processes have
-noted nobody knows when they were made, and they do not count. Nearer ones count at their date, or
-putting the clock back would get past a limit.
-"""
 USUAL = " (spend_per_day changes it; none: no limit)"
 """Behind a limit that nobody has set: what does that."""
 _RESTS = {TURNS: "you wait", BESIDE: "your context is folded without summaries, and Dreams wait"}
@@ -68,8 +62,6 @@ class Budget:
         """The minute in which the file was last read."""
         self._spent: Counter[datetime] = Counter()
         """Dollars by the end of the minute in which they were spent. Read again each minute."""
-        self._own: deque[tuple[datetime, float, float]] = deque()
-        """The calls of this process: date, seconds of a clock that nobody sets, and dollars."""
         self._sums = dict.fromkeys(self._limits, 0.0)
         self._closed: set[str] = set()
         """The limits that are reached."""
@@ -207,7 +199,6 @@ class Budget:
                 self._usage_log.record(priced)
             finally:
                 self._spent[_end_of_minute(now)] += dollars or 0.0  # type: ignore[assignment]
-                self._own.append((now, time.monotonic(), dollars or 0.0))
                 self._unattended.count(priced)
                 for name in self._sums:
                     self._sums[name] += dollars or 0.0
@@ -215,20 +206,15 @@ class Budget:
         return priced
 
     def _noted(self, now: datetime) -> Counter[datetime]:
-        """What the file says was spent, by the end of the minute: some 1441 figures for a day. What
-        this process has spent before the clock was put back counts by its true age.
+        """What the file says was spent, by the end of the minute: some 1441 figures for a day. If
+        the clock was put back by more than a day, what was spent before counts for a day from now
+        on: nobody knows when that was, and nobody shall get past a limit so.
         """
         spent: Counter[datetime] = Counter()
-        for call in usage_log.since(self._path, now - _SPANS["day"]) if self._limits else ():
-            if call.at <= now + AHEAD:
+        if self._limits:
+            usage_log.settle(self._path, now)
+            for call in usage_log.since(self._path, now - _SPANS["day"], now):
                 spent[_end_of_minute(call.at)] += call.usage.dollars or 0.0  # type: ignore[assignment]
-        seconds, day = time.monotonic(), _SPANS["day"].total_seconds()
-        while self._own and seconds - self._own[0][1] > day:
-            self._own.popleft()
-        for at, made, dollars in self._own:
-            if at > now + AHEAD:
-                true = now - timedelta(seconds=seconds - made)
-                spent[_end_of_minute(true)] += dollars  # type: ignore[assignment]
         return spent
 
     def _within(self, name: str) -> dict[datetime, float]:

@@ -14,10 +14,11 @@ newline is not read yet.
 """
 
 import json
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
-from datetime import datetime
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from dory import clock, regular_files
@@ -37,6 +38,9 @@ _MOST = 10**9
 """A greater number of tokens, seconds or dollars is no figure."""
 _LONGEST = 65536
 """Bytes of a line. A longer one is no call, and is not read into memory as a whole."""
+AHEAD = timedelta(days=1)
+"""A line that is dated further ahead was noted by a wrong clock. A nearer one counts at its date.
+"""
 _FIRST_READ = 1 << 18
 """Bytes at the end of the file that ``since`` reads first: some thousand calls."""
 
@@ -134,9 +138,12 @@ def read(path: Path, offset: int = 0, end: int | None = None) -> Iterator[Call |
         yield CUT
 
 
-def since(path: Path, at: datetime) -> Iterator[Call]:
-    """Return the calls from ``at`` on. Of the file only as much is read, from its end, as reaches
-    back so far.
+def since(path: Path, at: datetime, now: datetime) -> Iterator[Call]:
+    """Return the calls from ``at`` on, newest first. Of the file only as much is read, from its
+    end, as reaches back so far.
+
+    A call that is dated more than a day ahead was noted by a wrong clock. It was made before the
+    next line, so it is returned with the date of that one, or else with ``now``.
     """
     size = files.size(path)
     reach = _FIRST_READ
@@ -145,9 +152,25 @@ def since(path: Path, at: datetime) -> Iterator[Call]:
         if first and first.at < at:
             break
         reach *= 4
-    for line in read(path, max(0, size - reach)):
-        if isinstance(line, Call) and line.at >= at:
-            yield line
+    dated = [line for line in read(path, max(0, size - reach)) if not isinstance(line, str)]
+    made = now
+    for line in reversed(dated):
+        if line.at <= now + AHEAD:
+            made = line.at
+        if isinstance(line, Call) and made >= at:
+            yield replace(line, at=made)
+
+
+def settle(path: Path, now: datetime) -> None:
+    """If the last line is dated by a wrong clock, append one that is dated now: so ``since`` knows
+    for ever when the lines before it were noted at the latest.
+    """
+    lines = read(path, max(0, files.size(path) - _FIRST_READ))
+    last = deque((line for line in lines if not isinstance(line, str)), maxlen=1)
+    if last and last[0].at > now + AHEAD:
+        missed(
+            path, now, "nothing; but the clock was put back, and the calls before count until now"
+        )
 
 
 def last_model(path: Path) -> str:

@@ -49,7 +49,8 @@ def test_an_old_life_has_its_length_and_nothing_is_wrong_with_it_but_the_entries
     assert me.damage == [] and me.tokens(me.context.characters) >= 6000
     assert len((me.folder / "LIFE.md").read_text().splitlines()) > 300
     assert len(list(me.blobs.walk())) > 300
-    assert len(list(usage_log.since(me.folder / usage_log.NAME, utc() - timedelta(days=1)))) == 100
+    usage, now = me.folder / usage_log.NAME, utc()
+    assert len(list(usage_log.since(usage, now - timedelta(days=1), now))) == 100
     never_were = ("ids are missing", "of the index is nowhere else")
     assert [
         line for line in check.problems(home) if not any(words in line for words in never_were)

@@ -203,10 +203,16 @@ def test_the_next_turn_is_when_enough_of_it_is_old(tmp_path: Path) -> None:
     assert not reached(house, spend_per_hour=1.5)
 
 
-def test_what_a_clock_that_ran_ahead_has_noted_locks_nobody_out(tmp_path: Path) -> None:
+def test_what_a_clock_that_ran_ahead_has_noted_counts_as_if_it_was_spent_now(
+    tmp_path: Path,
+) -> None:
     house = Household(tmp_path)
     spent(house, -100_000)
-    assert reached(house, spend_per_hour=0.5) == ""
+    assert "($1.00)" in reached(house, spend_per_hour=0.5)
+    house.clock.at += timedelta(minutes=30)
+    assert "($1.00)" in reached(house, spend_per_hour=0.5), "its age is known since"
+    house.clock.at += timedelta(minutes=32)
+    assert reached(house, spend_per_hour=0.5) == "", "nobody is locked out for ever"
     spent(house, -2, 30)
     assert "($2.00)" in reached(house, spend_per_hour=0.5), "clocks differ by a little"
 
