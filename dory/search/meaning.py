@@ -167,8 +167,10 @@ class Meaning:
         if self._numbered or self._store.readonly:
             return
         self._numbered = True
-        first = "SELECT ifnull(min(number), 0) FROM passage_number"
-        if self._store.number(first) or not self._store.number("SELECT count(*) FROM stretch"):
+        count = "SELECT count(*) FROM {}"
+        if not self._store.has("piece") or self._store.number(
+            count.format("passage_number")
+        ) >= self._store.number(count.format("piece")):
             return
         with self._store.writing() as connection:
             connection.execute(

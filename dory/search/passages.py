@@ -148,11 +148,15 @@ class Passages:
             ).fetchall()
             passages = {row[0]: self._document(row) for row in rows}
             whole = "".join(passage.text for passage in passages.values())
+            # an older index has other terms than these, and is made anew soon; until then a term
+            # leads to a passage that is not there
+            known = not self.outdated()
             for id, passage in passages.items():
-                connection.execute(
-                    "INSERT INTO words (words, rowid, text) VALUES ('delete', ?, ?)",
-                    (id, self._terms(passage, passage.text)),
-                )
+                if known:
+                    connection.execute(
+                        "INSERT INTO words (words, rowid, text) VALUES ('delete', ?, ?)",
+                        (id, self._terms(passage, passage.text)),
+                    )
                 connection.execute("DELETE FROM piece WHERE id = ?", (id,))
                 numbering.remove(connection, id)
                 connection.execute(

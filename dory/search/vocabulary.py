@@ -80,7 +80,10 @@ class Vocabulary:
         near = sorted(
             (other for other in counts if counts[other]), key=lambda other: -counts[other]
         )
-        return near[:_SIMILAR] or self.compounds(word.folded, certain=False)[:_COMPOUNDS]
+        if near:
+            return near[:_SIMILAR]
+        compounds = self.compounds(word.folded, certain=False)
+        return [other for other in compounds if self._count(other)][:_COMPOUNDS]
 
     def occurs(self, word: Word) -> bool:
         """Whether any passage has a word of a query, or what stands for the same."""

@@ -102,6 +102,20 @@ def test_what_is_indexed_while_nothing_makes_vectors_gets_them_later(shelf: Shel
     assert found(shelf, meaning, QUERY)[0] == HOTEL
 
 
+def test_what_there_was_before_vectors_gets_them_although_something_new_came_first(
+    shelf: Shelf,
+) -> None:
+    shelf.say(HOTEL)
+    shelf.say("second")
+    shelf.store.close()
+    shelf.store = Store(shelf.store.path)
+    shelf.index = Index(shelf.store)
+    meaning = meant(shelf)
+    shelf.say("said as it wakes")
+    embed(meaning)
+    assert found(shelf, meaning, QUERY)[0] == HOTEL
+
+
 def test_what_was_removed_is_not_found_by_its_meaning_nor_what_was_indexed_anew_in_its_place(
     shelf: Shelf,
 ) -> None:

@@ -143,7 +143,9 @@ class RecallSearch:
                 f'no hits for "{quoted}"{more}; try other words: names, things, a month, as they'
                 f" were said then{wider}"
             )
-        more += self._misses(request.words)
+        # else they would learn what words there are in rooms that they may not know
+        if asked is None or all(map(asked.shows, self._index.rooms())):
+            more += self._misses(request.words)
         if self.meaning and self.meaning.failure:
             more += f"; by words alone: {plain(self.meaning.failure)}"
         noun = "hit" if len(hits) == 1 else "hits"
@@ -174,7 +176,7 @@ class RecallSearch:
             for hit, source in found
             if (hit.document.kind, hit.document.origin) != (named.kind, named.id)
         ]
-        return [*by_name, *others][:count]
+        return [*by_name, *others][:count] if by_name else found[:count]
 
     def cue(
         self,

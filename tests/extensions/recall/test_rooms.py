@@ -71,6 +71,18 @@ def test_people_find_what_was_said_in_a_room_only_there_or_where_all_were_there(
     assert "Friday" in house.asked("study", "bob"), "he was there, and nobody else is here"
 
 
+def test_nobody_is_told_which_words_there_are_in_rooms_that_they_may_not_know(
+    house: Recalling,
+) -> None:
+    house.hear("dev", "ada", "my kettle is red")
+    house.listen()
+    told = house.asked("dev", "ada", "kettle umbrela zebra")
+    assert "kettle" in told and "mbrella" not in told and "nothing has" not in told
+    house.me.join("office")
+    told = house.asked("office", "olga", "kettle umbrela zebra")
+    assert "umbrella" in told and "zebra" in told, "who may see everything is told"
+
+
 def test_an_owner_finds_everything_where_nobody_else_reads(house: Recalling) -> None:
     house.me.join("office")
     told = house.asked("office", "olga")
