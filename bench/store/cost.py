@@ -16,7 +16,8 @@ from typing import Any
 from bench.store.growth import Growth
 from bench.store.syncs import Count
 
-WRITES = 400
+WRITES = 200
+"""Fewer than fill the log: an agent tidies it whenever it rests."""
 
 
 def of_writes(growth: Growth, count: Count) -> dict[str, Any]:
