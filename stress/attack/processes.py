@@ -140,7 +140,10 @@ def vanished(ground: Ground) -> Iterator[str]:
         if not any(ground.home.rglob("*")):
             break
     ground.until(lambda: not agent.lives, 3)
-    yield from ground.unstopped(agent, "when its home was gone")
+    if agent.lives:
+        yield from ground.unstopped(agent, "when its home was gone")
+    elif agent.process.returncode != 2 or "Traceback" in agent.words:  # by itself, with an error
+        yield f"it ended with exit code {agent.process.returncode}: {agent.words[-500:]!r}"
     if len(agent.words.splitlines()) > 40:
         yield f"it printed {len(agent.words.splitlines())} lines"
 
