@@ -110,9 +110,9 @@ def schema(ground: Ground) -> Iterator[str]:
     yield from ground.unstopped(agent, "before the attack")
     path = ground.folder / "memory.sqlite"
     content = bytearray(path.read_bytes())
-    places = [match.start() for match in re.finditer(b"CREATE|TABLE ", content[:4096])]
+    places = [match.start() for match in re.finditer(b"CREATE TABLE ", content)]
     if not places:
-        yield "there is no schema in the first page: the attack needs another way"
+        yield "no schema is found in the file: the attack needs another way"
         return
     content[ground.chance.choice(places) + ground.chance.randrange(4)] ^= 1 << 7
     path.write_bytes(content)
