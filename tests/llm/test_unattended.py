@@ -73,13 +73,14 @@ class Pair:
         for thread in threads:
             thread.start()
         deadline = time.monotonic() + 60
-        while not until() and time.monotonic() < deadline:
+        # looked at while both live: the last lines of one that ends are heard when it goes on
+        while not (happened := until()) and time.monotonic() < deadline:
             time.sleep(0.02)
         for agent in self.agents:
             agent.stop.asked = True
         for thread in threads:
             thread.join()
-        assert until(), "that did not happen in time"
+        assert happened, "that did not happen in time"
 
     def say(self, text: str) -> None:
         self.identities[0].rooms.say("dev", "USER", "ada", text, utc())

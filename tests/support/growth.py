@@ -43,11 +43,11 @@ def is_slow(read: Reader, flood: str) -> bool:
 
 
 def _growth(read: Reader, flood: str, size: int) -> float:
-    """How many times longer it takes than for a quarter. Each is measured twice: the first time,
-    memory for so long a text may have to be fetched.
+    """How many times longer it takes than for a quarter. Each is measured several times: the first
+    time, memory for so long a text may have to be fetched, and other programs may push it out.
     """
     short, long = (
-        min(_seconds(read, flood, length) for _ in range(2)) for length in (size // 4, size)
+        min(_seconds(read, flood, length) for _ in range(4)) for length in (size // 4, size)
     )
     return long / max(short, 1e-6)
 
