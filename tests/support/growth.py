@@ -35,11 +35,10 @@ def is_slow(read: Reader, flood: str) -> bool:
         if size >= LONGEST:
             return False
         size *= 4
-    growth = taken / max(_seconds(read, flood, size // 4), 1e-6)
-    if growth <= SUSPICIOUS:
+    once = taken / max(_seconds(read, flood, size // 4), 1e-6)
+    if once <= SUSPICIOUS or _growth(read, flood, size) <= SUSPICIOUS:
         return False
-    again = (1, 4) if growth > MOST else (4,)  # of 4 times as much, bounded work is no more
-    return all(_growth(read, flood, size * times) > MOST for times in again)
+    return _growth(read, flood, size * 4) > MOST  # bounded work is no more for so much
 
 
 def _growth(read: Reader, flood: str, size: int) -> float:
